@@ -161,7 +161,8 @@ export const texts = {
   out: "You have fallen",
   is_back: "You are back",
   watching: (name: string) => `You watch ${name}`,
-  watch_others: "Click or tap a name of your party to watch somebody else.",
+  watch_others:
+    "You are out: watch, and chat. Click or tap a name of your party to watch somebody else.",
   log: "What happened",
   log_short: "Log",
   own_values: "Your values",
@@ -186,9 +187,9 @@ export const texts = {
     "click it first.",
   key_does: (key: string, does: string) => `${key} ${does.toLowerCase()}`,
   hints: [
-    "Only what is around you is sent to you. The squares on the map show how far. What you do takes " +
-      "effect a moment later, for all players at the same time.",
-    "Try it on a bad line: Network has sliders for delay, jitter and loss. They act at once.",
+    "You see what is around you: the squares on the map show how far. What you do takes effect a " +
+      "moment later, for all players at the same time. Enter opens the chat.",
+    "Curious how this plays on a bad line? The button Network makes yours as bad as you like.",
   ],
   next_hint: "Next",
   last_hint: "Got it",
@@ -198,10 +199,10 @@ export const texts = {
   sound: "Sound",
   sound_on: "Sound is off. Click to hear the game.",
   sound_off: "Sound is on. Click for silence.",
-  lobby: "Chat and lobby",
+  lobby: "Chat and players",
   lobby_short: "Lobby",
   leave_short: "Leave",
-  lobby_unread: (count: number) => `Chat and lobby, ${count} new`,
+  lobby_unread: (count: number) => `Chat and players, ${count} new`,
   overlay: "Network",
   overlay_title: "Network (F2)",
   to_the_room: "To the room",

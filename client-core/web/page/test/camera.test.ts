@@ -36,7 +36,7 @@ test("at the border of the map the picture is not half empty, from above", () =>
     return [camera.centre.x, camera.centre.y].map(Math.round);
   };
   assert.deepEqual(centre(150, 140), [150, 140]);
-  const inside = Math.round(camera.distance * Math.tan(Math.PI / 8) * 0.72);
+  const inside = Math.round(camera.distance * Math.tan(Math.PI / 8) * 0.6);
   assert.deepEqual(centre(0, 299), [inside, 300 - inside]);
   // What it follows is still in the picture.
   const at = { x: 0, y: 0, z: 0 };

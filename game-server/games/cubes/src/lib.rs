@@ -195,7 +195,7 @@ impl Default for CubesGame {
 impl Game for CubesGame {
     const INFO: GameInfo = GameInfo::new(
         ambit_cubes_physics::GAME,
-        "Roll a cube about among small ones: push, jump, attract, repel.",
+        "A sandbox: roll your cube about among small ones; push, jump, attract, repel.",
     );
     /// Pale: a court of tiles.
     const SCENERY: Scenery = Scenery::new().ground(0xdc_e6ee);

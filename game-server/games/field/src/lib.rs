@@ -54,7 +54,7 @@ pub struct FieldSettings {
     /// wanderers; more take more processor time, and more bytes where they are dense
     #[parameter(default = 20, range = 0..=20_000, label = "Wanderers")]
     npcs: u32,
-    /// beasts that hunt avatars and bite; by default one for five wanderers, 4 at most
+    /// beasts that hunt avatars and bite; by default one for five wanderers, at most four
     #[parameter(default = 4, range = 0..=100, label = "Wolves")]
     wolves: Given<u32>,
     /// avatars that the game steers, so that nobody walks alone: they walk about near the middle of

@@ -70,6 +70,16 @@ pub(crate) fn free_place(world: &mut ShooterWorld, radius_m: f32) -> Position {
     place
 }
 
+/// The heading from one place to another.
+pub(crate) fn bearing(from: Position, to: Position) -> f32 {
+    (to.y - from.y).atan2(to.x - from.x)
+}
+
+/// The heading of a ship that begins there: what there is to see lies towards the middle.
+pub(crate) fn towards_middle(world: &ShooterWorld, at: Position) -> f32 {
+    bearing(at, world.centre())
+}
+
 impl Shooter {
     /// Fires a missile if the ship is ready.
     pub(crate) fn fire(&mut self, world: &mut ShooterWorld, ship: Id<Ship>, craft: &mut Craft) {
@@ -156,12 +166,10 @@ impl Shooter {
             std::array::from_fn(|_| free_place(world, 3.0 * TABLES.ship.radius_m));
         let farthest = places.into_iter().max_by(|a, b| distance(a).total_cmp(&distance(b)));
         let (Some(at), now) = (farthest, world.now()) else { return };
-        let way = Position { x: world.centre().x - at.x, y: world.centre().y - at.y, ..at };
         let table = &TABLES.ship;
         let shield = Duration::from_secs_f32(table.shield_s);
         if let Some(craft) = self.crafts.get_mut(&ship) {
-            // What there is to see lies towards the middle.
-            craft.movement = Movement::at_rest(at, way.y.atan2(way.x));
+            craft.movement = Movement::at_rest(at, towards_middle(world, at));
             craft.shielded_until = now + shield;
             craft.keeps_shield_until = now + Duration::from_secs_f32(table.keeps_shield_s);
         }

@@ -180,7 +180,7 @@ impl Shooter {
         name: &str,
     ) -> Id<Ship> {
         let at = flight::free_place(world, 3.0 * TABLES.ship.radius_m);
-        let yaw = world.rng().f32() * std::f32::consts::TAU;
+        let yaw = flight::towards_middle(world, at);
         let team = self.smallest_team();
         let team_name = team_name(team).as_str().into();
         let score = Score { name: name.into(), team: team_name, ..Score::default() };
@@ -343,7 +343,7 @@ fn team_name(team: u8) -> String {
 impl Game for Shooter {
     const INFO: GameInfo = GameInfo::new(
         ambit_shooter_kinds::GAME,
-        "Fly a ship by keys, and shoot: a hit is 2 points, 50 win.",
+        "Fly a ship by keys, and shoot: a hit is 2 points, to be hit costs one, 50 win.",
     );
     const LAG_COMPENSATION: Duration = Duration::from_millis(200);
     const SCENERY: Scenery =

@@ -7,7 +7,7 @@
 use ambit::prelude::*;
 
 use crate::Ship;
-use crate::flight::{along, direction, free_place, wrapped};
+use crate::flight::{along, bearing, direction, free_place, wrapped};
 use crate::{Craft, ShipControl, Shooter, ShooterWorld, TABLES};
 
 /// What a pilot has in mind.
@@ -78,11 +78,6 @@ impl Shooter {
         let distance = |it: &Craft| craft.movement.at.ground_distance(it.movement.at);
         seen.map(|(_, it)| it).min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
-}
-
-/// The heading from one place to another.
-fn bearing(from: Position, to: Position) -> f32 {
-    (to.y - from.y).atan2(to.x - from.x)
 }
 
 /// Where a missile that is fired now would meet the target, if that flies straight on.

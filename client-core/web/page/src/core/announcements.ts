@@ -35,7 +35,7 @@ export function announcementOf(
   const hasLead = rest !== text;
   // A player's name stays as the player writes it.
   const isByName = fields.some(({ name }, at) =>
-    WINNER.test(name) && values[at] !== "" && rest.startsWith(values[at] ?? ""),
+    WINNER.test(name) && values[at] !== "" && rest.includes(values[at] ?? ""),
   );
   const title = hasLead ? rest : text;
   const commands = new Set(actions.map(({ command }) => command));

@@ -51,7 +51,7 @@ const LEAN_S = 0.9;
 /** The distance covers 63 % of its way in these times: out at once, and in when it is calm. */
 const KEPT_S = { out: 0.45, in: 1.8 } as const;
 /** So much of the picture's half is map where the camera stops; the rest shows the border. */
-const INSIDE_SHARE = 0.72;
+const INSIDE_SHARE = 0.6;
 
 /** On a higher screen nothing at its edge comes near the middle. */
 const LOW_PX = 560;

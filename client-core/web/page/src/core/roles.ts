@@ -25,7 +25,7 @@ const SORTS: readonly Sort[] = ["round", "horned", "beast", "robed"];
 const SORT_WORDS: readonly (readonly [Sort, RegExp])[] = [
   ["round", /wander|\bnpc\b|villager|sheep|cattle/],
   ["beast", /rat|wolf|dog|hound|bear|boar|spider|cat|crawler|snake|spitter/],
-  ["robed", /shaman|lich|witch|mage|priest|ghost|keeper|archer|necro|cult/],
+  ["robed", /shaman|lich|witch|mage|priest|ghost|keeper|archer|bowman|necro|cult/],
   ["horned", /brute|lord|ogre|troll|demon|orc|giant|boss|goblin|imp/],
 ];
 

@@ -12,6 +12,7 @@ import {
 import { liftOver } from "../core/camera.js";
 import { knownOf } from "../core/known.js";
 import { PendingCommands } from "../core/pending_commands.js";
+import { withinReach } from "../core/picking.js";
 import { PlannedPaths } from "../core/planned_paths.js";
 import { isRoomWide } from "../core/score_tables.js";
 import { extentOf, type RoomSettings } from "../core/room_settings.js";
@@ -321,11 +322,13 @@ export class GameView {
     picture.follow(frame, seconds, this.#watching.indexIn(frame));
     this.#input.update(time, frame, seconds);
     this.#pending.expire(time, this.#tellDone);
-    const { aim, isAiming } = this.#input;
     const { markers, ringSize } = picture;
-    markers.update(time, this.#pending.list, aim.place, isAiming, ringSize);
-    markers.showReach(picture.camera.target, this.#commander.draft?.action.reachM ?? Infinity);
-    picture.draw(time, frame, this.#paths, this.#overlay.showsAges);
+    const reachM = this.#commander.draft?.action.reachM ?? Infinity;
+    const aimed = this.#input.aimed;
+    const aim = aimed && withinReach(aimed, picture.camera.target, reachM);
+    markers.update(time, this.#pending.list, aim, ringSize);
+    markers.showReach(picture.camera.target, reachM);
+    picture.draw(time, frame, this.#paths, this.#overlay);
     this.#map.update(time, frame, picture.camera.target.x, picture.camera.target.y);
     this.#ownValues.update(time, frame);
     this.#pointers.update(time, frame, picture.camera);

@@ -124,7 +124,8 @@ export class Happenings {
     if (typeof object !== "number") return undefined;
     for (const { name, type } of kind.fields) {
       const value = event[name];
-      if (type !== "text" || typeof value !== "string" || !this.#names.has(value)) continue;
+      if (type !== "text" && type !== "choice") continue;
+      if (typeof value !== "string" || !this.#names.has(value)) continue;
       // What is done at once is over.
       const isLater = typeof event["due"] === "number" && event["due"] > 0;
       this.#deeds.note(now, object, isLater ? value : "");

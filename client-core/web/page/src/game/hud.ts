@@ -47,7 +47,9 @@ export class Hud {
   readonly messages = el("div", { class: "messages", role: "log" });
   /** The last lines of the chat. */
   readonly chat = el("div", { class: "chat-lines", role: "log", "aria-label": texts.chat });
-  readonly help: HTMLElement;
+  readonly help = el("aside", { class: "panel help", "aria-label": texts.help, hidden: true });
+  readonly #helpLines = el("ul");
+  readonly #controlKinds: readonly Control[];
   /** What has happened, in words; for games that have some. */
   readonly log = el("aside", { class: "panel log", "aria-label": texts.log, hidden: true });
   readonly #logLines = el("ol");
@@ -82,6 +84,7 @@ export class Hud {
     }
     this.commands.hidden = this.commands.childElementCount === 0;
     const { controls } = schema;
+    this.#controlKinds = controls;
     for (const control of controls) {
       if (control.axis === null) this.controls.append(this.#control(control, controls));
       if (control.axis === "linear") this.controls.append(this.#lever(control));
@@ -90,7 +93,8 @@ export class Hud {
     const hasCross = this.controls.querySelector(".pad.north, .pad.south") !== null;
     this.controls.classList.toggle("with-cross", hasCross);
     this.controls.hidden = this.controls.childElementCount === 0;
-    this.help = helpOf(actions, controls);
+    this.#showHelp(actions);
+    this.help.append(el("h2", {}, texts.help), this.#helpLines);
     this.chat.append(this.#events, this.#lines, this.#chatForm(hooks));
     this.log.append(el("h2", {}, texts.log), this.#logLines);
   }
@@ -109,6 +113,16 @@ export class Hud {
       element.setAttribute("aria-keyshortcuts", key);
     }
     setHidden(this.commands, ![...this.#buttons.values()].some((element) => !element.hidden));
+    // Whoever can do nothing reads what could be done.
+    if (actions.length > 0) this.#showHelp(actions);
+  }
+
+  #showHelp(actions: readonly Action[]): void {
+    const lines = helpLines(actions, this.#controlKinds);
+    const [old, list] = [this.#helpLines.children, this.#helpLines];
+    const isShown = lines.every((line, at) => old[at]?.textContent === line);
+    if (isShown && lines.length === old.length) return;
+    list.replaceChildren(...lines.map((line) => el("li", {}, line)));
   }
 
   /** The command with this label was taken: its button shows when it can be given again. */
@@ -394,8 +408,9 @@ function helpOfControl(control: Control): string {
   return [keyNames, labelOf(control), help].filter(Boolean).join(" – ");
 }
 
-function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLElement {
-  const lines = [
+/** What the player can do now, and how to look about. */
+function helpLines(actions: readonly Action[], controls: readonly Control[]): string[] {
+  return [
     // What the client itself sets is for nobody to read.
     ...controls.filter(isForPlayers).map(helpOfControl),
     ...(hasDirections(controls) ? texts.help_steer : []),
@@ -405,13 +420,6 @@ function helpOf(actions: readonly Action[], controls: readonly Control[]): HTMLE
       [key && !isTouch() ? texts.key(key) : "", label, help].filter(Boolean).join(" – "),
     ),
   ];
-  const items = lines.map((line) => el("li", {}, line));
-  return el(
-    "aside",
-    { class: "panel help", "aria-label": texts.help, hidden: true },
-    el("h2", {}, texts.help),
-    el("ul", {}, ...items),
-  );
 }
 
 /** The attributes of a field's input. */

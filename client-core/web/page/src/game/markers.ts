@@ -40,12 +40,11 @@ export class Markers {
     this.reach.scale.setScalar(reachM);
   }
 
-  /** `aim` is shown if `isAiming`. `size` is the radius in metres that is well visible. */
+  /** `aim` is shown, if there is one. `size` is the radius in metres that is well visible. */
   update(
     now: number,
     pending: readonly PendingCommand[],
-    aim: { x: number; y: number; z: number },
-    isAiming: boolean,
+    aim: { x: number; y: number; z: number } | undefined,
     size: number,
   ): void {
     this.#count = 0;
@@ -54,7 +53,7 @@ export class Markers {
       const radius = (0.25 + 0.75 * remainingShare(command, now)) * size;
       this.#add(command, radius, COLOURS[command.state]);
     }
-    if (isAiming) this.#add(aim, 0.6 * size, COLOURS.aim);
+    if (aim) this.#add(aim, 0.6 * size, COLOURS.aim);
     this.mesh.count = this.#count;
     this.mesh.visible = this.#count > 0;
     this.mesh.instanceMatrix.needsUpdate = true;

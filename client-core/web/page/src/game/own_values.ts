@@ -32,6 +32,8 @@ interface Row {
 
 /** A number of the avatar, or of the player's row in a table. */
 interface Figure {
+  /** All are compared by it: then nothing of it says something, too. */
+  isCompared: boolean;
   /** The room-wide kind; undefined for the avatar. */
   row: string | undefined;
   index: number;
@@ -85,10 +87,11 @@ export class OwnValues {
   }
 
   /** Nothing of something says nothing. */
-  #showFigure(frame: Frame, { row, index, component, element, text }: Figure): void {
+  #showFigure(frame: Frame, figure: Figure): void {
+    const { row, index, component, element, text, isCompared } = figure;
     const own = row === undefined ? frame.avatar : frame.rows(row).find((at) => frame.isOwn(at));
     const value = own === undefined ? undefined : frame.component(own, index);
-    setHidden(element, typeof value !== "number" || value === 0);
+    setHidden(element, typeof value !== "number" || (value === 0 && !isCompared));
     if (typeof value === "number") setText(text, cellOf(component, value));
   }
 
@@ -102,9 +105,9 @@ export class OwnValues {
       return [{ index, element: el("div", { class: "chip sign", hidden: true }, label) }];
     });
     this.#figures = [
-      ...figuresOf(kind, undefined),
+      ...figuresOf(kind, undefined, this.#kinds),
       // What the tables rank by is in them.
-      ...this.#kinds.flatMap((other) => figuresOf(other, other.name).slice(1)),
+      ...this.#kinds.flatMap((other) => figuresOf(other, other.name, []).slice(1)),
     ];
     const chips = [...this.#signs, ...this.#figures].map(({ element }) => element);
     this.element.replaceChildren(
@@ -133,13 +136,20 @@ function gaugeRow(gauge: Component, isAbove: boolean): Row {
   return { component: gauge.name, unit: gauge.unit, element, fill, text, value: NaN, max: NaN };
 }
 
-function figuresOf({ components }: Kind, row: string | undefined): Figure[] {
+function figuresOf(
+  { components }: Kind,
+  row: string | undefined,
+  tables: readonly Kind[],
+): Figure[] {
   return components.flatMap((component, index) => {
     // Milliseconds are about the line.
     if (component.type !== "number" || component.unit === "ms") return [];
     const text = el("b");
     const label = el("span", {}, labelOf(component));
     const element = el("div", { class: "chip" }, label, " ", text);
-    return [{ row, index, component, element, text }];
+    const isCompared = tables.some((table) =>
+      table.components.some(({ name, type }) => type === "number" && name === component.name),
+    );
+    return [{ row, index, component, element, text, isCompared }];
   });
 }

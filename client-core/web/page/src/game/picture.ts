@@ -56,6 +56,12 @@ const NO_FIELDS = { at: null, from: null, reach: null, due: null };
 /** A ring of this share of the camera's distance is well visible. */
 const RING_SHARE = 1 / 26;
 
+/** What the figures of the line add to the picture. */
+export interface ShownOverlay {
+  readonly isOpen: boolean;
+  readonly showsAges: boolean;
+}
+
 export class Picture {
   readonly canvas = el("canvas", {
     class: "picture",
@@ -222,16 +228,16 @@ export class Picture {
     this.camera.update();
   }
 
-  draw(now: number, frame: Frame, paths: PlannedPaths, showsAges: boolean): void {
+  draw(now: number, frame: Frame, paths: PlannedPaths, overlay: ShownOverlay): void {
     const begunAt = performance.now();
     this.#scene.renderer.info.reset();
-    this.#objects.update(frame, this.camera, showsAges);
+    this.#objects.update(frame, this.camera, overlay.showsAges);
     this.happenings.update(now, frame);
     this.#markOwn(frame);
     this.#drawTrails(frame);
     this.happenings.lights.update();
     this.#drawBillboards(now, frame);
-    this.#drawPaths(frame, paths);
+    this.#drawPaths(frame, paths, overlay.isOpen);
     this.#scene.render(this.camera);
     if (this.#scene.notePace(now - this.#drawnAt)) this.#resize();
     this.#drawnAt = now;
@@ -410,9 +416,11 @@ export class Picture {
     }
   };
 
-  #drawPaths(frame: Frame, paths: PlannedPaths): void {
+  /** The way of the own avatar; of others it is about the network. */
+  #drawPaths(frame: Frame, paths: PlannedPaths, ofAll: boolean): void {
     this.#pathLines.begin();
     for (let index = 0; index < frame.count; index += 1) {
+      if (!ofAll && index !== frame.avatar) continue;
       // Shots have trails; where they end is for others to find out.
       if (this.#trailColours[frame.kinds[index] as number]) continue;
       const to = this.#pathEnd;

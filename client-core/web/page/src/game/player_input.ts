@@ -13,6 +13,7 @@ import {
   stepOf,
 } from "../core/controls.js";
 import { directionBits, planOf, type Stick, wayOf } from "../core/gamepad.js";
+import { isTouch } from "../dom.js";
 import { Aim } from "./aim.js";
 import type { Commander } from "./commander.js";
 import { GamepadInput } from "./gamepad_input.js";
@@ -91,6 +92,8 @@ export class PlayerInput {
     this.#pointer = new PointerInput(canvas, camera, {
       press: () => this.#press(),
       release: () => (this.#repeatAt = Infinity),
+      // Whoever has begun a command by its button goes on to point with the mouse.
+      move: () => (this.aim.usesKeys &&= this.#commander.draft?.next?.type !== "position"),
     });
     this.#keyboard = new Keyboard((key) => this.#key(key));
     const plan = planOf(schema.controls, actions);
@@ -102,9 +105,12 @@ export class PlayerInput {
     document.addEventListener("visibilitychange", onVisibility, { signal });
   }
 
-  /** Whether the aim of the keyboard is to be shown. */
-  get isAiming(): boolean {
-    return this.aim.usesKeys && (!this.isSteered || this.#commander.draft !== undefined);
+  /** The aim that is to be shown: that of the keyboard, or where a command would act. */
+  get aimed(): Point | undefined {
+    const { draft } = this.#commander;
+    if (this.aim.usesKeys) return !this.isSteered || draft ? this.aim.place : undefined;
+    if (draft?.next?.type !== "position" || isTouch()) return undefined;
+    return this.aim.underPointer(this.#ground) ? this.#ground : undefined;
   }
 
   /** Called at each frame: what is held goes on. */

@@ -9,6 +9,7 @@ import type { ViewCamera } from "../core/camera.js";
 export interface PointerHooks {
   press(screenX: number, screenY: number): void;
   release(): void;
+  move(): void;
 }
 
 const WHEEL_ZOOM = 0.0012;
@@ -74,6 +75,7 @@ export class PointerInput {
       before.y = event.clientY;
     }
     if (this.#touches.size < 2) this.#place(event);
+    this.#hooks.move();
   }
 
   #turn(event: PointerEvent, before: { x: number; y: number }): void {

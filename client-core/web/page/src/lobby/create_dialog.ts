@@ -126,7 +126,16 @@ export function askForRoom(
     input.closest("details")?.setAttribute("open", "");
     input.closest(".field")?.append(refusal);
     input.focus();
+    refusal.scrollIntoView({ block: "nearest" });
   };
+  // What is wrong in a fold could not be shown, and nothing would happen.
+  const unfold = ({ target }: Event) => {
+    (target as HTMLElement).closest("details")?.setAttribute("open", "");
+  };
+  form.addEventListener("invalid", unfold, true);
+  form.addEventListener("input", () => {
+    if (!refusal.hidden) showRefusal("");
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     submit.disabled = true;
