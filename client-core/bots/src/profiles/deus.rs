@@ -69,6 +69,13 @@ const ROAM: Duration = Duration::from_secs(6);
 const STRIKE_M: f32 = 1.2;
 const KEEP_AWAY_M: f32 = 4.5;
 const SHOOT_M: f32 = 11.0;
+/// Who shoots comes so much nearer than it has to.
+const SHOOT_FROM_M: f32 = 10.0;
+/// On its way it walks on, unless its goal has moved by more: metres, a share of the way, and after
+/// so long it says so again.
+const GOAL_M: f32 = 0.7;
+const GOAL_SHARE: f32 = 0.25;
+const WALK_AGAIN: Duration = Duration::from_secs(3);
 /// At what is nearer it cannot aim.
 const LEAST_AIM_M: f32 = 0.2;
 /// So many together are worth a spell that costs more, in percent of the mana.
@@ -86,6 +93,8 @@ pub(crate) struct DeusBot {
     rng: fastrand::Rng,
     cast_at: LocalTime,
     walk_at: LocalTime,
+    /// Where it walks to, and until when that need not be said again.
+    goal: Option<(Position, LocalTime)>,
     learn_at: LocalTime,
     /// When each spell can be cast again.
     ready_at: BTreeMap<String, LocalTime>,
@@ -208,7 +217,8 @@ fn text(object: &VisibleObject<'_, ()>, component: &str, t: GameTime) -> String 
 impl DeusBot {
     pub(crate) fn new(seed: u64) -> Self {
         let (rng, zero) = (fastrand::Rng::with_seed(seed), LocalTime::ZERO);
-        Self { rng, cast_at: zero, walk_at: zero, learn_at: zero, ready_at: BTreeMap::new() }
+        let (goal, ready_at) = (None, BTreeMap::new());
+        Self { rng, cast_at: zero, walk_at: zero, goal, learn_at: zero, ready_at }
     }
 
     /// The words of a command to give now.
@@ -253,6 +263,11 @@ impl DeusBot {
             None => (self.somewhere(view), ROAM),
         };
         self.walk_at = now + pause;
+        let slack = GOAL_M.max(GOAL_SHARE * view.own.ground_distance(goal));
+        if self.goal.is_some_and(|(old, until)| now < until && old.ground_distance(goal) <= slack) {
+            return None;
+        }
+        self.goal = Some((goal, now + WALK_AGAIN));
         let (width, height) = view.map;
         let (x, y) = (goal.x.clamp(1.0, width - 1.0), goal.y.clamp(1.0, height - 1.0));
         Some(format!("move {x:.1} {y:.1}"))
@@ -328,7 +343,8 @@ impl DeusBot {
                 let middle = Position::on_ground(view.map.0 / 2.0, view.map.1 / 2.0);
                 return Some(away.lerp(middle, 0.2));
             }
-            return (distance > SHOOT_M).then_some(place);
+            let from = place.lerp(view.own, SHOOT_FROM_M / distance.max(SHOOT_FROM_M));
+            return (distance > SHOOT_M).then_some(from);
         }
         (distance > STRIKE_M).then_some(place)
     }
@@ -437,6 +453,18 @@ mod tests {
         assert!(away.starts_with("move 2"), "away from it: {away}");
         let dead = DeusView { is_alive: false, ..view("mage", &[(31.0, 30.0)]) };
         assert_eq!(bot.decide(later + CHOOSE, &dead), None);
+    }
+
+    #[test]
+    fn a_bot_on_its_way_says_so_again_only_if_its_goal_has_moved() {
+        let (now, mut bot) = (LocalTime::from_millis(10_000), DeusBot::new(7));
+        let mut says = |after: Duration, x: f32| {
+            bot.decide(now + after, &view("warrior", &[(x, 30.0)])).unwrap_or_default()
+        };
+        assert_eq!(says(Duration::ZERO, 40.0), "move 40.0 30.0");
+        assert_eq!(says(WALK, 41.0), "");
+        assert_eq!(says(2 * WALK, 44.0), "move 44.0 30.0");
+        assert_eq!(says(2 * WALK + WALK_AGAIN, 44.0), "move 44.0 30.0");
     }
 
     #[test]

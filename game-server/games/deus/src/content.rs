@@ -78,6 +78,9 @@ pub(crate) struct SharedContent(Arc<Content>);
 pub(crate) struct ClassTable {
     #[serde(skip)]
     pub(crate) name: String,
+    /// What it is good at, in a sentence.
+    #[serde(default)]
+    pub(crate) about: String,
     pub(crate) health: f32,
     pub(crate) health_per_s: f32,
     pub(crate) mana: f32,
@@ -550,7 +553,7 @@ impl SharedContent {
     /// As an operator's: the shipped content with more monsters, of all kinds from the beginning.
     pub(crate) fn of_many() -> Self {
         let mut texts = SHIPPED_TEXTS.map(str::to_owned);
-        let all = "kinds = { goblin = 2, brute = 1, wolf = 1, archer = 1, shaman = 1 }";
+        let all = "kinds = { goblin = 2, brute = 1, wolf = 1, bowman = 1, shaman = 1 }";
         texts[4] = texts[4].replace("kinds = { goblin = 1 }", all);
         texts[4] = texts[4].replace("base = 0.0", "base = 40.0");
         Self(Arc::new(Content::parse(texts).expect("good content")))

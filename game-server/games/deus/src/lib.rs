@@ -135,8 +135,10 @@ pub struct Deus {
 }
 
 impl Game for Deus {
-    const INFO: GameInfo =
-        GameInfo::new("deus", "Choose a class, and fight waves of monsters with others.");
+    const INFO: GameInfo = GameInfo::new(
+        "deus",
+        "Fight waves of monsters with others. Who falls is out until the end.",
+    );
     const SCENERY: Scenery = Scenery::new().camera(Camera::Above).ground(0x5a_5046).party();
     type Avatar = Hero;
     type Command = DeusCommand;

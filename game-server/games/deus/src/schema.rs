@@ -25,6 +25,7 @@ pub struct Hero {
     /// `newcomer` before it is chosen.
     pub(crate) class: Text<12>,
     pub(crate) alive: Flag,
+    #[audience(owner)]
     pub(crate) level: Number<1, 99>,
     #[audience(owner)]
     pub(crate) experience: Number<0, 9_999_999>,
@@ -134,7 +135,7 @@ pub(crate) struct HeroRow {
 #[effect(cast, colour = 0x90_a0ff, size = 1.2, at = caster)]
 pub(crate) struct HeroCast {
     pub(crate) caster: Id<Hero>,
-    pub(crate) spell: Text<24>,
+    pub(crate) spell: Listed,
     /// Where it takes effect, or towards where.
     pub(crate) at: Position,
     /// Milliseconds until then.

@@ -3,6 +3,7 @@
 //! A spell takes effect at once, or `delay_s` after it was announced. Its shape says on whom, its
 //! other fields what happens to them.
 
+use ambit::Listed;
 use ambit::flight::StraightFlight;
 use ambit::prelude::*;
 
@@ -94,7 +95,7 @@ impl Deus {
         let delay = table.delay_s.secs();
         // A bolt that flies at once tells it all by itself.
         if !(delay.is_zero() && matches!(table.shape, SpellShape::Bolt { .. })) {
-            let (spell, due) = (table.name.as_str().into(), delay.as_millis() as i64);
+            let (spell, due) = (Listed(index), delay.as_millis() as i64);
             world.emit(HeroCast { caster, spell, at: place, due });
         }
         self.make_noise(world, caster, table.noise_m);

@@ -32,10 +32,9 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     let classes = content.classes.iter().map(|table| {
         let spells = content.spells.iter().filter(|spell| spell.class == table.name);
         let spells: Vec<_> = spells.map(|spell| spaced(&spell.name)).collect();
-        // Bars show shares: it says what of.
         let (health, mana) = (table.health, table.mana);
         let help =
-            format!("Full bars: {health} health, {mana} mana. Spells: {}.", spells.join(", "));
+            format!("{} {health} health, {mana} mana. Spells: {}.", table.about, spells.join(", "));
         (&*table.name, about(format!("Choose {}", spaced(&table.name)), help, NEWCOMER))
     });
     let talents = content.talents.iter().map(|table| {
@@ -71,15 +70,22 @@ pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
     }
 }
 
+/// Of the command; an event of this name tells which one it was.
 fn set_choices<'c>(
     schema: &mut Schema,
     command: &str,
     choices: impl Iterator<Item = (&'c str, ChoiceAbout)>,
 ) {
+    let (names, about): (Vec<&str>, Vec<ChoiceAbout>) = choices.unzip();
+    let names = FieldType::choice(names);
+    let event = schema.events.iter_mut().find(|declared| declared.name == command);
+    let told = event.into_iter().flat_map(|declared| &mut declared.fields);
+    for field in told.filter(|field| matches!(field.ty, FieldType::Choice(_))) {
+        field.ty = names.clone();
+    }
     let found = schema.commands.iter_mut().find(|declared| declared.name == command);
     let Some(field) = found.and_then(|declared| declared.fields.first_mut()) else { return };
-    let (names, about): (Vec<&str>, Vec<ChoiceAbout>) = choices.unzip();
-    (field.ty, field.choices) = (FieldType::choice(names), about);
+    (field.ty, field.choices) = (names, about);
 }
 
 fn spaced(name: &str) -> String {

@@ -130,11 +130,11 @@ fn monsters_surround_a_hero() {
 }
 
 #[test]
-fn an_archer_keeps_away_and_announces_its_shots() {
+fn a_bowman_keeps_away_and_announces_its_shots() {
     let mut scene = Scene::with("warrior");
-    let archer = scene.add("archer", 32.0, 30.0);
+    let bowman = scene.add("bowman", 32.0, 30.0);
     scene.room.run(3.secs());
-    assert!((5.0..=11.0).contains(&scene.distance(archer)), "{}", scene.distance(archer));
+    assert!((5.0..=11.0).contains(&scene.distance(bowman)), "{}", scene.distance(bowman));
     scene.room.run(3.secs());
     let shot = scene.room.events(scene.ann).iter().rev().find_map(|event| {
         let told = event.get::<Tell>()?;
@@ -282,7 +282,7 @@ fn what_monsters_cost() {
     let mut rng = Rng::with_seed(3);
     scene.room.edit(|world: &mut DeusWorld, _: &mut Deus| crate::map::add_walls(world, &mut rng));
     for index in 0..300 {
-        let kind = ["goblin", "wolf", "rat", "archer", "shaman"][index % 5];
+        let kind = ["goblin", "wolf", "rat", "bowman", "shaman"][index % 5];
         let radius = if index < 40 { 5.0 + 7.0 * rng.f32() } else { 27.0 + rng.f32() };
         let angle = rng.f32() * std::f32::consts::TAU;
         scene.add(kind, 30.0 + radius * angle.cos(), 30.0 + radius * angle.sin());
