@@ -102,6 +102,8 @@ fn own_value(field: &NamedField, spec: &FieldSpec) -> FieldValue<ObjectId> {
         (FieldValue::None, FieldType::Object) if !spec.optional => {
             FieldValue::Object(ObjectId::UNSEEN)
         }
+        // The names of some choices are data, and known to the room alone.
+        (FieldValue::Choice(index), ty) if ty.is_listed() => FieldValue::Choice(*index),
         (FieldValue::Choice(_), FieldType::Choice(names)) => {
             let index = names.iter().position(|name| Some(&**name) == field.choice.as_deref());
             index.map_or(FieldValue::None, |index| FieldValue::Choice(index as u8))

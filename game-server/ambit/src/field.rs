@@ -122,14 +122,14 @@ pub trait Choice: Sized {
 }
 
 /// One of some names that are data: its place in the list which [`crate::Game::schema`] gives the
-/// field of a command. A room checks that it is in the list; a game whose lists may become shorter
-/// has to look once more.
+/// field of a command or an event. A room checks that it is in the list; a game whose lists may
+/// become shorter has to look once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listed(pub u8);
 
 impl MessageField for Listed {
     fn field_type() -> FieldType {
-        FieldType::choice(["none"])
+        FieldType::listed()
     }
 
     fn into_value(self) -> Value {

@@ -124,6 +124,9 @@ impl FieldSpec {
     }
 }
 
+/// Instead of names that are data.
+const LISTED: &str = "none";
+
 impl FieldType {
     /// Any whole number.
     pub const NUMBER: Self = Self::Number { min: i64::MIN, max: i64::MAX };
@@ -131,6 +134,16 @@ impl FieldType {
     /// The names of a choice.
     pub fn choice<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         Self::Choice(names.into_iter().map(Into::into).collect())
+    }
+
+    /// A choice whose names are data: they are not known yet.
+    pub fn listed() -> Self {
+        Self::choice([LISTED])
+    }
+
+    /// Whether the names of this choice are data.
+    pub fn is_listed(&self) -> bool {
+        matches!(self, Self::Choice(names) if matches!(&names[..], [name] if name == LISTED))
     }
 
     /// The index of a choice's name; `None` if the type is another one or has no such name.

@@ -130,6 +130,12 @@ fn a_client_that_asks_too_often_gets_an_error_and_is_closed() -> Result<()> {
             .find(|body| code(Some(&body)).filter(|&code| code == ErrorCode::RateLimited))
             .await?;
         assert_eq!(limited, ErrorCode::RateLimited);
+        // It goes on, however slow the machine is.
+        for _ in 0..20_000 {
+            if raw.write(&encode_frame(&request)).await.is_err() {
+                break;
+            }
+        }
         raw.wait_closed().await?;
         Ok(())
     })

@@ -126,7 +126,8 @@ pub struct FieldGame {
     bolts: Bolts,
     /// Spawned when the first one falls.
     #[serde(default)]
-    best_hunter: Option<Id<BestHunter>>,
+    /// The avatars of the best hunters, also of those who have left, and their rows.
+    best_hunters: Vec<(Id<Avatar>, Id<BestHunter>)>,
     /// The time up to which everything is decided.
     settled_until: GameTime,
 }

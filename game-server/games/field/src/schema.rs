@@ -47,9 +47,9 @@ pub(super) struct Bolt {
     path: Path,
 }
 
-/// Who felled the most so far, in the whole room.
+/// One of the few who felled the most so far, in the whole room.
 #[derive(Kind)]
-#[kind(room_wide)]
+#[kind(room_wide, label = "Best hunters")]
 pub(super) struct BestHunter {
     #[component(label = "Best hunter")]
     pub(super) name: Text<NAME_BYTES>,

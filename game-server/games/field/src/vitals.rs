@@ -10,6 +10,9 @@ use super::rules::{AVATAR_HEALTH, HEALTH_PER_S, NPC_HEALTH, RESPAWN_DELAY, SAFE,
 use super::schema::{self, Avatar, BestHunter, Damage, Died, FieldTimer, Healed, Respawned};
 use super::{FieldGame, FieldWorld, map};
 
+/// Of so many it is told how many they have felled.
+const BEST_HUNTERS: usize = 3;
+
 impl FieldGame {
     /// Takes health from a living target, at a time since the last tick. True if it falls. `by` is
     /// who is known to have done it: the target turns on that one.
@@ -41,22 +44,31 @@ impl FieldGame {
 
     /// One more has fallen to this caster, unless it has left.
     pub(super) fn score(&mut self, world: &mut FieldWorld, caster: ObjectId) {
-        let caster = world.cast::<Avatar>(caster);
-        if let Some(mut avatar) = caster.and_then(|caster| world.edit(caster)) {
+        let Some(caster) = world.cast::<Avatar>(caster) else { return };
+        if let Some(mut avatar) = world.edit(caster) {
             avatar.felled().add(1);
         }
-        let best = caster.and_then(|caster| world.get(caster));
-        let Some((name, felled)) = best.map(|best| (best.name().to_owned(), best.felled())) else {
-            return;
+        let Some(avatar) = world.get(caster) else { return };
+        let (name, felled) = (avatar.name().to_owned(), avatar.felled());
+        let best = &mut self.best_hunters;
+        let records = best.iter().enumerate();
+        let least =
+            records.filter_map(|(at, (_, row))| Some((world.get(*row)?.felled(), at))).min();
+        let place = match best.iter().position(|(hunter, _)| *hunter == caster) {
+            Some(own) => own,
+            None if best.len() < BEST_HUNTERS => {
+                best.push((caster, world.spawn(BestHunter { name: "".into(), felled: 0.into() })));
+                best.len() - 1
+            }
+            None => match least {
+                Some((record, place)) if record < felled => place,
+                _ => return,
+            },
         };
-        let best_hunter = *self
-            .best_hunter
-            .get_or_insert_with(|| world.spawn(BestHunter { name: "".into(), felled: 0.into() }));
-        if world.get(best_hunter).is_some_and(|best| best.felled() < felled)
-            && let Some(mut best) = world.edit(best_hunter)
-        {
-            best.name().set(&name);
-            best.felled().set(felled);
+        best[place].0 = caster;
+        if let Some(mut row) = world.edit(best[place].1) {
+            row.name().set(&name);
+            row.felled().set(felled);
         }
     }
 

@@ -153,8 +153,11 @@ export class EdgePointers {
   }
 }
 
+/** An arrow above or below is that far from the sides: of half the picture. */
+const ROOM = 0.35;
+
 /** Beside the arrow: inwards at the left and at the right, outwards above and below. */
 function sideOf({ x, angle }: EdgePlace): number {
-  const isAtSide = Math.abs(Math.cos(angle)) > BESIDE;
+  const isAtSide = Math.abs(Math.cos(angle)) > BESIDE || Math.abs(x) > ROOM;
   return x > 0 === isAtSide ? -1 : 1;
 }

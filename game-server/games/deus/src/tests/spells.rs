@@ -348,7 +348,8 @@ fn players_read_what_content_does() {
     let mage = about("choose", "mage");
     assert_eq!((&*mage.label, &*mage.only_for), ("Choose mage", "newcomer"));
     // The bars are in per cent: this is what of.
-    assert!(mage.help.starts_with("Burns and freezes many from afar; frail. 90 health, "), "{}", mage.help);
+    let help = "Burns and freezes many from afar; frail. 90 health, ";
+    assert!(mage.help.starts_with(help), "{}", mage.help);
     let frost = "20 mana, every 9 s. Takes 10 health from all monsters within 5 m, slows them by \
                  50 % for 5 s.";
     assert_eq!(about("cast", "frost").help, frost);
