@@ -61,7 +61,7 @@ const UNKNOWN: Tactic = Tactic::Near(8.0);
 
 /// Pauses between two casts, two walks, two choices and two talents.
 const CAST: Duration = Duration::from_millis(750);
-const WALK: Duration = Duration::from_millis(400);
+const WALK: Duration = Duration::from_millis(500);
 const CHOOSE: Duration = Duration::from_secs(3);
 /// How long it walks to one place while it sees nothing to fight.
 const ROAM: Duration = Duration::from_secs(6);
