@@ -161,8 +161,8 @@ export const texts = {
   out: "You have fallen",
   is_back: "You are back",
   watching: (name: string) => `You watch ${name}`,
-  watch_others:
-    "You are out: watch, and chat. Click or tap a name of your party to watch somebody else.",
+  out_until: "You are out until this game is over. The chat is still yours.",
+  watch_others: "Click or tap a name of your party to watch somebody else.",
   log: "What happened",
   log_short: "Log",
   own_values: "Your values",

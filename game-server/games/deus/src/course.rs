@@ -99,6 +99,7 @@ impl Deus {
             let place = room.place_to_begin(world.statics(), &mut rng);
             if let Some(mut avatar) = world.edit(*id) {
                 avatar.path().teleport(place);
+                avatar.waits().set(false);
             }
         }
     }

@@ -126,6 +126,7 @@ impl Deus {
             avatar.class().set(class);
             avatar.alive().set(hero.is_alive);
             avatar.hidden().set(hero.is_hidden());
+            avatar.waits().set(hero.waits);
             avatar.level().set(hero.level(content));
             avatar.points().set(hero.points(content) as i64);
         }

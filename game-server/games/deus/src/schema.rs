@@ -36,6 +36,10 @@ pub struct Hero {
     #[component(label = "Hidden from others")]
     #[audience(owner)]
     pub(crate) hidden: Flag,
+    /// It has come in the middle of a wave.
+    #[component(label = "You fight from the next wave on")]
+    #[audience(owner)]
+    pub(crate) waits: Flag,
 }
 
 /// A monster of a wave.

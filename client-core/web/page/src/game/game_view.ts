@@ -87,6 +87,7 @@ export class GameView {
     "div",
     { class: "out-note", role: "status", hidden: true },
     el("strong", {}, texts.out),
+    el("p", {}, texts.out_until),
     this.#watchedName,
     el("small", {}, texts.watch_others),
   );

@@ -119,6 +119,7 @@ export function askForRoom(
     const field = fieldNamed(message, fields);
     setText(refusal, field ? refusalForPlayers(message, field) : message);
     setHidden(refusal, message === "");
+    refusal.scrollIntoView({ block: "nearest" });
     const input = field ? inputs.get(field.key) : undefined;
     for (const other of inputs.values()) other.removeAttribute("aria-invalid");
     if (!input) return;

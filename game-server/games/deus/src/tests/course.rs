@@ -95,7 +95,8 @@ fn heroes_jump_from_map_to_map_and_see_what_is_there_at_once() {
     for client in all {
         room.command(client, "choose warrior");
     }
-    let mut slots = Vec::new();
+    let (mut slots, mut latecomer) = (Vec::new(), all[0]);
+    let waits = |room: &Room, client| room.avatar(client).and_then(|it| it.flag("waits"));
     for wave in 1..=4 {
         jump(&mut room, all, Phase::Fight);
         let slot = with_game(&mut room, |_, game| game.slot);
@@ -106,6 +107,8 @@ fn heroes_jump_from_map_to_map_and_see_what_is_there_at_once() {
         if let Some(late) = late {
             room.command(late, "choose mage");
             room.run(1.secs());
+            latecomer = late;
+            assert_eq!(waits(&room, late), Some(true));
         }
         for _ in 0..20 {
             room.run(1.secs());
@@ -131,6 +134,7 @@ fn heroes_jump_from_map_to_map_and_see_what_is_there_at_once() {
             slots.map(|at| game.layout.slot_at(at)).all(|it| it == game.layout.merchants())
         });
         assert!(at_merchants);
+        assert_eq!(waits(&room, latecomer), Some(false));
     }
     assert_eq!(room.errors(all[0]), Vec::<String>::new());
 }
