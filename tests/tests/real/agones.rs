@@ -10,7 +10,7 @@ use crate::sidecar::{Sidecar, game_server};
 fn agones_is_notified_of_ready_health_rooms_players_and_shutdown() -> Result<()> {
     let scratch = ScratchFolder::new("agones");
     let sidecar = Sidecar::start(Sidecar::reserve()?)?;
-    let server = start_server(&scratch)?;
+    let (server, bob) = start_full_server(&scratch)?;
     let mut host = start_host(&scratch, &server, sidecar.port, &["--advertise", "127.0.0.1"])?;
     sidecar.wait("a host that is ready", |state| {
         state.accepted("/ready") == 1 && state.counter("rooms") == (0, 8)
@@ -18,7 +18,7 @@ fn agones_is_notified_of_ready_health_rooms_players_and_shutdown() -> Result<()>
     let pings = sidecar.state().accepted("/health");
     sidecar.wait("repeated health requests", |state| state.accepted("/health") >= pings + 3)?;
     let address = host.wait_for_address()?;
-    let consoles = two_rooms(&scratch, &server, &address)?;
+    let consoles = two_rooms(&scratch, &server, &address, bob)?;
     sidecar.wait("a room and its player", |state| {
         state.counter("rooms") == (1, 8) && state.counter("players").0 == 1
     })?;
@@ -38,7 +38,7 @@ fn a_sidecar_that_starts_late_gets_all_and_rooms_run_without_it() -> Result<()> 
     let scratch = ScratchFolder::new("agones-late");
     let socket = Sidecar::reserve()?;
     let port = socket.local_addr()?.port();
-    let server = start_server(&scratch)?;
+    let (server, bob) = start_full_server(&scratch)?;
     let mut host = start_host(&scratch, &server, port, &["--advertise", "127.0.0.1"])?;
     let address = host.wait_for_address()?;
     let missing = host.wait_for_any_log("Agones' sidecar is not at")?;
@@ -46,7 +46,7 @@ fn a_sidecar_that_starts_late_gets_all_and_rooms_run_without_it() -> Result<()> 
         missing.contains(&format!("localhost:{port}")) && missing.contains("continues without it"),
         "{missing}"
     );
-    let consoles = two_rooms(&scratch, &server, &address)?;
+    let consoles = two_rooms(&scratch, &server, &address, bob)?;
     server.wait_for_metrics("both players", |metrics| metrics["ambit_host_players"] == 2.0)?;
 
     let sidecar = Sidecar::start(socket)?;
@@ -65,7 +65,7 @@ fn a_failing_sidecar_stops_nothing_and_the_log_says_what_is_missing() -> Result<
     let scratch = ScratchFolder::new("agones-errs");
     let sidecar = Sidecar::start(Sidecar::reserve()?)?;
     sidecar.state().is_failing = true;
-    let server = start_server(&scratch)?;
+    let (server, bob) = start_full_server(&scratch)?;
     let mut host = start_host(&scratch, &server, sidecar.port, &["--advertise", "127.0.0.1"])?;
     let address = host.wait_for_address()?;
     let failure = host.wait_for_any_log("Agones does not take ready")?;
@@ -73,7 +73,7 @@ fn a_failing_sidecar_stops_nothing_and_the_log_says_what_is_missing() -> Result<
         failure.contains("POST /ready") && failure.contains("the API server does not answer"),
         "{failure}"
     );
-    let consoles = two_rooms(&scratch, &server, &address)?;
+    let consoles = two_rooms(&scratch, &server, &address, bob)?;
     sidecar.state().is_failing = false;
     host.wait_for_log("Agones knows that this server is ready")?;
     sidecar.wait("a room", |state| state.counter("rooms") == (1, 8))?;
@@ -130,20 +130,34 @@ fn start_host(
     Host::start(scratch, server, &arguments, &[("AGONES_SDK_HTTP_PORT", &port.to_string())])
 }
 
-/// Two rooms, each with a player: one at the server's child host, which is then full, and one at
-/// `address`. The player of the latter comes first.
-fn two_rooms(scratch: &ScratchFolder, server: &Server, address: &str) -> Result<[Console; 2]> {
+/// A server as above, whose child host has a room and so is full; and the player of it.
+fn start_full_server(scratch: &ScratchFolder) -> Result<(Server, Console)> {
+    let server = start_server(scratch)?;
+    server.wait_for_metrics("the child", |metrics| metrics["ambit_hosts"] == 1.0)?;
+    let (bob, _) = start_room(scratch, &server, "bob")?;
+    Ok((server, bob))
+}
+
+/// A room with a player, and where it is.
+fn start_room(scratch: &ScratchFolder, server: &Server, name: &str) -> Result<(Console, String)> {
+    let mut console = Console::start(scratch, server.world, name, &[])?;
+    console.run_command(&format!("create {name} game=field npcs=5"), "created")?;
+    let started = console.run_command("start", "started")?;
+    console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    Ok((console, started["address"].as_str().unwrap_or_default().to_owned()))
+}
+
+/// A second room, at `address`, since the child host is full. Its player comes first.
+fn two_rooms(
+    scratch: &ScratchFolder,
+    server: &Server,
+    address: &str,
+    bob: Console,
+) -> Result<[Console; 2]> {
     server.wait_for_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
-    let start = |name| -> Result<(Console, bool)> {
-        let mut console = Console::start(scratch, server.world, name, &[])?;
-        console.run_command(&format!("create {name} game=field npcs=5"), "created")?;
-        let started = console.run_command("start", "started")?;
-        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
-        Ok((console, started["address"] == address))
-    };
-    let ((ann, ann_is_at_host), (bob, bob_is_at_host)) = (start("ann")?, start("bob")?);
-    assert!(ann_is_at_host != bob_is_at_host, "one at {address}, one at the child");
-    Ok(if ann_is_at_host { [ann, bob] } else { [bob, ann] })
+    let (ann, at) = start_room(scratch, server, "ann")?;
+    assert_eq!(at, address);
+    Ok([ann, bob])
 }
 
 /// Frees capacity at the child host, ends the host, and checks that the first player continues at
