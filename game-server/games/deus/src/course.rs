@@ -30,6 +30,9 @@ impl Deus {
         if let Some(end) = self.phase_ends_at {
             world.at(end, DeusTimer::PhaseEnds(self.phase_number));
         }
+        if phase.is_wave() {
+            self.take_along(world);
+        }
     }
 
     /// The time of a phase is over.
@@ -94,7 +97,9 @@ impl Deus {
     pub(crate) fn jump(&mut self, world: &mut DeusWorld, slot: usize, room: usize) {
         let room = &self.layout.slot(slot).rooms[room];
         for (id, hero) in &mut self.heroes {
-            hero.waits = false;
+            if std::mem::take(&mut hero.waits) {
+                world.ask_who_sees(*id);
+            }
             let mut rng = world.rng_for(3, hero.player.0 | u64::from(self.phase_number) << 32);
             let place = room.place_to_begin(world.statics(), &mut rng);
             if let Some(mut avatar) = world.edit(*id) {
@@ -102,12 +107,6 @@ impl Deus {
                 avatar.waits().set(false);
             }
         }
-    }
-
-    /// Whether whoever comes to life here has to wait for the next wave.
-    pub(crate) fn is_away(&self, at: Position) -> bool {
-        let is_fight = matches!(self.phase, Phase::Fight | Phase::Chest | Phase::Share);
-        is_fight && self.layout.slot_at(at) != self.slot
     }
 
     /// Whether monsters know where the heroes are.
@@ -123,7 +122,7 @@ impl Deus {
         let content = self.content.clone();
         let waves = &content.waves;
         if self.living().next().is_none() {
-            if !self.heroes.values().any(|hero| hero.waits) {
+            if !self.heroes.values().any(|hero| hero.is_alive) {
                 return self.lose(world);
             }
             // Whoever has come meanwhile fights this wave anew.

@@ -5,6 +5,7 @@
 
 use ambit::prelude::*;
 
+use crate::heroes::HeroState;
 use crate::schema::{Door, Hero, Monster};
 use crate::{Deus, DeusWorld};
 
@@ -58,7 +59,7 @@ impl Deus {
     /// Opens doors for whoever is there.
     pub(crate) fn open_doors(&mut self, world: &mut DeusWorld) {
         let known = &self.heroes;
-        let lives = |hero: &Id<Hero>| known.get(hero).is_some_and(|hero| hero.is_alive);
+        let lives = |hero: &Id<Hero>| known.get(hero).is_some_and(HeroState::takes_part);
         self.closed_doors.retain(|door| {
             let opens = world.all_within(door.at, OPENS_M).iter().any(lives)
                 || world.nearest_within::<Monster>(door.at, OPENS_M).is_some();

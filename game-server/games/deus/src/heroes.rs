@@ -14,6 +14,11 @@ use crate::{Deus, DeusAnswer, DeusWorld};
 
 /// A dead hero fades a tick after its death was told.
 const FADE: Duration = Duration::from_millis(100);
+/// For so long it sees where it has fallen.
+const MOURN: Duration = Duration::from_secs(3);
+/// So often whoever watches is taken along, unless others are so near.
+const FOLLOW: Duration = Duration::from_secs(1);
+const WATCHES_WITHIN_M: f32 = 10.0;
 
 /// A hero, as the game has it.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -22,8 +27,9 @@ pub(crate) struct HeroState {
     /// The index of its table.
     pub(crate) class: Option<u8>,
     pub(crate) is_alive: bool,
-    /// For the next wave, with the merchant: it has come in the middle of this one.
+    /// For the next wave: it has come in the middle of this one, and watches.
     pub(crate) waits: bool,
+    pub(crate) fell_at: Option<GameTime>,
     /// When each spell can be cast again.
     pub(crate) ready_at: BTreeMap<u8, GameTime>,
     pub(crate) experience: u32,
@@ -108,9 +114,7 @@ impl Deus {
 
     /// A hero of a class begins, with full health if it is alive.
     pub(crate) fn enter(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
-        let is_away = world.position(id).is_some_and(|at| self.is_away(at));
-        let Some(hero) = self.heroes.get_mut(&id) else { return };
-        hero.waits = hero.is_alive && is_away;
+        let Some(hero) = self.heroes.get(&id) else { return };
         hero.show_experience(world, id);
         self.show(world, id);
         self.heal(world, id);
@@ -209,6 +213,23 @@ impl Deus {
         here.map(|(id, _)| id).filter(is_near).collect()
     }
 
+    /// Whoever only watches goes where others fight. Nobody sees it, and it learns of nobody whom
+    /// it does not see.
+    pub(crate) fn take_along(&self, world: &mut DeusWorld) {
+        let places: Vec<_> = self.visible().filter_map(|(id, _)| world.position(id)).collect();
+        for (id, hero) in self.heroes.iter().filter(|(_, hero)| !hero.takes_part()) {
+            let Some(from) = world.position(*id) else { continue };
+            let away = |at: &&Position| at.ground_distance(from);
+            let nearest = places.iter().min_by(|one, other| away(one).total_cmp(&away(other)));
+            let has_seen = hero.fell_at.is_none_or(|at| world.now().since(at) > MOURN);
+            let to = nearest.filter(|at| has_seen && away(at) > WATCHES_WITHIN_M);
+            if let Some((to, mut avatar)) = to.zip(world.edit(*id)) {
+                avatar.path().teleport(*to);
+            }
+        }
+        world.after(FOLLOW, DeusTimer::Follow(self.phase_number));
+    }
+
     /// Takes points of health from a hero.
     pub(crate) fn hurt_hero(&mut self, world: &mut DeusWorld, id: Id<Hero>, points: f32) {
         let Some(hero) = self.heroes.get_mut(&id).filter(|hero| hero.is_alive) else { return };
@@ -224,7 +245,8 @@ impl Deus {
         avatar.path().stop();
         // What has fallen until now is also its gold.
         self.tally(world);
-        self.heroes.entry(id).and_modify(|hero| hero.is_alive = false);
+        let fell_at = Some(world.now());
+        self.heroes.entry(id).and_modify(|hero| (hero.is_alive, hero.fell_at) = (false, fell_at));
         self.show(world, id);
         self.appear(world, id, None);
         world.emit(Fallen { target: id.object() });

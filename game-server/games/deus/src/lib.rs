@@ -188,7 +188,8 @@ impl Game for Deus {
         });
         let name = newcomer.name.into();
         world.spawn_row(newcomer.id, HeroRow { name, ..HeroRow::default() });
-        let state = HeroState { player: newcomer.id, ..HeroState::default() };
+        let (player, waits) = (newcomer.id, self.phase.is_wave());
+        let state = HeroState { player, waits, ..HeroState::default() };
         self.heroes.insert(hero, state);
         hero
     }
@@ -241,7 +242,8 @@ impl Game for Deus {
             DeusTimer::PhaseEnds(number) if number == self.phase_number => self.phase_ends(world),
             DeusTimer::Snap(trap) => self.snap(world, trap),
             DeusTimer::Arrive(number) if number == self.phase_number => self.arrive(world),
-            DeusTimer::PhaseEnds(_) | DeusTimer::Arrive(_) => {}
+            DeusTimer::Follow(number) if number == self.phase_number => self.take_along(world),
+            DeusTimer::PhaseEnds(_) | DeusTimer::Arrive(_) | DeusTimer::Follow(_) => {}
         }
     }
 
@@ -255,11 +257,11 @@ impl Game for Deus {
         }
     }
 
-    /// Whoever is dead or hidden, or has not chosen yet, is not seen.
+    /// Whoever is hidden or only watches is not seen.
     fn sees(&self, world: &DeusWorld, viewer: Id<Hero>, object: ObjectId, _: Sight) -> bool {
         let hero = world.cast::<Hero>(object).filter(|hero| *hero != viewer);
         hero.and_then(|hero| self.heroes.get(&hero))
-            .is_none_or(|hero| hero.is_alive && !hero.is_hidden())
+            .is_none_or(|hero| hero.takes_part() && !hero.is_hidden())
     }
 
     fn departs(&self, world: &DeusWorld, _: Player<'_, Self>) -> Option<(u32, Position)> {

@@ -20,7 +20,7 @@ const GRACE_M: f32 = 0.4;
 /// The first thought comes within this, so that not all think at the same tick.
 const FIRST_THOUGHT: Duration = Duration::from_millis(300);
 /// How often what kills change is told: each concerns all heroes.
-const TALLY: Duration = Duration::from_millis(500);
+const TALLY: Duration = Duration::from_secs(1);
 /// How often some more monsters of a large wave come.
 const ARRIVAL: Duration = Duration::from_secs(1);
 /// Who is called comes so near to its caller.

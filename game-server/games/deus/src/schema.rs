@@ -271,6 +271,11 @@ impl Phase {
         matches!(self, Self::Choose | Self::Onward)
     }
 
+    /// Who comes then fights from the next wave on.
+    pub(crate) fn is_wave(self) -> bool {
+        matches!(self, Self::Fight | Self::Chest | Self::Share)
+    }
+
     pub(crate) fn is_end(self) -> bool {
         matches!(self, Self::Won | Self::Lost)
     }
@@ -377,6 +382,9 @@ pub enum DeusRefusal {
     /// The hero is dead.
     #[text("you are out until the end of the game")]
     Dead,
+    /// The hero has come in the middle of a wave.
+    #[text("you fight from the next wave on")]
+    Waits,
     /// No monster, or the place, is near enough.
     #[text("out of range")]
     OutOfRange,
@@ -428,6 +436,8 @@ pub enum DeusTimer {
     Snap(Id<Trap>),
     /// More monsters of a wave come, if it is still this phase.
     Arrive(u32),
+    /// Whoever watches is taken along, if it is still this phase.
+    Follow(u32),
 }
 
 pub(crate) fn spawn_monster(world: &mut DeusWorld, at: Position, name: &str) -> Id<Monster> {

@@ -57,6 +57,9 @@ impl Deus {
         let (caster, now) = (player.avatar(), world.now());
         let content = self.content.clone();
         let hero = self.playing(caster)?;
+        if hero.waits {
+            return Err(DeusRefusal::Waits);
+        }
         let class = hero.class.map(|class| &content.class(class).name);
         let table = content.spells.get(usize::from(index)).filter(|it| Some(&it.class) == class);
         let table = table.ok_or(DeusRefusal::OtherClass)?;

@@ -256,13 +256,19 @@ export class ObjectMeshes {
     return this.#kinds[kind]?.plain.foot ?? { radius: 1, foot: 0 };
   }
 
-  update(frame: ShownObjects, camera: Pick<ViewCamera, "eye">, showsAges: boolean): void {
+  /** Draws all but one. */
+  update(
+    frame: ShownObjects,
+    camera: Pick<ViewCamera, "eye">,
+    showsAges: boolean,
+    leftOut = -1,
+  ): void {
     for (const { all } of this.#kinds) for (const mesh of all) mesh.count = 0;
     const { transforms, kinds, ages } = frame;
     for (let index = 0; index < frame.count; index += 1) {
       const meshes = this.#kinds[kinds[index] as number];
       const kind = meshes?.of(frame, index);
-      if (!kind) continue;
+      if (!kind || index === leftOut) continue;
       if (kind.count >= kind.capacity) kind.grow();
       const { description } = kind;
       const from = index * TRANSFORM_FLOATS;

@@ -97,6 +97,8 @@ export class Picture {
   readonly #onScreen: Point = { x: 0, y: 0, z: 0 };
   readonly #pathEnd: Point = { x: 0, y: 0, z: 0 };
   readonly #resizes = new ResizeObserver(() => this.#resize());
+  /** The own avatar, while the player watches somebody else. */
+  #leftOut = -1;
   #hasMap = false;
   #looksAroundUntil = 0;
   #drawnAt = 0;
@@ -219,6 +221,7 @@ export class Picture {
   /** Lets the camera follow the own avatar, or whom its player watches. */
   follow(frame: Frame, seconds: number, watched: number): void {
     const own = frame.avatar;
+    this.#leftOut = watched === own ? -1 : own;
     if (own >= 0) {
       this.camera.follow(frame.x(watched), frame.y(watched), frame.z(watched), seconds);
       this.interest.follow(frame.x(own), frame.y(own));
@@ -231,7 +234,7 @@ export class Picture {
   draw(now: number, frame: Frame, paths: PlannedPaths, overlay: ShownOverlay): void {
     const begunAt = performance.now();
     this.#scene.renderer.info.reset();
-    this.#objects.update(frame, this.camera, overlay.showsAges);
+    this.#objects.update(frame, this.camera, overlay.showsAges, this.#leftOut);
     this.happenings.update(now, frame);
     this.#markOwn(frame);
     this.#drawTrails(frame);
@@ -270,7 +273,7 @@ export class Picture {
   /** The own avatar is told from all others at a glance. */
   #markOwn(frame: Frame): void {
     const { avatar } = frame;
-    if (avatar < 0) return;
+    if (avatar < 0 || avatar === this.#leftOut) return;
     const { radius, foot } = this.#objects.footOf(frame.kinds[avatar] as number);
     // Not in the ground, where the middle of a ship may be.
     const z = Math.max(frame.z(avatar) - foot, Math.min(frame.z(avatar), 0));
@@ -286,9 +289,11 @@ export class Picture {
     this.#changes.begin(now);
     this.#labels.begin();
     this.#shared.count(now, frame);
-    for (let index = 0; index < frame.count; index += 1) this.#drawBar(now, frame, index);
+    for (let index = 0; index < frame.count; index += 1) {
+      if (index !== this.#leftOut) this.#drawBar(now, frame, index);
+    }
     this.#changes.end();
-    if (avatar >= 0) this.#drawName(now, frame, avatar);
+    if (avatar >= 0 && avatar !== this.#leftOut) this.#drawName(now, frame, avatar);
     // Then whoever there is one of: the others are many.
     for (const isOne of [true, false]) {
       for (let index = 0; index < frame.count; index += 1) {

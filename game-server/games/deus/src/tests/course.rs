@@ -168,6 +168,59 @@ fn who_waits_fights_the_wave_anew_and_who_runs_away_loses_in_the_end() {
     assert_eq!(phase(&room), Phase::Lost);
 }
 
+#[test]
+fn whoever_watches_is_taken_along_with_those_who_fight_and_are_seen() {
+    let mut room = Room::with(&[WORLD]);
+    let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
+    for client in [ann, bob] {
+        room.command(client, "choose archer");
+    }
+    room.run(6.secs());
+    let late = room.join("late", Line::default());
+    room.run(3.secs());
+    room.command(late, "choose warrior");
+    room.run(300.millis());
+    room.command(late, "cast strike");
+    let players = [ann, bob, late].map(|client| room.player(client));
+    // One falls; the other goes on to another room, far from both.
+    let leap = |room: &mut Room, to: usize, is_hidden: bool| {
+        room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+            let hero = |id| world.player(id).expect("it is here").avatar();
+            let [ann, bob] = [hero(players[0]), hero(players[1])];
+            game.hurt_hero(world, ann, 100_000.0);
+            let place = game.layout.slot(game.slot).rooms[to].middle;
+            world.edit(bob).expect("bob is here").path().teleport(place);
+            game.heal(world, bob);
+            if is_hidden {
+                game.hide(world, bob, 30.0);
+            }
+        });
+    };
+    let away = |room: &mut Room| {
+        with_game(room, |world, _| {
+            let hero = |id| world.player(id).expect("it is here").avatar();
+            let at = players.map(|id| world.position(hero(id)).expect("it has a place"));
+            [at[0].ground_distance(at[1]), at[2].ground_distance(at[1])]
+        })
+    };
+    let heroes = |room: &Room, client| {
+        room.sees(client).iter().filter(|seen| seen.get::<Hero>().is_some()).count()
+    };
+    leap(&mut room, 0, false);
+    room.run(2.secs());
+    assert!(away(&mut room)[0] > 30.0, "ann first sees where she has fallen");
+    room.run(3.secs());
+    assert!(away(&mut room).iter().all(|away| *away < 12.0), "{:?}", away(&mut room));
+    assert_eq!([ann, bob, late].map(|client| heroes(&room, client)), [2, 1, 2]);
+    // Where somebody is who is hidden, nobody learns by being taken there.
+    leap(&mut room, 8, true);
+    room.run(5.secs());
+    assert!(away(&mut room).iter().all(|away| *away > 30.0), "{:?}", away(&mut room));
+    assert_eq!([ann, bob, late].map(|client| heroes(&room, client)), [1, 1, 1]);
+    let errors = room.errors(late);
+    assert!(errors.len() == 1 && errors[0].contains("waits"), "{errors:?}");
+}
+
 /// Runs to the jump into a phase: two ticks later the first client sees the others there.
 fn jump(room: &mut Room, all: [TestClient; 3], expected: Phase) {
     let at = |room: &Room| room.avatar(all[0]).expect("an avatar").position;
