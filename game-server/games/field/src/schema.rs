@@ -10,6 +10,8 @@ use super::rules::{
 
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
+/// Those of a name, and how many that one has felled.
+const WINNER_BYTES: u32 = NAME_BYTES + 12;
 
 /// The avatar of a player or of a pilot.
 #[derive(Kind)]
@@ -54,6 +56,21 @@ pub(super) struct BestHunter {
     #[component(label = "Best hunter")]
     pub(super) name: Text<NAME_BYTES>,
     pub(super) felled: Number<0, 9_999>,
+}
+
+/// The rounds of the room.
+#[derive(Kind)]
+#[kind(room_wide)]
+pub(super) struct Contest {
+    pub(super) round: Number<1, 9_999>,
+    /// Whoever fells so many first wins the round; 0 if that does not end it.
+    #[component(label = "First to fell")]
+    pub(super) target: Number<0, 999>,
+    #[component(unit = "s")]
+    pub(super) time_left: Gauge<3_600>,
+    /// With how many.
+    #[component(label = "Last round")]
+    pub(super) last_winner: Text<WINNER_BYTES>,
 }
 
 /// It hunts avatars.
@@ -113,6 +130,13 @@ pub(super) struct Respawned {
 pub(super) struct Growl {
     pub(super) wolf: Id<Wolf>,
     pub(super) prey: Id<Avatar>,
+}
+
+/// A round is over, for everybody; the next one has begun.
+#[derive(Event)]
+#[event(text = "The round is over: the winner is {last_winner}.")]
+pub(super) struct RoundWon {
+    pub(super) last_winner: Text<WINNER_BYTES>,
 }
 
 /// The spells.
@@ -186,6 +210,8 @@ pub enum FieldTimer {
     Hunt(ObjectId),
     /// A pilot shoots at its foe.
     Shoot(ObjectId),
+    /// The time of the round with this number is up.
+    RoundUp(i64),
 }
 
 pub(super) fn spawn_avatar(world: &mut FieldWorld, position: Position, name: &str) -> Id<Avatar> {
