@@ -29,8 +29,10 @@ pub struct Avatar {
     #[component(label = "Hidden from others")]
     #[effect(ring, colour = 0xb0_a0ff, size = 1.6)]
     veiled: Flag,
-    /// How many wanderers and avatars fell to its bolts.
+    /// How many wanderers and avatars fell to its bolts in this round. Players have it beside the
+    /// table of the best, in which most are not.
     #[audience(owner)]
+    #[component(label = "You felled")]
     pub(super) felled: Number<0, 9_999>,
 }
 
@@ -49,7 +51,7 @@ pub(super) struct Bolt {
     path: Path,
 }
 
-/// One of the few who felled the most so far, in the whole room.
+/// One of the few who felled the most so far in this round, in the whole room.
 #[derive(Kind)]
 #[kind(room_wide, label = "Best hunters")]
 pub(super) struct BestHunter {

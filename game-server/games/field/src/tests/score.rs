@@ -26,6 +26,15 @@ fn the_best_hunters_are_told_to_the_room_and_the_own_number_to_its_owner() {
 }
 
 #[test]
+fn players_read_their_own_number_wherever_they_stand() {
+    let schema = Typed::<FieldGame>::declared_schema();
+    let own = &schema.kinds[0].components[usize::from(FELLED)];
+    assert_eq!(own.label, "You felled");
+    // The page shows it, however small it is, since a table ranks by what has this name.
+    assert_eq!(schema.kinds[usize::from(BEST_HUNTER)].component_index(&own.name), Some(1));
+}
+
+#[test]
 fn a_hidden_bolt_and_a_veiled_target_count_for_nobody() {
     for veiled in [ANN, BOB] {
         let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 104.0, 100.0);
