@@ -160,6 +160,7 @@ export const texts = {
   party: "Your party",
   out: "You have fallen",
   is_back: "You are back",
+  back_in: (seconds: number) => `You come back in ${seconds} s`,
   watching: (name: string) => `You watch ${name}`,
   out_until: "You are out until this game is over. The chat is still yours.",
   watch_others: "Click or tap a name of your party to watch somebody else.",

@@ -5,7 +5,7 @@ use ambit::prelude::*;
 use super::FieldWorld;
 use super::rules::{
     AVATAR_HEALTH, BODY_RADIUS_M, BOLT_M_PER_S, HEALTH_PER_S, MANA_PER_S, MAX_MANA, NPC_HEALTH,
-    WOLF_HEALTH,
+    RESPAWN_DELAY, WOLF_HEALTH,
 };
 
 /// Bytes of a name: 24 characters of 4.
@@ -34,6 +34,10 @@ pub struct Avatar {
     #[audience(owner)]
     #[component(label = "You felled")]
     pub(super) felled: Number<0, 9_999>,
+    /// Until it comes back; 0 as long as it lives.
+    #[audience(owner)]
+    #[component(unit = "s")]
+    pub(super) back_in: Gauge<{ RESPAWN_DELAY.as_secs() as u32 }>,
 }
 
 /// A wanderer.
@@ -225,6 +229,7 @@ pub(super) fn spawn_avatar(world: &mut FieldWorld, position: Position, name: &st
         alive: Flag::on(),
         veiled: Flag::off(),
         felled: 0.into(),
+        back_in: Gauge::empty(),
     })
 }
 

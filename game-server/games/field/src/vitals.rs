@@ -127,5 +127,9 @@ fn set_alive(world: &mut FieldWorld, creature: ObjectId, at: GameTime, is_alive:
     let avatar = world.cast::<Avatar>(creature);
     if let Some(mut avatar) = avatar.and_then(|avatar| world.edit(avatar)) {
         avatar.alive().effective(at).set(is_alive);
+        // Then it counts by itself: nothing more has to be sent.
+        if !is_alive {
+            avatar.back_in().effective(at).set_both(RESPAWN_DELAY.as_secs_f32(), -1.0);
+        }
     }
 }
