@@ -187,20 +187,20 @@ pub enum FieldRefusal {
     #[text("not enough mana")]
     NotEnoughMana,
     /// The spell is not ready yet.
-    #[text("on cooldown")]
+    #[text("not ready yet")]
     OnCooldown,
     /// The avatar is dead.
-    #[text("dead")]
+    #[text("you have fallen")]
     Dead,
     /// The point is too far away.
-    #[text("out of range")]
+    #[text("too far away")]
     OutOfRange,
     /// There is an obstacle.
-    #[text("blocked")]
+    #[text("something is in the way there")]
     Blocked,
-    /// The spell needs a point, or another one.
-    #[code(BadPosition)]
-    BadPosition,
+    /// The spell needs a point, or one farther from the caster.
+    #[text("needs a place to aim at, away from you")]
+    NeedsPlace,
 }
 
 /// What happens later.

@@ -251,6 +251,7 @@ fn the_declaration_keeps_the_names_that_scripts_rely_on() {
     let alone = about.iter().map(|choice| choice.alone);
     assert!(alone.eq([false, true, true, false]), "bolt and blink need a place");
     let refusals: Vec<_> = schema.refusals.iter().map(|refusal| refusal.name.as_str()).collect();
-    let codes = ["not_enough_mana", "on_cooldown", "dead", "out_of_range", "blocked"];
+    let codes =
+        ["not_enough_mana", "on_cooldown", "dead", "out_of_range", "blocked", "needs_place"];
     assert_eq!(refusals, codes);
 }

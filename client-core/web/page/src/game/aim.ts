@@ -10,9 +10,12 @@ import type { Extent } from "../core/map_view.js";
 import { nearestFirst, pickObject } from "../core/picking.js";
 
 const AIM_M_PER_S = 14;
+/** How far ahead of the avatar a command acts that nothing else aims. */
+const AHEAD_M = 6;
 
 /** Where the pointer is on the screen, from -1 to 1. */
 export interface ScreenPlace {
+  readonly isKnown: boolean;
   readonly x: number;
   readonly y: number;
 }
@@ -56,15 +59,21 @@ export class Aim {
     return this.place;
   }
 
-  /** Where a key acts: at the visible aim, else under the pointer, else (the sky) at the avatar. */
+  /** Where a key acts: at the visible aim, else under the pointer, else (the sky) ahead. */
   resolve(): Point {
-    if (!this.usesKeys && !this.underPointer(this.place)) this.#startAtAvatar();
-    return this.place;
+    const isSeen = this.usesKeys || (this.pointer.isKnown && this.underPointer(this.place));
+    return isSeen ? this.place : this.ahead();
   }
 
-  /** Shows the aim, at the avatar unless it is shown already. */
+  /** Some metres up the screen: at the avatar itself, a bolt would have no way to go. */
+  ahead(): Point {
+    const { right, target } = this.#camera;
+    return this.put(target.x - AHEAD_M * right.y, target.y + AHEAD_M * right.x);
+  }
+
+  /** Shows the aim, ahead of the avatar unless it is shown already. */
   show(): void {
-    if (!this.usesKeys) this.#startAtAvatar();
+    if (!this.usesKeys) this.ahead();
     this.usesKeys = true;
   }
 
@@ -81,7 +90,8 @@ export class Aim {
     const along = Number(held.has("arrowup")) - Number(held.has("arrowdown"));
     if (across === 0 && along === 0) return;
     const { right } = this.#camera;
-    this.show();
+    if (!this.usesKeys) this.#startAtAvatar();
+    this.usesKeys = true;
     const way = AIM_M_PER_S * seconds;
     this.place.x += (right.x * across - right.y * along) * way;
     this.place.y += (right.y * across + right.x * along) * way;

@@ -257,14 +257,18 @@ export class PlayerInput {
     this.#commander.givePlace(this.#placeTowards(left));
   }
 
-  /** A command acts where the right stick points, else the left one, else at the avatar. */
+  /** A command acts where the right stick points, else the left one, else ahead. */
   #beginByPad(action: Action): void {
     const { left, right } = this.pad;
     this.#commander.begin(action);
     const next = this.#commander.draft?.next;
     const stick = right.x !== 0 || right.y !== 0 ? right : left;
-    if (next?.type === "position") this.#commander.givePlace(this.#placeTowards(stick));
-    else if (next?.type === "object") this.aim.choose(this.#frame, 0);
+    const isIdle = stick.x === 0 && stick.y === 0;
+    if (next?.type === "position") {
+      this.#commander.givePlace(isIdle ? this.aim.ahead() : this.#placeTowards(stick));
+    } else if (next?.type === "object") {
+      this.aim.choose(this.#frame, 0);
+    }
   }
 
   #placeTowards(stick: Stick): Point {
