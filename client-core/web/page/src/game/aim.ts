@@ -6,12 +6,11 @@
 
 import type { Frame } from "../ambit/ambit.js";
 import type { Point, ViewCamera } from "../core/camera.js";
+import { AHEAD_M } from "../core/held_walk.js";
 import type { Extent } from "../core/map_view.js";
 import { nearestFirst, pickObject } from "../core/picking.js";
 
 const AIM_M_PER_S = 14;
-/** How far ahead of the avatar a command acts that nothing else aims. */
-const AHEAD_M = 6;
 
 /** Where the pointer is on the screen, from -1 to 1. */
 export interface ScreenPlace {
@@ -48,14 +47,14 @@ export class Aim {
     const height = this.#isOnFloor ? 0 : this.#camera.target.z;
     const { x, y } = this.pointer;
     if (!this.#camera.groundPoint(x, y, height, into)) return false;
-    this.#keepOnMap(into);
+    this.keepOnMap(into);
     return true;
   }
 
   /** Aims at a place of the map. */
   put(x: number, y: number): Point {
     [this.place.x, this.place.y] = [x, y];
-    this.#keepOnMap(this.place);
+    this.keepOnMap(this.place);
     return this.place;
   }
 
@@ -95,7 +94,7 @@ export class Aim {
     const way = AIM_M_PER_S * seconds;
     this.place.x += (right.x * across - right.y * along) * way;
     this.place.y += (right.y * across + right.x * along) * way;
-    this.#keepOnMap(this.place);
+    this.keepOnMap(this.place);
   }
 
   /** Chooses the nearest object, or with a step the next or the one before, and marks it. */
@@ -115,13 +114,14 @@ export class Aim {
     return frame.indexOf(this.#chosen) < 0 ? undefined : this.#chosen;
   }
 
-  #startAtAvatar(): void {
-    Object.assign(this.place, this.#camera.target);
-  }
-
-  #keepOnMap(place: Point): void {
+  /** Moves a place to the nearest one on the map. */
+  keepOnMap(place: Point): void {
     const { west, south, width, height } = this.#extent;
     place.x = Math.min(Math.max(place.x, west), west + width);
     place.y = Math.min(Math.max(place.y, south), south + height);
+  }
+
+  #startAtAvatar(): void {
+    Object.assign(this.place, this.#camera.target);
   }
 }
