@@ -71,8 +71,11 @@ fn duel(seconds: u32, target: i64) -> Scene {
 }
 
 fn count_won(changes: &[WorldChange]) -> usize {
-    let is_won = |change: &&WorldChange| matches!(change, WorldChange::Event { kind, .. } if *kind == ROUND_WON);
-    changes.iter().filter(is_won).count()
+    let kinds = changes.iter().filter_map(|change| match change {
+        WorldChange::Event { kind, .. } => Some(*kind),
+        _ => None,
+    });
+    kinds.filter(|kind| *kind == ROUND_WON).count()
 }
 
 fn contest(scene: &Scene) -> ObjectId {
