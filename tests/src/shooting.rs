@@ -348,7 +348,7 @@ impl Shooting {
             .collect();
         let given = [("ships", "0"), ("goal", "999"), ("minutes", "60")];
         let room = system.start_room(&users, "shooter", &[&given[..], parameters].concat());
-        // A shield lasts until its player presses a key; this one changes nothing for a ship at rest.
+        // A shield lasts until its player presses a key; this one leaves a ship at rest as it is.
         for keys in [Keymap(0).with(ShipControl::Brake.index(), true), Keymap(0)] {
             for &user in &users {
                 system.hold_keys(user, keys);

@@ -71,7 +71,7 @@ pub struct FieldSettings {
     /// after so many seconds whoever has felled the most wins the round; 0 for no end by time. A
     /// row of maps has no rounds
     #[parameter(default = 300, range = 0..=3_600, label = "Seconds of a round")]
-    round_s: u32,
+    seconds: u32,
     /// whoever fells so many first wins the round; 0 for no such end
     #[parameter(default = 15, range = 0..=999, label = "To fell for a win")]
     target: i64,
@@ -203,7 +203,7 @@ impl Game for FieldGame {
 
     fn configure(&mut self, settings: FieldSettings) -> Result<(), BadParameter> {
         let FieldSettings { obstacles, npcs, wolves, pilots, maps, map, .. } = settings;
-        let FieldSettings { round_s, target, size: (width, height), .. } = settings;
+        let FieldSettings { seconds, target, size: (width, height), .. } = settings;
         let most = map::max_obstacles(width, height);
         if obstacles.value > most && obstacles.is_given {
             let problem = format!(
@@ -218,7 +218,7 @@ impl Game for FieldGame {
         let few = wolves.value.min(npcs / NPCS_PER_WOLF);
         self.wolves = if wolves.is_given { wolves.value } else { few };
         let has_rounds = maps == 1;
-        self.rounds = if has_rounds { Rounds::new(round_s, target) } else { Rounds::default() };
+        self.rounds = if has_rounds { Rounds::new(seconds, target) } else { Rounds::default() };
         Ok(())
     }
 
