@@ -1,8 +1,8 @@
 //! `field`: a map with obstacles, wanderers, wolves, pilots, and players who walk and cast spells.
 //!
-//! Click to move, four spells (bolt, heal, veil, blink), death and respawn. The game is all rules
-//! and no network: it knows nothing of cells, clients or packets. It is also the example of how to
-//! write a game.
+//! Click to move, four spells (bolt, heal, veil, blink), death and respawn, and rounds that whoever
+//! fells most wins. The game is all rules and no network: it knows nothing of cells, clients or
+//! packets. It is also the example of how to write a game.
 //!
 //! Invariants:
 //! 1. Decisions up to a horizon are final: what is found out in a tick happened after the previous

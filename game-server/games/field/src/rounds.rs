@@ -72,7 +72,7 @@ impl FieldGame {
 
     fn end_round(&mut self, world: &mut FieldWorld) {
         let best = self.best_hunters.first().and_then(|(_, row)| world.get(*row));
-        let winner = best.map(|best| format!("{} with {}", best.name(), best.felled()));
+        let winner = best.map(|best| format!("{} ({})", best.name(), best.felled()));
         for (_, row) in self.best_hunters.drain(..) {
             world.despawn(row);
         }

@@ -140,7 +140,7 @@ pub(super) struct Growl {
 
 /// A round is over, for everybody; the next one has begun.
 #[derive(Event)]
-#[event(text = "The round is over: the winner is {last_winner}.")]
+#[event(text = "The round is over: {last_winner} has won.")]
 pub(super) struct RoundWon {
     pub(super) last_winner: Text<WINNER_BYTES>,
 }

@@ -14,7 +14,7 @@ fn whoever_fells_so_many_first_wins_and_all_begin_anew() {
     assert_eq!(count_won(&fell(&mut scene, ANN, BOB)), 0);
     assert_eq!((round(&scene), records(&scene)), (1, vec!["bob 1".into(), "ann 1".into()]));
     assert_eq!(count_won(&fell(&mut scene, ANN, BOB)), 1);
-    assert_eq!((round(&scene), last_winner(&scene)), (2, "ann with 2"));
+    assert_eq!((round(&scene), last_winner(&scene)), (2, "ann (2)"));
     assert_eq!(records(&scene), [""; 0]);
     assert_eq!([ANN, BOB].map(|player| felled(&scene, player)), [0, 0]);
     fell(&mut scene, BOB, ANN);
@@ -29,7 +29,7 @@ fn when_the_time_is_up_the_best_one_wins() {
     // As many later is not more.
     fell(&mut scene, ANN, BOB);
     let changes = scene.run(45_000);
-    assert_eq!((count_won(&changes), last_winner(&scene)), (1, "bob with 1"));
+    assert_eq!((count_won(&changes), last_winner(&scene)), (1, "bob (1)"));
     assert_eq!((round(&scene), felled(&scene, BOB), records(&scene)), (2, 0, vec![]));
     assert!(time_left(&scene) > 50.0);
 }
