@@ -52,7 +52,8 @@ mod tests {
         assert!(
             unknown.contains(
                 "budget, cell, coding, delay, grace, hold, inner, map-seats, maps, margin, npcs, \
-                 obstacles, outer, pilots, quorum, seed, size, tick, wolves"
+                 obstacles, outer, pilots, quorum, seconds, seed, size, target, tick, \
+                 wolves"
             ),
             "{unknown}"
         );

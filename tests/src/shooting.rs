@@ -348,7 +348,14 @@ impl Shooting {
             .collect();
         let given = [("ships", "0"), ("goal", "999"), ("minutes", "60")];
         let room = system.start_room(&users, "shooter", &[&given[..], parameters].concat());
-        system.run_for(Duration::from_secs(4));
+        // A shield lasts until its player presses a key; this one leaves a ship at rest as it is.
+        for keys in [Keymap(0).with(ShipControl::Brake.index(), true), Keymap(0)] {
+            for &user in &users {
+                system.hold_keys(user, keys);
+            }
+            system.run_for(Duration::from_millis(200));
+        }
+        system.run_for(Duration::from_millis(3_600));
         let screens = (0..players).map(|_| Screen::default()).collect();
         let rng = fastrand::Rng::with_seed(seed);
         Self { system, room, users, screens, rng, now: Duration::ZERO, drawing }

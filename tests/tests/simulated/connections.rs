@@ -60,7 +60,8 @@ fn a_player_away_longer_than_the_grace_period_is_removed() {
     );
     system.kill(0);
     let other_avatars = |system: &ambit_tests::sim::System| {
-        system.user(1).client.objects().filter(|object| !object.is_own()).count()
+        let seen = system.user(1).client.objects();
+        seen.filter(|object| !object.is_own() && !object.is_room_wide()).count()
     };
     system.run_for(Duration::from_secs(4));
     assert_eq!(other_avatars(&system), 1, "the avatar stays within the grace period");

@@ -136,7 +136,9 @@ fn an_avatar_that_walks_away_and_returns_gets_another_id() {
     walk_to(&mut system, room, 1, 8.0, 8.0);
     system.run_for(Duration::from_secs(1));
     let ids = |system: &ambit_tests::sim::System| -> Vec<ClientObjectId> {
-        system.user(0).client.objects().filter(|seen| !seen.is_own()).map(|seen| seen.id).collect()
+        let others = system.user(0).client.objects();
+        let others = others.filter(|seen| !seen.is_own() && !seen.is_room_wide());
+        others.map(|seen| seen.id).collect()
     };
     let before = ids(&system);
     assert_eq!(before.len(), 1);

@@ -160,6 +160,7 @@ export const texts = {
   party: "Your party",
   out: "You have fallen",
   is_back: "You are back",
+  back_in: (seconds: number) => `You come back in ${seconds} s`,
   watching: (name: string) => `You watch ${name}`,
   out_until: "You are out until this game is over. The chat is still yours.",
   watch_others: "Click or tap a name of your party to watch somebody else.",
@@ -175,6 +176,7 @@ export const texts = {
   pointer: "Pointer",
   help: "Help",
   play_click: "Click or tap the ground to go there.",
+  play_letters: "Click or tap the ground to go there, or hold W A S D.",
   play_tap: "Tap the ground to go there; hold your finger to go on.",
   touch_steer: "Steer with the buttons at the left; those at the right act.",
   touch_directions: "Hold a finger on the ground to go there, or steer with the cross at the left.",
@@ -261,6 +263,7 @@ export const texts = {
     "Click or tap the ground: go there. Hold: go on to wherever you point.",
     "Arrow keys move the aim, Space goes there.",
   ],
+  help_letters: "W A S D: hold to go up, left, down or right on the screen.",
   help_steer: [
     "Hold the mouse button or a finger on the ground: go there.",
   ],

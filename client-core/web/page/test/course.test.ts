@@ -110,6 +110,16 @@ test("a change of the game's state is announced, with what can be done then", ()
   assert.equal(of("share", []), undefined);
 });
 
+test("whoever has won a round is announced as the player writes it", () => {
+  const named = (...names: string[]) => names.map((name) => ({ name }));
+  const states = [{ components: named("round", "time_left", "last_winner") }] as Kind[];
+  const kind = { name: "round-won", fields: named("last_winner") } as unknown as EventKind;
+  const event = { ev: "event", last_winner: "ann (15)" } as unknown as GameEvent;
+  const text = "The round is over: ann (15) has won.";
+  const { lead, title } = announcementOf(kind, event, text, states, []) ?? {};
+  assert.deepEqual([lead, title], ["The round is over", "ann (15) has won."]);
+});
+
 test("the state of the game says what is to be announced now", () => {
   const component = (name: string) => ({ name }) as Kind["components"][number];
   const components = ["wave", "phase"].map(component);

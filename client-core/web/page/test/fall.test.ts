@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Action } from "../src/core/actions.js";
-import { BACK_MS, Fall } from "../src/core/fall.js";
+import { BACK_MS, countdownOf, Fall } from "../src/core/fall.js";
 import { Watching } from "../src/core/watching.js";
 
 test("whoever falls is told so until the avatar is up again, and for a moment after it", () => {
@@ -40,6 +40,15 @@ test("the line of a fall is the game's about the own avatar, from just then", ()
   fall.update(9_000, 1);
   fall.update(20_000, 0);
   assert.equal(fall.lineFor("ann"), "");
+});
+
+test("a gauge of seconds of the avatar says when it comes back", () => {
+  const component = (name: string, type: string, unit: string) => ({ name, type, unit });
+  const kind = (...components: object[]) => ({ components }) as Parameters<typeof countdownOf>[0];
+  const health = component("health", "gauge", "");
+  const other = component("seconds", "number", "s");
+  assert.equal(countdownOf(kind(health, other, component("back_in", "gauge", "s"))), "back_in");
+  assert.equal(countdownOf(kind(health, other)), undefined);
 });
 
 test("where the game's commands need a flag of the avatar, whoever is out watches", () => {

@@ -99,6 +99,10 @@ impl Creatures {
         self.creatures.get_mut(&object)
     }
 
+    pub(super) fn ids(&self) -> impl Iterator<Item = ObjectId> {
+        self.creatures.keys().copied()
+    }
+
     /// The effects of earlier casts; the default for a creature that cannot cast.
     pub(super) fn cast_state(&self, object: ObjectId) -> CastState {
         match self.get(object) {

@@ -1,8 +1,8 @@
 //! `field`: a map with obstacles, wanderers, wolves, pilots, and players who walk and cast spells.
 //!
-//! Click to move, four spells (bolt, heal, veil, blink), death and respawn. The game is all rules
-//! and no network: it knows nothing of cells, clients or packets. It is also the example of how to
-//! write a game.
+//! Click to move, four spells (bolt, heal, veil, blink), death and respawn, and rounds that whoever
+//! fells most wins. The game is all rules and no network: it knows nothing of cells, clients or
+//! packets. It is also the example of how to write a game.
 //!
 //! Invariants:
 //! 1. Decisions up to a horizon are final: what is found out in a tick happened after the previous
@@ -20,6 +20,7 @@ mod creatures;
 mod fights;
 mod gates;
 mod map;
+mod rounds;
 mod rules;
 mod schema;
 mod spells;
@@ -33,8 +34,10 @@ use ambit::prelude::*;
 
 use self::bolts::Bolts;
 use self::creatures::Creatures;
+use self::rounds::Rounds;
 use self::schema::{
-    BestHunter, Bolt, Damage, Died, Growl, Healed, Npc, Respawned, SpellCast, Wolf,
+    BestHunter, Bolt, Contest, Damage, Died, Growl, Healed, Npc, Respawned, RoundWon, SpellCast,
+    Wolf,
 };
 
 pub use self::schema::{Avatar, FieldCommand, FieldRefusal, FieldTimer, Spell};
@@ -65,6 +68,13 @@ pub struct FieldSettings {
     /// is a room of its own
     #[parameter(default = 1, range = 1..=16, label = "Maps in a row")]
     maps: u32,
+    /// after so many seconds whoever has felled the most wins the round; 0 for no end by time. A
+    /// row of maps has no rounds
+    #[parameter(default = 300, range = 0..=3_600, label = "Seconds of a round")]
+    seconds: u32,
+    /// whoever fells so many first wins the round; 0 for no such end
+    #[parameter(default = 15, range = 0..=999, label = "To fell for a win")]
+    target: i64,
     #[parameter(of_room)]
     map: u64,
     #[parameter(of_room)]
@@ -113,8 +123,9 @@ enum RngDomain {
 
 /// The game `field`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Avatar, Npc, Bolt, BestHunter, Wolf), parameters = FieldSettings)]
-#[declare(events(SpellCast, Damage, Healed, Died, Respawned, Growl), timer = FieldTimer)]
+#[declare(kinds(Avatar, Npc, Bolt, BestHunter, Wolf, Contest), parameters = FieldSettings)]
+#[declare(events(SpellCast, Damage, Healed, Died, Respawned, Growl, RoundWon))]
+#[declare(timer = FieldTimer)]
 pub struct FieldGame {
     obstacles: u32,
     npcs: u32,
@@ -124,16 +135,19 @@ pub struct FieldGame {
     maps: u32,
     creatures: Creatures,
     bolts: Bolts,
-    /// Spawned when the first one falls.
+    /// The avatars of the best hunters of the round, also of those who have left, and their rows,
+    /// the best one first. Spawned when the first one falls.
     #[serde(default)]
-    /// The avatars of the best hunters, also of those who have left, and their rows.
     best_hunters: Vec<(Id<Avatar>, Id<BestHunter>)>,
+    #[serde(default)]
+    rounds: Rounds,
     /// The time up to which everything is decided.
     settled_until: GameTime,
 }
 
 impl FieldGame {
-    /// A game with these numbers of obstacles and wanderers; players move their avatars.
+    /// A game with these numbers of obstacles and wanderers, without rounds; players move their
+    /// avatars.
     pub fn new(obstacles: u32, npcs: u32) -> Self {
         Self { obstacles, npcs, maps: 1, ..Self::default() }
     }
@@ -156,6 +170,12 @@ impl FieldGame {
         Self { maps, ..self }
     }
 
+    /// The same game with rounds of so many seconds, or until somebody has felled so many.
+    #[must_use]
+    pub fn with_rounds(self, seconds: u32, target: i64) -> Self {
+        Self { rounds: Rounds::new(seconds, target), ..self }
+    }
+
     /// The number of avatars, those of pilots included.
     fn avatar_count(&self, world: &FieldWorld) -> usize {
         world.players().len() + self.pilots as usize
@@ -174,7 +194,7 @@ impl FieldGame {
 impl Game for FieldGame {
     const INFO: GameInfo = GameInfo::new(
         "field",
-        "Hunt among the walls, and be hunted by wolves: bolt, heal, veil, blink. Who fells most?",
+        "Hunt among the walls, and be hunted by wolves: whoever fells 15 first wins the round.",
     );
     const SCENERY: Scenery = Scenery::new().camera(Camera::Above);
     type Avatar = Avatar;
@@ -182,8 +202,8 @@ impl Game for FieldGame {
     type Refusal = FieldRefusal;
 
     fn configure(&mut self, settings: FieldSettings) -> Result<(), BadParameter> {
-        let FieldSettings { obstacles, npcs, wolves, pilots, maps, map, size: (width, height) } =
-            settings;
+        let FieldSettings { obstacles, npcs, wolves, pilots, maps, map, .. } = settings;
+        let FieldSettings { seconds, target, size: (width, height), .. } = settings;
         let most = map::max_obstacles(width, height);
         if obstacles.value > most && obstacles.is_given {
             let problem = format!(
@@ -197,6 +217,8 @@ impl Game for FieldGame {
         (self.npcs, self.pilots, self.maps) = (npcs, pilots, maps);
         let few = wolves.value.min(npcs / NPCS_PER_WOLF);
         self.wolves = if wolves.is_given { wolves.value } else { few };
+        let has_rounds = maps == 1;
+        self.rounds = if has_rounds { Rounds::new(seconds, target) } else { Rounds::default() };
         Ok(())
     }
 
@@ -212,6 +234,7 @@ impl Game for FieldGame {
         self.spawn_npcs(world, self.npcs);
         self.spawn_wolves(world, self.wolves);
         self.spawn_pilots(world, self.pilots);
+        self.start_rounds(world);
         self.settled_until = world.now();
     }
 
@@ -250,6 +273,7 @@ impl Game for FieldGame {
             FieldTimer::Walk(creature) => self.walk_on(world, creature),
             FieldTimer::Hunt(wolf) => self.hunt(world, wolf),
             FieldTimer::Shoot(pilot) => self.shoot(world, pilot),
+            FieldTimer::RoundUp(round) => self.end_by_time(world, round),
         }
     }
 

@@ -5,11 +5,13 @@ use ambit::prelude::*;
 use super::FieldWorld;
 use super::rules::{
     AVATAR_HEALTH, BODY_RADIUS_M, BOLT_M_PER_S, HEALTH_PER_S, MANA_PER_S, MAX_MANA, NPC_HEALTH,
-    WOLF_HEALTH,
+    RESPAWN_DELAY, WOLF_HEALTH,
 };
 
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
+/// Those of a name, and how many that one has felled.
+const WINNER_BYTES: u32 = NAME_BYTES + 12;
 
 /// The avatar of a player or of a pilot.
 #[derive(Kind)]
@@ -27,9 +29,15 @@ pub struct Avatar {
     #[component(label = "Hidden from others")]
     #[effect(ring, colour = 0xb0_a0ff, size = 1.6)]
     veiled: Flag,
-    /// How many wanderers and avatars fell to its bolts.
+    /// How many wanderers and avatars fell to its bolts in this round. Players have it beside the
+    /// table of the best, in which most are not.
     #[audience(owner)]
+    #[component(label = "You felled")]
     pub(super) felled: Number<0, 9_999>,
+    /// Until it comes back; 0 as long as it lives.
+    #[audience(owner)]
+    #[component(unit = "s")]
+    pub(super) back_in: Gauge<{ RESPAWN_DELAY.as_secs() as u32 }>,
 }
 
 /// A wanderer.
@@ -47,13 +55,28 @@ pub(super) struct Bolt {
     path: Path,
 }
 
-/// One of the few who felled the most so far, in the whole room.
+/// One of the few who felled the most so far in this round, in the whole room.
 #[derive(Kind)]
 #[kind(room_wide, label = "Best hunters")]
 pub(super) struct BestHunter {
     #[component(label = "Best hunter")]
     pub(super) name: Text<NAME_BYTES>,
     pub(super) felled: Number<0, 9_999>,
+}
+
+/// The rounds of the room.
+#[derive(Kind)]
+#[kind(room_wide)]
+pub(super) struct Contest {
+    pub(super) round: Number<1, 9_999>,
+    /// Whoever fells so many first wins the round; 0 if that does not end it.
+    #[component(label = "First to fell")]
+    pub(super) target: Number<0, 999>,
+    #[component(unit = "s")]
+    pub(super) time_left: Gauge<3_600>,
+    /// With how many.
+    #[component(label = "Last round")]
+    pub(super) last_winner: Text<WINNER_BYTES>,
 }
 
 /// It hunts avatars.
@@ -115,6 +138,13 @@ pub(super) struct Growl {
     pub(super) prey: Id<Avatar>,
 }
 
+/// A round is over, for everybody; the next one has begun.
+#[derive(Event)]
+#[event(text = "The round is over: {last_winner} has won.")]
+pub(super) struct RoundWon {
+    pub(super) last_winner: Text<WINNER_BYTES>,
+}
+
 /// The spells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Spell {
@@ -157,20 +187,20 @@ pub enum FieldRefusal {
     #[text("not enough mana")]
     NotEnoughMana,
     /// The spell is not ready yet.
-    #[text("on cooldown")]
+    #[text("not ready yet")]
     OnCooldown,
     /// The avatar is dead.
-    #[text("dead")]
+    #[text("you have fallen")]
     Dead,
     /// The point is too far away.
-    #[text("out of range")]
+    #[text("too far away")]
     OutOfRange,
     /// There is an obstacle.
-    #[text("blocked")]
+    #[text("something is in the way there")]
     Blocked,
-    /// The spell needs a point, or another one.
-    #[code(BadPosition)]
-    BadPosition,
+    /// The spell needs a point, or one farther from the caster.
+    #[text("needs a place to aim at, away from you")]
+    NeedsPlace,
 }
 
 /// What happens later.
@@ -186,6 +216,8 @@ pub enum FieldTimer {
     Hunt(ObjectId),
     /// A pilot shoots at its foe.
     Shoot(ObjectId),
+    /// The time of the round with this number is up.
+    RoundUp(i64),
 }
 
 pub(super) fn spawn_avatar(world: &mut FieldWorld, position: Position, name: &str) -> Id<Avatar> {
@@ -197,6 +229,7 @@ pub(super) fn spawn_avatar(world: &mut FieldWorld, position: Position, name: &st
         alive: Flag::on(),
         veiled: Flag::off(),
         felled: 0.into(),
+        back_in: Gauge::empty(),
     })
 }
 

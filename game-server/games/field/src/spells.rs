@@ -48,7 +48,7 @@ impl FieldGame {
         spell: Spell,
         at: Option<Position>,
     ) -> Result<(), FieldRefusal> {
-        let target = || at.map(on_ground).ok_or(FieldRefusal::BadPosition);
+        let target = || at.map(on_ground).ok_or(FieldRefusal::NeedsPlace);
         let at = match spell {
             Spell::Bolt => self.cast_bolt(world, player, target()?)?,
             Spell::Heal => self.cast_heal(world, player)?,
@@ -71,7 +71,7 @@ impl FieldGame {
     ) -> Result<Position, FieldRefusal> {
         self.require_alive(player)?;
         let from = world.avatar(player).position();
-        let end = bolts::end_of_flight(world, from, target).ok_or(FieldRefusal::BadPosition)?;
+        let end = bolts::end_of_flight(world, from, target).ok_or(FieldRefusal::NeedsPlace)?;
         spend_mana(world, player, BOLT_MANA)?;
         self.launch(world, player.avatar().object(), from, end);
         self.engage_aimed_at(world, player.avatar(), target);

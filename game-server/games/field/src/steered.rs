@@ -31,6 +31,10 @@ const RELOAD: Duration = Duration::from_secs(3);
 const REACTION: Duration = Duration::from_millis(600);
 /// It aims so far beside its foe at most, along x and y.
 const MISS_M: f32 = 1.2;
+const PILOT_NAMES: [&str; 12] = [
+    "Ada", "Bruno", "Chloe", "Diego", "Esra", "Farid", "Greta", "Hugo", "Imani", "Jun", "Kaya",
+    "Leo",
+];
 
 impl FieldGame {
     pub(super) fn spawn_npcs(&mut self, world: &mut FieldWorld, count: u32) {
@@ -47,8 +51,7 @@ impl FieldGame {
         for index in 0..count {
             let mut rng = world.rng_for(RngDomain::Pilot as u64, index.into());
             let place = map::place_near_arrivals(world, &mut rng);
-            let name = format!("Pilot {}", index + 1);
-            let avatar = schema::spawn_avatar(world, place, &name).object();
+            let avatar = schema::spawn_avatar(world, place, &pilot_name(index)).object();
             self.creatures.add_pilot(avatar, rng);
             self.pause(world, avatar);
         }
@@ -165,6 +168,13 @@ impl FieldGame {
             world.emit(SpellCast { caster, spell: Spell::Bolt, at });
         }
     }
+}
+
+/// Each name once; then with a number.
+fn pilot_name(index: u32) -> String {
+    let (at, round) = (index as usize % PILOT_NAMES.len(), index as usize / PILOT_NAMES.len());
+    let name = PILOT_NAMES[at];
+    if round == 0 { name.to_owned() } else { format!("{name} {}", round + 1) }
 }
 
 /// The end of the next leg: a free position in a straight line, or the first obstacle on it.

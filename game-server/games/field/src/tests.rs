@@ -5,6 +5,7 @@ mod determinism;
 mod fights;
 mod life;
 mod pilots;
+mod rounds;
 mod score;
 mod spells;
 mod veil;
@@ -36,18 +37,21 @@ const NPC: u8 = 1;
 const BOLT_KIND: u8 = 2;
 const BEST_HUNTER: u8 = 3;
 const WOLF: u8 = 4;
+const CONTEST: u8 = 5;
 const HEALTH: u8 = 1;
 const MANA_LEFT: u8 = 2;
 const NAME: u8 = 3;
 const ALIVE: u8 = 4;
 const VEILED: u8 = 5;
 const FELLED: u8 = 6;
+const BACK_IN: u8 = 7;
 const CAST: u8 = 0;
 const DAMAGE: u8 = 1;
 const HEALED: u8 = 2;
 const DIED: u8 = 3;
 const RESPAWNED: u8 = 4;
 const GROWL: u8 = 5;
+const ROUND_WON: u8 = 6;
 
 const BOLT: u8 = 0;
 const HEAL: u8 = 1;
@@ -220,15 +224,16 @@ impl From<FieldRefusal> for Refusal {
 fn the_declaration_keeps_the_names_that_scripts_rely_on() {
     let schema = Typed::<FieldGame>::declared_schema();
     assert_eq!(schema.check(), Ok(()));
-    let kinds =
-        ["avatar", "npc", "bolt", "best_hunter", "wolf"].map(|name| schema.kind_index(name));
-    assert_eq!(kinds, [0, NPC, BOLT_KIND, BEST_HUNTER, WOLF].map(Some));
+    let kinds = ["avatar", "npc", "bolt", "best_hunter", "wolf", "contest"];
+    let indices = [0, NPC, BOLT_KIND, BEST_HUNTER, WOLF, CONTEST].map(Some);
+    assert_eq!(kinds.map(|name| schema.kind_index(name)), indices);
     let component = |name| schema.kinds[0].component_index(name);
-    let names = ["health", "mana", "name", "alive", "veiled", "felled"];
-    assert_eq!(names.map(component), [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED, FELLED].map(Some));
+    let names = ["health", "mana", "name", "alive", "veiled", "felled", "back_in"];
+    let indices = [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED, FELLED, BACK_IN].map(Some);
+    assert_eq!(names.map(component), indices);
     assert_eq!(schema.kinds[1].component_index("health"), Some(HEALTH));
-    let events = ["cast", "damage", "heal", "death", "respawn", "growl"];
-    let indices = [CAST, DAMAGE, HEALED, DIED, RESPAWNED, GROWL].map(Some);
+    let events = ["cast", "damage", "heal", "death", "respawn", "growl", "round_won"];
+    let indices = [CAST, DAMAGE, HEALED, DIED, RESPAWNED, GROWL, ROUND_WON].map(Some);
     assert_eq!(events.map(|name| schema.event_index(name)), indices);
     let commands = ["move", "cast"].map(|name| schema.command_index(name));
     assert_eq!(commands, [0, 1].map(Some));
@@ -246,6 +251,7 @@ fn the_declaration_keeps_the_names_that_scripts_rely_on() {
     let alone = about.iter().map(|choice| choice.alone);
     assert!(alone.eq([false, true, true, false]), "bolt and blink need a place");
     let refusals: Vec<_> = schema.refusals.iter().map(|refusal| refusal.name.as_str()).collect();
-    let codes = ["not_enough_mana", "on_cooldown", "dead", "out_of_range", "blocked"];
+    let codes =
+        ["not_enough_mana", "on_cooldown", "dead", "out_of_range", "blocked", "needs_place"];
     assert_eq!(refusals, codes);
 }

@@ -51,25 +51,25 @@ impl FieldGame {
         let Some(avatar) = world.get(caster) else { return };
         let (name, felled) = (avatar.name().to_owned(), avatar.felled());
         let best = &mut self.best_hunters;
-        let records = best.iter().enumerate();
-        let least =
-            records.filter_map(|(at, (_, row))| Some((world.get(*row)?.felled(), at))).min();
-        let place = match best.iter().position(|(hunter, _)| *hunter == caster) {
-            Some(own) => own,
+        // Whoever had as many before stays ahead.
+        let is_less =
+            |row: Id<BestHunter>| world.get(row).is_none_or(|best| best.felled() < felled);
+        let place = best.iter().position(|(_, row)| is_less(*row)).unwrap_or(best.len());
+        let old = best.iter().position(|(hunter, _)| *hunter == caster);
+        let row = match old {
+            Some(own) => best.remove(own).1,
             None if best.len() < BEST_HUNTERS => {
-                best.push((caster, world.spawn(BestHunter { name: "".into(), felled: 0.into() })));
-                best.len() - 1
+                world.spawn(BestHunter { name: "".into(), felled: 0.into() })
             }
-            None => match least {
-                Some((record, place)) if record < felled => place,
-                _ => return,
-            },
+            None if place < best.len() => best.remove(best.len() - 1).1,
+            None => return,
         };
-        best[place].0 = caster;
-        if let Some(mut row) = world.edit(best[place].1) {
+        best.insert(place, (caster, row));
+        if let Some(mut row) = world.edit(row) {
             row.name().set(&name);
             row.felled().set(felled);
         }
+        self.end_by_target(world, felled);
     }
 
     /// Gives health to an avatar, now.
@@ -127,5 +127,9 @@ fn set_alive(world: &mut FieldWorld, creature: ObjectId, at: GameTime, is_alive:
     let avatar = world.cast::<Avatar>(creature);
     if let Some(mut avatar) = avatar.and_then(|avatar| world.edit(avatar)) {
         avatar.alive().effective(at).set(is_alive);
+        // Then it counts by itself: nothing more has to be sent.
+        if !is_alive {
+            avatar.back_in().effective(at).set_both(RESPAWN_DELAY.as_secs_f32(), -1.0);
+        }
     }
 }

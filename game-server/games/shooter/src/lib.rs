@@ -130,6 +130,9 @@ pub(crate) struct Craft {
     shielded_until: GameTime,
     /// A shot from then on ends its shield.
     keeps_shield_until: GameTime,
+    /// When it has come, as long as its player has not pressed a key.
+    #[serde(default)]
+    unused_since: Option<GameTime>,
 }
 
 /// A missile in flight.
@@ -189,10 +192,10 @@ impl Shooter {
             None => world.spawn(score),
         };
         let pose = YawPose::at(at).facing(yaw);
-        // Players get time to look around.
+        // Players get time to look around, and to read how to fly.
         let shielded = if player.is_some() { Flag::on() } else { Flag::off() };
         let ship = world.spawn(Ship { pose, name: name.into(), shielded });
-        let shield = Duration::from_secs_f32(TABLES.ship.first_shield_s);
+        let shield = Duration::from_secs_f32(TABLES.ship.waits_for_input_s);
         let shielded_until = world.now() + shield;
         world.after(shield, ShooterTimer::Unshield(ship));
         if self.teams > 1 {
@@ -208,12 +211,23 @@ impl Shooter {
             shots: 0,
             shielded_until,
             keeps_shield_until: shielded_until,
+            unused_since: player.map(|_| world.now()),
         };
         self.crafts.insert(ship, craft);
         if self.round == 0 && self.crafts.len() >= 2 {
             self.begin_round(world);
         }
         ship
+    }
+
+    /// A player has pressed the first key: from now on the shield is as after any arrival.
+    fn begin_to_fly(world: &mut ShooterWorld, ship: Id<Ship>, craft: &mut Craft) {
+        let now = world.now();
+        let Some(until) = craft.unused_since.take().and_then(|came| first_shield(came, now)) else {
+            return;
+        };
+        (craft.shielded_until, craft.keeps_shield_until) = until;
+        world.at(craft.shielded_until, ShooterTimer::Unshield(ship));
     }
 
     /// From 1; 0 without teams.
@@ -335,6 +349,17 @@ impl Shooter {
     }
 }
 
+/// Of a ship that has come at `came` and is flown from `now` on: how long it cannot be hit, and
+/// from when on a shot ends that. `None` if it has waited too long.
+fn first_shield(came: GameTime, now: GameTime) -> Option<(GameTime, GameTime)> {
+    let table = &TABLES.ship;
+    let after = |time: GameTime, seconds: f32| time + Duration::from_secs_f32(seconds);
+    let least = after(came, table.first_shield_s);
+    let until = least.max(after(now, table.shield_s));
+    let keeps = least.max(after(now, table.keeps_shield_s));
+    (now < after(came, table.waits_for_input_s)).then_some((until, keeps))
+}
+
 /// Empty for no team.
 fn team_name(team: u8) -> String {
     if team == 0 { String::new() } else { format!("Team {team}") }
@@ -445,6 +470,9 @@ impl Game for Shooter {
                 craft.course = course;
                 held
             };
+            if held.controls().keys != ambit::Keymap::default() {
+                Self::begin_to_fly(world, ship, &mut craft);
+            }
             world.steer(ship, &mut craft.movement, held);
             if held.is_down(ShipControl::Fire) {
                 self.fire(world, ship, &mut craft);

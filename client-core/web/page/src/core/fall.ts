@@ -3,6 +3,8 @@
  * themselves: whether it is down, the game's line about that, and for a moment that it is back.
  */
 
+import type { Kind } from "../ambit/ambit.js";
+
 /** A line that came so long before the bar was empty is about that. */
 const JUST_THEN_MS = 1_500;
 /** So long "You are back" is shown. */
@@ -14,6 +16,11 @@ interface Line {
   text: string;
   isDeath: boolean;
   at: number;
+}
+
+/** The gauge of an avatar that says in how many seconds it comes back; undefined without one. */
+export function countdownOf({ components }: Pick<Kind, "components">): string | undefined {
+  return components.find(({ type, unit }) => type === "gauge" && unit === "s")?.name;
 }
 
 export class Fall {

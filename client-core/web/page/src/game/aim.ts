@@ -6,6 +6,7 @@
 
 import type { Frame } from "../ambit/ambit.js";
 import type { Point, ViewCamera } from "../core/camera.js";
+import { AHEAD_M } from "../core/held_walk.js";
 import type { Extent } from "../core/map_view.js";
 import { nearestFirst, pickObject } from "../core/picking.js";
 
@@ -13,6 +14,7 @@ const AIM_M_PER_S = 14;
 
 /** Where the pointer is on the screen, from -1 to 1. */
 export interface ScreenPlace {
+  readonly isKnown: boolean;
   readonly x: number;
   readonly y: number;
 }
@@ -45,26 +47,32 @@ export class Aim {
     const height = this.#isOnFloor ? 0 : this.#camera.target.z;
     const { x, y } = this.pointer;
     if (!this.#camera.groundPoint(x, y, height, into)) return false;
-    this.#keepOnMap(into);
+    this.keepOnMap(into);
     return true;
   }
 
   /** Aims at a place of the map. */
   put(x: number, y: number): Point {
     [this.place.x, this.place.y] = [x, y];
-    this.#keepOnMap(this.place);
+    this.keepOnMap(this.place);
     return this.place;
   }
 
-  /** Where a key acts: at the visible aim, else under the pointer, else (the sky) at the avatar. */
+  /** Where a key acts: at the visible aim, else under the pointer, else (the sky) ahead. */
   resolve(): Point {
-    if (!this.usesKeys && !this.underPointer(this.place)) this.#startAtAvatar();
-    return this.place;
+    const isSeen = this.usesKeys || (this.pointer.isKnown && this.underPointer(this.place));
+    return isSeen ? this.place : this.ahead();
   }
 
-  /** Shows the aim, at the avatar unless it is shown already. */
+  /** Some metres up the screen: at the avatar itself, a bolt would have no way to go. */
+  ahead(): Point {
+    const { right, target } = this.#camera;
+    return this.put(target.x - AHEAD_M * right.y, target.y + AHEAD_M * right.x);
+  }
+
+  /** Shows the aim, ahead of the avatar unless it is shown already. */
   show(): void {
-    if (!this.usesKeys) this.#startAtAvatar();
+    if (!this.usesKeys) this.ahead();
     this.usesKeys = true;
   }
 
@@ -81,11 +89,12 @@ export class Aim {
     const along = Number(held.has("arrowup")) - Number(held.has("arrowdown"));
     if (across === 0 && along === 0) return;
     const { right } = this.#camera;
-    this.show();
+    if (!this.usesKeys) this.#startAtAvatar();
+    this.usesKeys = true;
     const way = AIM_M_PER_S * seconds;
     this.place.x += (right.x * across - right.y * along) * way;
     this.place.y += (right.y * across + right.x * along) * way;
-    this.#keepOnMap(this.place);
+    this.keepOnMap(this.place);
   }
 
   /** Chooses the nearest object, or with a step the next or the one before, and marks it. */
@@ -105,13 +114,14 @@ export class Aim {
     return frame.indexOf(this.#chosen) < 0 ? undefined : this.#chosen;
   }
 
-  #startAtAvatar(): void {
-    Object.assign(this.place, this.#camera.target);
-  }
-
-  #keepOnMap(place: Point): void {
+  /** Moves a place to the nearest one on the map. */
+  keepOnMap(place: Point): void {
     const { west, south, width, height } = this.#extent;
     place.x = Math.min(Math.max(place.x, west), west + width);
     place.y = Math.min(Math.max(place.y, south), south + height);
+  }
+
+  #startAtAvatar(): void {
+    Object.assign(this.place, this.#camera.target);
   }
 }

@@ -40,6 +40,11 @@ export class Commander {
     return this.#draft;
   }
 
+  /** From now to the effect of a command. */
+  get lagMs(): number {
+    return this.#hooks.lagMs();
+  }
+
   /** Begins a command. Pressed again, a button leaves out what is optional. */
   begin(action: Action): void {
     if (this.#draft?.action === action && this.#draft.skip()) return this.#goOn();

@@ -1,20 +1,24 @@
 /** In the middle of the picture: the own avatar has fallen, and for a moment: it is back. */
 
-import type { Frame } from "../ambit/ambit.js";
-import { Fall } from "../core/fall.js";
+import type { Frame, Gauge } from "../ambit/ambit.js";
+import { countdownOf, Fall } from "../core/fall.js";
 import { el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 export class FallenNote {
   readonly #title = el("strong");
   readonly #line = el("span");
+  /** It is not read out each second. */
+  readonly #back = el("span", { class: "back-in", role: "timer" });
   readonly element = el(
     "div",
     { class: "fallen-note", role: "status", hidden: true },
     this.#title,
     this.#line,
+    this.#back,
   );
   readonly #fall = new Fall();
+  readonly #gauge: Gauge = { value: 0, rate: 0, max: 0 };
 
   /** The game has said something about the own avatar. */
   note(text: string, isDeath: boolean): void {
@@ -37,6 +41,15 @@ export class FallenNote {
     this.element.classList.toggle("back", !isDown);
     setText(this.#title, isDown ? texts.out : texts.is_back);
     setText(this.#line, isDown ? this.#fall.lineFor(frame.label(avatar) ?? "") : "");
+    const seconds = isDown ? this.#secondsLeft(frame) : 0;
+    setText(this.#back, seconds > 0 ? texts.back_in(seconds) : "");
     return this.#fall.isBackAt(now);
+  }
+
+  /** Until the avatar comes back; 0 if its game does not say. */
+  #secondsLeft(frame: Frame): number {
+    const name = countdownOf(frame.kind(frame.avatar));
+    const left = name === undefined ? undefined : frame.gauge(frame.avatar, name, this.#gauge);
+    return left ? Math.ceil(left.value) : 0;
   }
 }

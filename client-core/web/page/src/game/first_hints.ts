@@ -4,6 +4,7 @@ import type { Control, Schema } from "../ambit/ambit.js";
 import type { Action } from "../core/actions.js";
 import { hasDirections } from "../core/controls.js";
 import { FirstVisit } from "../core/first_visit.js";
+import { walksByLetters } from "../core/held_walk.js";
 import { labelOf } from "../core/words.js";
 import { button, el, isTouch, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
@@ -45,7 +46,8 @@ function howToPlay(actions: readonly Action[], controls: readonly Control[]): st
       .filter(Boolean)
       .join(" ");
   }
-  const sentences = controls.length > 0 ? [bySteering(controls)] : [texts.play_click];
+  const byClick = walksByLetters(actions, controls) ? texts.play_letters : texts.play_click;
+  const sentences = controls.length > 0 ? [bySteering(controls)] : [byClick];
   const keys = actions.filter((action) => action.key && !action.isClick && isForAll(action));
   const does = ({ key, label }: Action) => texts.key_does(texts.key(key ?? ""), label);
   const named = keys.slice(0, 4).map(does);

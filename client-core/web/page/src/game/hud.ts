@@ -4,6 +4,7 @@ import type { Choice, Control, Field, Schema, Value } from "../ambit/ambit.js";
 import type { Action, CommandDraft } from "../core/actions.js";
 import { tileOf } from "../core/action_tile.js";
 import { hasDirections, padPlaceOf } from "../core/controls.js";
+import { walksByLetters } from "../core/held_walk.js";
 import { Notices } from "../core/notices.js";
 import { labelOf } from "../core/words.js";
 import { button, el, isTouch, setHidden, setText } from "../dom.js";
@@ -415,6 +416,7 @@ function helpLines(actions: readonly Action[], controls: readonly Control[]): st
     ...controls.filter(isForPlayers).map(helpOfControl),
     ...(hasDirections(controls) ? texts.help_steer : []),
     ...(controls.length > 0 ? [] : isTouch() ? [texts.play_tap] : texts.help_click),
+    ...(walksByLetters(actions, controls) && !isTouch() ? [texts.help_letters] : []),
     ...(isTouch() ? texts.help_view_touch : texts.help_view),
     ...actions.map(({ key, label, help }) =>
       [key && !isTouch() ? texts.key(key) : "", label, help].filter(Boolean).join(" – "),

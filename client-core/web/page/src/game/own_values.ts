@@ -4,6 +4,7 @@
  */
 
 import type { Component, Frame, Gauge, Kind } from "../ambit/ambit.js";
+import { countdownOf } from "../core/fall.js";
 import { cellOf, leftOf } from "../core/figures.js";
 import { isRoomWide } from "../core/score_tables.js";
 import { labelOf } from "../core/words.js";
@@ -98,7 +99,11 @@ export class OwnValues {
   #make(kind: Kind): void {
     this.#kind = kind;
     const bar = kind.look.bar === null ? undefined : kind.components[kind.look.bar];
-    const gauges = kind.components.filter(({ type }) => type === "gauge");
+    // What counts seconds is shown where it matters, such as how long one is down.
+    const countdown = countdownOf(kind);
+    const gauges = kind.components.filter(
+      ({ type, name }) => type === "gauge" && name !== countdown,
+    );
     this.#rows = gauges.map((gauge) => gaugeRow(gauge, gauge === bar));
     this.#signs = kind.components.flatMap(({ type, label }, index) => {
       if (type !== "flag" || label === "") return [];

@@ -74,7 +74,7 @@ export class Picture {
   readonly happenings: Happenings;
   readonly interest = new InterestLines();
   /** What the player points at, for names. */
-  pointer: ScreenPlace = { x: Infinity, y: Infinity };
+  pointer: ScreenPlace = { x: Infinity, y: Infinity, isKnown: false };
   readonly #scene: Scene;
   readonly #objects = new ObjectMeshes();
   readonly #billboards = new Billboards();

@@ -13,6 +13,7 @@ import {
   stepOf,
 } from "../core/controls.js";
 import { directionBits, planOf, type Stick, wayOf } from "../core/gamepad.js";
+import { AHEAD_M, HeldWalk, walksByLetters, wayOfLetters } from "../core/held_walk.js";
 import { isTouch } from "../dom.js";
 import { Aim } from "./aim.js";
 import type { Commander } from "./commander.js";
@@ -24,8 +25,6 @@ import { PointerInput } from "./pointer_input.js";
 const REPEAT_MS = 150;
 /** A held press that stays where it is repeats nothing. */
 const MIN_REPEAT_M = 0.5;
-/** How far ahead a stick sends the avatar, and how far away a command acts. */
-const STICK_M = 6;
 const KEY_ZOOM = 1.15;
 const KEY_TURN = 0.06;
 /** So long after cards have gone. */
@@ -54,7 +53,11 @@ export class PlayerInput {
   readonly #pointer: PointerInput;
   readonly #keyboard: Keyboard;
   readonly pad: GamepadInput;
-  #walkAt = 0;
+  /** Whether W A S D walk. */
+  readonly #hasLetters: boolean;
+  readonly #walking = new HeldWalk();
+  readonly #way: Stick = { x: 0, y: 0 };
+  readonly #ahead: Point = { x: 0, y: 0, z: 0 };
   readonly #ground: Point = { x: 0, y: 0, z: 0 };
   readonly #heldButtons = new Set<Control>();
   readonly #held = new Set<Control>();
@@ -87,6 +90,7 @@ export class PlayerInput {
     this.#commander = commander;
     this.#hooks = hooks;
     this.isSteered = schema.controls.length > 0;
+    this.#hasLetters = walksByLetters(actions, schema.controls);
     this.#followsPointer = hasDirections(schema.controls);
     this.#frame = game.frame();
     this.#pointer = new PointerInput(canvas, camera, {
@@ -123,7 +127,7 @@ export class PlayerInput {
     this.#held.clear();
     this.pad.update(this.#held);
     if (this.isSteered) this.#steer();
-    else this.#walk(now);
+    else this.#walk(now, frame);
     if (!this.#followsPointer) this.#repeat(now);
   }
 
@@ -174,6 +178,7 @@ export class PlayerInput {
     }
     if (!aim.underPointer(aim.place)) return;
     if (!draft && this.#click) {
+      this.#walking.forget();
       this.#commander.begin(this.#click);
       this.#repeatAt = performance.now() + REPEAT_MS;
     }
@@ -228,7 +233,10 @@ export class PlayerInput {
     if (action) return this.#beginByKey(action), true;
     const { draft } = this.#commander;
     if (key !== " " || (this.isSteered && !draft)) return false;
-    if (!draft && this.#click) this.#commander.begin(this.#click);
+    if (!draft && this.#click) {
+      this.#walking.forget();
+      this.#commander.begin(this.#click);
+    }
     this.#commander.givePlace(this.aim.resolve());
     return true;
   }
@@ -247,30 +255,44 @@ export class PlayerInput {
     }
   }
 
-  /** In a game of commands the left stick goes where it points. */
-  #walk(now: number): void {
+  /** In a game of commands the avatar goes where the left stick points, or W A S D. */
+  #walk(now: number, frame: Frame): void {
     const { walk } = this.pad.plan;
     const { left } = this.pad;
-    if (!walk || this.#commander.draft || (left.x === 0 && left.y === 0) || now < this.#walkAt) return;
-    this.#walkAt = now + REPEAT_MS;
+    const { avatar } = frame;
+    const way = this.#way;
+    if (!walk || avatar < 0 || frame.bar(avatar) === 0) return this.#walking.forget();
+    if (this.#commander.draft) return;
+    Object.assign(way, left);
+    if (this.#hasLetters && left.x === 0 && left.y === 0) wayOfLetters(this.#keyboard.held, way);
+    if (way.x === 0 && way.y === 0 && !this.#walking.isWalking) return;
+    const to = this.#ahead;
+    const at = { x: frame.x(avatar), y: frame.y(avatar) };
+    const { lagMs } = this.#commander;
+    if (!this.#walking.next(now, wayOf(way, this.#camera.yaw), at, lagMs, to)) return;
+    this.aim.keepOnMap(to);
     this.#commander.begin(walk);
-    this.#commander.givePlace(this.#placeTowards(left));
+    this.#commander.givePlace(to);
   }
 
-  /** A command acts where the right stick points, else the left one, else at the avatar. */
+  /** A command acts where the right stick points, else the left one, else ahead. */
   #beginByPad(action: Action): void {
     const { left, right } = this.pad;
     this.#commander.begin(action);
     const next = this.#commander.draft?.next;
     const stick = right.x !== 0 || right.y !== 0 ? right : left;
-    if (next?.type === "position") this.#commander.givePlace(this.#placeTowards(stick));
-    else if (next?.type === "object") this.aim.choose(this.#frame, 0);
+    const isIdle = stick.x === 0 && stick.y === 0;
+    if (next?.type === "position") {
+      this.#commander.givePlace(isIdle ? this.aim.ahead() : this.#placeTowards(stick));
+    } else if (next?.type === "object") {
+      this.aim.choose(this.#frame, 0);
+    }
   }
 
   #placeTowards(stick: Stick): Point {
     const way = wayOf(stick, this.#camera.yaw);
     const { x, y } = this.#camera.target;
-    return this.aim.put(x + STICK_M * way.x, y + STICK_M * way.y);
+    return this.aim.put(x + AHEAD_M * way.x, y + AHEAD_M * way.y);
   }
 
   /** A held press gives the click's command again where the pointer is now. */

@@ -18,6 +18,8 @@ export class PointerInput {
   /** The pointer's place. */
   x = 0;
   y = 0;
+  /** Before it has moved, it points at nothing. */
+  isKnown = false;
   /** Whether it presses. */
   isHeld = false;
   readonly #canvas: HTMLCanvasElement;
@@ -109,6 +111,7 @@ export class PointerInput {
   }
 
   #place(event: PointerEvent): void {
+    this.isKnown = true;
     this.x = (event.offsetX / this.#canvas.clientWidth) * 2 - 1;
     this.y = 1 - (event.offsetY / this.#canvas.clientHeight) * 2;
   }

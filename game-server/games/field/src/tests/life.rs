@@ -45,6 +45,18 @@ fn a_dead_avatar_respawns_after_five_seconds_near_the_middle() {
 }
 
 #[test]
+fn whoever_is_dead_knows_how_long() {
+    let (mut scene, died) = killed();
+    let back_in = |scene: &Scene| scene.world.gauge(scene.avatar(BOB), BACK_IN);
+    let dead_s = (scene.millis() - died) as f32 / 1_000.0;
+    assert!((back_in(&scene).value - (5.0 - dead_s)).abs() < 0.05, "{:?}", back_in(&scene));
+    assert_eq!(back_in(&scene).rate, -1.0);
+    scene.run(6_000);
+    assert_eq!(back_in(&scene).value, 0.0);
+    assert_eq!(scene.world.gauge(scene.avatar(ANN), BACK_IN).rate, 0.0);
+}
+
+#[test]
 fn dead_avatars_are_not_hit() {
     let (mut scene, _) = killed();
     let place = scene.position(BOB);

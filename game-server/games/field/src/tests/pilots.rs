@@ -1,5 +1,7 @@
 //! Pilots: avatars that the game steers.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 const AVATAR: u8 = 0;
@@ -11,7 +13,7 @@ fn pilots_look_like_the_avatars_of_players() {
     let pilots = scene.of_kind(AVATAR);
     assert_eq!(pilots.len(), 3);
     let names = pilots.iter().map(|&avatar| scene.world.text(avatar, NAME));
-    assert_eq!(names.collect::<Vec<_>>(), ["Pilot 1", "Pilot 2", "ann"]);
+    assert_eq!(names.collect::<Vec<_>>(), ["Ada", "Bruno", "ann"]);
     for pilot in pilots {
         for gauge in [HEALTH, MANA_LEFT] {
             assert_eq!(scene.world.gauge(pilot, gauge), scene.world.gauge(ann, gauge));
@@ -19,6 +21,15 @@ fn pilots_look_like_the_avatars_of_players() {
         assert!(scene.world.flag(pilot, ALIVE) && !scene.world.flag(pilot, VEILED));
         assert!(scene.sees(ANN, pilot));
     }
+}
+
+#[test]
+fn no_two_pilots_have_the_same_name() {
+    let scene = with_pilots(20, &RoomConfig::default());
+    let pilots = scene.of_kind(AVATAR);
+    let names: BTreeSet<_> = pilots.iter().map(|&pilot| scene.world.text(pilot, NAME)).collect();
+    assert_eq!(names.len(), 20);
+    assert!(names.contains("Ada") && names.contains("Ada 2"));
 }
 
 #[test]

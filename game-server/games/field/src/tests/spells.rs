@@ -34,10 +34,10 @@ fn a_refused_command_changes_nothing() {
         assert_eq!(scene.mana(ANN), 50.0);
         assert_eq!(scene.run(50), []);
     };
-    let bad_position = Refusal::Code(ErrorCode::BadPosition);
-    check(BOLT, None, bad_position);
-    check(BLINK, None, bad_position);
-    check(BOLT, Some((100.0, 100.0)), bad_position); // The caster's own position.
+    check(BOLT, None, FieldRefusal::NeedsPlace.into());
+    check(BLINK, None, FieldRefusal::NeedsPlace.into());
+    // The caster's own position.
+    check(BOLT, Some((100.0, 100.0)), FieldRefusal::NeedsPlace.into());
     check(BLINK, Some((100.0, 115.01)), FieldRefusal::OutOfRange.into());
     check(BLINK, Some((110.0, 100.0)), FieldRefusal::Blocked.into());
     // Too close to the wall.

@@ -64,8 +64,8 @@ pub struct Match {
 pub struct Score {
     /// As at the ship.
     pub name: Text<24>,
-    /// In this round.
-    pub points: Number<-9_999, 9_999>,
+    /// In this round; never less than none.
+    pub points: Number<0, 9_999>,
     /// How often a missile hit, in this round.
     pub hits: Number<0, 9_999>,
     /// How many missiles of a hundred hit, in this round.

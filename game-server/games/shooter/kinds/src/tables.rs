@@ -36,8 +36,10 @@ pub struct ShipTable {
     pub shield_s: f32,
     /// So long its shots do not end that: whoever holds the key fires before the place is seen.
     pub keeps_shield_s: f32,
-    /// How long a ship that has come cannot be hit.
+    /// How long a ship that has come cannot be hit, at least.
     pub first_shield_s: f32,
+    /// So long it cannot be hit at most, as long as its player has not pressed a key.
+    pub waits_for_input_s: f32,
     /// The share of its speed that a ship keeps when it hits something.
     pub bump_keeps: f32,
 }

@@ -1,0 +1,101 @@
+/**
+ * Held letters or a stick lead an avatar that walks to places: its command is given for places
+ * ahead of it, again only where that changes something, and once more for a stop.
+ *
+ * Units: milliseconds, metres; directions are those of the map.
+ */
+
+import type { Control } from "../ambit/ambit.js";
+import type { Action } from "./actions.js";
+import type { Stick } from "./gamepad.js";
+
+/** In the form of `normaliseKey`. Arrow keys move the aim. */
+const LETTERS = ["w", "a", "s", "d"];
+/** How far ahead the avatar is sent, and where a command acts that nothing aims. */
+export const AHEAD_M = 6;
+/** A server takes 64 commands a second. */
+const PAUSE_MS = 150;
+/** Whoever did not get there is sent again: the command was refused, or something is in the way. */
+const AGAIN_MS = 1_000;
+/** The cosine of 8 degrees: a hand on a stick is never still. */
+const SAME_WAY = 0.99;
+/** The speed is that of about so long. */
+const SPEED_MS = 80;
+
+/** Whether W A S D walk: nothing is steered by keys, and the game has no other use for them. */
+export function walksByLetters(actions: readonly Action[], controls: readonly Control[]): boolean {
+  const isTaken = actions.some(({ key }) => LETTERS.includes(key ?? ""));
+  return controls.length === 0 && !isTaken && actions.some(({ isClick }) => isClick);
+}
+
+/** Where the held letters lead on the screen, of length 1; of length 0 if nowhere. */
+export function wayOfLetters(held: ReadonlySet<string>, into: Stick): void {
+  const x = Number(held.has("d")) - Number(held.has("a"));
+  const y = Number(held.has("w")) - Number(held.has("s"));
+  const length = Math.hypot(x, y) || 1;
+  [into.x, into.y] = [x / length, y / length];
+}
+
+export class HeldWalk {
+  #isWalking = false;
+  readonly #way: Stick = { x: 0, y: 0 };
+  readonly #from: Stick = { x: 0, y: 0 };
+  #sentAt = -Infinity;
+  readonly #at: Stick = { x: 0, y: 0 };
+  #now = NaN;
+  readonly #speed: Stick = { x: 0, y: 0 };
+
+  get isWalking(): boolean {
+    return this.#isWalking;
+  }
+
+  /**
+   * Whether the avatar, now at `at`, has to be sent to the place in `to`. `way` has length 0 if
+   * nothing is held; a command takes effect after `lagMs`.
+   */
+  next(now: number, way: Stick, at: Stick, lagMs: number, to: Stick): boolean {
+    this.#measure(now, at);
+    if (way.x === 0 && way.y === 0) {
+      if (!this.#isWalking) return false;
+      this.#isWalking = false;
+      // Until the stop takes effect it walks on: to come back from there would look like a slip.
+      to.x = at.x + (this.#speed.x * lagMs) / 1_000;
+      to.y = at.y + (this.#speed.y * lagMs) / 1_000;
+      return true;
+    }
+    const length = Math.hypot(way.x, way.y);
+    const [x, y] = [way.x / length, way.y / length];
+    if (now < this.#sentAt + PAUSE_MS || !this.#isDue(now, x, y, at)) return false;
+    this.#isWalking = true;
+    this.#sentAt = now;
+    [this.#way.x, this.#way.y] = [x, y];
+    [this.#from.x, this.#from.y] = [at.x, at.y];
+    [to.x, to.y] = [at.x + AHEAD_M * x, at.y + AHEAD_M * y];
+    return true;
+  }
+
+  /** Something else leads the avatar now: it is not to be stopped. */
+  forget(): void {
+    this.#isWalking = false;
+  }
+
+  #isDue(now: number, x: number, y: number, at: Stick): boolean {
+    if (!this.#isWalking || x * this.#way.x + y * this.#way.y < SAME_WAY) return true;
+    const gone = Math.hypot(at.x - this.#from.x, at.y - this.#from.y);
+    return gone >= AHEAD_M / 2 || now >= this.#sentAt + AGAIN_MS;
+  }
+
+  #measure(now: number, at: Stick): void {
+    const ms = now - this.#now;
+    const way = Math.hypot(at.x - this.#at.x, at.y - this.#at.y);
+    // The first place, or a jump: a new life, another map.
+    const isAnew = !(ms > 0 && ms < AGAIN_MS) || way > AHEAD_M;
+    const share = isAnew ? 0 : 1 - Math.exp(-ms / SPEED_MS);
+    for (const axis of ["x", "y"] as const) {
+      const speed = isAnew ? 0 : ((at[axis] - this.#at[axis]) / ms) * 1_000;
+      this.#speed[axis] = isAnew ? 0 : this.#speed[axis] + (speed - this.#speed[axis]) * share;
+      this.#at[axis] = at[axis];
+    }
+    this.#now = now;
+  }
+}

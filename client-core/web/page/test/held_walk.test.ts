@@ -1,0 +1,85 @@
+/** Letters and sticks that lead an avatar which walks to places. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Control } from "../src/ambit/ambit.js";
+import type { Action } from "../src/core/actions.js";
+import { HeldWalk, walksByLetters, wayOfLetters } from "../src/core/held_walk.js";
+
+const NORTH = { x: 0, y: 1 };
+const EAST = { x: 1, y: 0 };
+const NOWHERE = { x: 0, y: 0 };
+
+test("W A S D are ways on the screen, and those against each other none", () => {
+  const way = (...held: string[]) => {
+    const into = { x: 9, y: 9 };
+    wayOfLetters(new Set(held), into);
+    return [into.x.toFixed(2), into.y.toFixed(2)].map(Number);
+  };
+  assert.deepEqual([way("w"), way("a"), way("s"), way("d")], [[0, 1], [-1, 0], [0, -1], [1, 0]]);
+  assert.deepEqual(way("w", "d", "q"), [0.71, 0.71]);
+  assert.deepEqual([way("a", "d"), way()], [[0, 0], [0, 0]]);
+});
+
+test("the letters walk only where a click does, and where the game has no use for them", () => {
+  const action = (key: string | null, isClick = false) => ({ key, isClick }) as Action;
+  const [click, bolt] = [action(null, true), action("1")];
+  assert.equal(walksByLetters([click, bolt], []), true);
+  assert.equal(walksByLetters([bolt], []), false);
+  assert.equal(walksByLetters([click, action("d")], []), false);
+  assert.equal(walksByLetters([click, bolt], [{} as Control]), false);
+});
+
+test("the command is given again after half of the way, and when the direction changes", () => {
+  const { step, sent } = scene();
+  step(0, NORTH, 0, 0);
+  assert.deepEqual(sent, [[0, 6]]);
+  for (let ms = 20; ms <= 580; ms += 20) step(ms, NORTH, 0, ms * 0.005);
+  assert.equal(sent.length, 1);
+  step(600, NORTH, 0, 3);
+  assert.deepEqual(sent[1], [0, 9]);
+  // Another direction, but not at once again.
+  step(640, EAST, 0, 3);
+  assert.equal(sent.length, 2);
+  step(760, EAST, 0, 3.5);
+  assert.deepEqual(sent[2], [6, 3.5]);
+  // A hand that trembles changes nothing; whoever is stuck tries again, now and then.
+  for (let ms = 780; ms < 1_760; ms += 20) step(ms, { x: 1, y: 0.05 }, 0.2, 3.5);
+  assert.equal(sent.length, 3);
+  step(1_760, EAST, 0.2, 3.5);
+  assert.equal(sent.length, 4);
+});
+
+test("let go, the avatar stops where it will be when the stop takes effect", () => {
+  const { step, sent } = scene();
+  for (let ms = 0; ms <= 500; ms += 10) step(ms, EAST, ms * 0.005, 0);
+  step(510, NOWHERE, 2.55, 0);
+  const [x, y] = sent.at(-1) ?? [];
+  // 5 m/s for 200 ms.
+  assert.ok(Math.abs((x ?? 0) - 3.55) < 0.02 && y === 0, `${x} ${y}`);
+  step(520, NOWHERE, 2.6, 0);
+  assert.equal(sent.length, 2);
+  // A tap before it moves is a stop at its place.
+  step(2_000, EAST, 3.5, 0);
+  step(2_010, NOWHERE, 3.5, 0);
+  assert.deepEqual(sent.at(-1), [3.5, 0]);
+});
+
+test("whoever is led by something else is not stopped", () => {
+  const { walk, step, sent } = scene();
+  step(0, EAST, 0, 0);
+  walk.forget();
+  step(10, NOWHERE, 0, 0);
+  assert.equal(sent.length, 1);
+});
+
+function scene() {
+  const walk = new HeldWalk();
+  const sent: [x: number, y: number][] = [];
+  const to = { x: 0, y: 0 };
+  const step = (now: number, way: typeof to, x: number, y: number) => {
+    if (walk.next(now, way, { x, y }, 200, to)) sent.push([to.x, to.y]);
+  };
+  return { walk, step, sent };
+}
