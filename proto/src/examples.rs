@@ -26,12 +26,14 @@ pub(crate) use primitives::unit_quaternion;
 
 use std::fmt::Debug;
 
-use self::messages::{ExampleAxes, ExampleBody, ExamplePlainPoses, ExampleRecord};
+use self::messages::{
+    ExampleAxes, ExampleBody, ExampleNotice, ExamplePlainPoses, ExampleRecord,
+};
 use self::poses::{ExampleHeader, ExampleSection};
 use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;
 use crate::map::{ObstacleShape, StaticMap, StaticObstacle};
-use crate::message::{Command, KeyInput, LatenessReport, Notice, Uplink};
+use crate::message::{Command, KeyInput, LatenessReport, Uplink};
 use crate::schema::MAX_OBSTACLE_LOOKS;
 use crate::space::Position;
 use crate::time::GameTime;
@@ -70,7 +72,7 @@ pub fn formats() -> Vec<Format> {
         Format::for_type::<Keymap>("keymap.keymap"),
         // message
         Format::for_type::<Command>("message.command"),
-        Format::for_type::<Notice>("message.notice"),
+        Format::for_type::<ExampleNotice>("message.notice"),
         Format::for_type::<LatenessReport>("message.report"),
         Format::for_type::<KeyInput>("message.input"),
         Format::for_type::<Uplink>("message.uplink"),

@@ -55,7 +55,7 @@
 //! | 14 | pinged | if has pong: the number of the datagram with the ping bit |
 //! | 48 | received | if has pong: when that one arrived, see below |
 //! | 24 | held | if has pong: microseconds from its arrival to this answer |
-//! | | messages | each: 1 bit of value 1, the id, 10 bits of length (0 to 512), as many bytes |
+//! | | messages | each: 1 bit of value 1, the id, the length (a `varint` of at most 512), as many bytes |
 //! | 1 | end | 0: no more messages |
 //! | 1 | has set | |
 //! | 8 | chunk | if has set: number of the chunk whose received slices follow |

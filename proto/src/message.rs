@@ -118,17 +118,19 @@
 //! A `Refused` that is not delivered within 2 s is given up.
 //!
 //! # Server to client: messages
-//! A reliable message is a [`Notice`]: notice, 4; then
+//! A reliable message is a [`Notice`]: notice, 1; then
 //!
 //! | notice | | fields |
 //! | --- | --- | --- |
-//! | 0 | `Event` | kind, 8: index in the schema's events; effect, time; fields |
+//! | 0 | `Event` | kind, 6: index in the schema's events; far, 1; effect, 15, or 24 if far; fields |
 //! | 1 | `Refused` | command, 32: its number; own, 1; if own: reason, 8; if not: code, 16 |
 //!
 //! A code is an `ErrorCode` of `world.proto`. A reason is the game's own: index in the schema's
-//! refusals. The fields of an event have the format of those of a command. An object that the
-//! client does not follow is none. An event that names an alias may arrive before the record that
-//! introduces it.
+//! refusals. The effect is the low bits of room time in milliseconds; of all moments with these
+//! bits, the one nearest to now is meant. The fields are those of the schema's event, in its order,
+//! each a value as in a command, without its type. An object, and a field that the schema calls
+//! optional, begins with a bit that is 1 if the value is there: an object that the client does not
+//! follow is none. An event that names an alias may arrive before the record that introduces it.
 //!
 //! # Server to client: body
 //!
@@ -164,7 +166,7 @@
 //!
 //! | codec | bits |
 //! | --- | --- |
-//! | `Path` | points, each with a position; jump, 1. The last one may be a continuation (below) |
+//! | `Path` | points, each with a position and a jump, 1 (below). The last one may be a continuation |
 //! | `Gauge` | points, each with a value, `0..=floor(16 max)`, in 1/16; changes, 1; if so: rate |
 //! | `Flag` | points, each with 1 bit |
 //! | `Number` | `0..=(max - min)`, counted from min |
@@ -194,9 +196,12 @@
 //!
 //! Points: their number, `0..=15`; for each its time and the bits of the table. The first time is a
 //! `time`; each other one is a varint of the milliseconds since the one before it, less 1. The
-//! first point of a path has a `position`, each other one a `position after` that of the point
-//! before it. Between two points a path is straight, unless the later one is a jump: then the
-//! object stays at the earlier point until that moment. After the last point it stays there. A path
+//! first point of a path begins with 1 bit. If it is 1, nothing follows: the object is then where
+//! it is by what the client knows of its path (rounded to 1/256 m), which the client has
+//! acknowledged. So an `Enter` has none such. Otherwise a `position` follows. Each other point has a
+//! `position after` that of the point before it, or a `position` if that was not sent. Between two
+//! points a path is straight, unless the later one is a jump: then the object stays at the earlier
+//! point until that moment. After the last point it stays there. A path
 //! is sent whole only to the player whose avatar it moves; to others up to 2 s beyond the horizon.
 //! The part on which it is then is continued straight to the last point, which is the end only by
 //! chance: an update says where the object turns or stops, at the latest when the horizon is there.
@@ -280,7 +285,7 @@
 //!   owner are sent to the owner only, those of the team to the owner and the team.
 //!
 //! # Example
-//! `10 27 00 11 02 01 30 72 11 04 50 00 07` is the body of the tick at 10 s, where the local lag is
+//! `10 27 00 11 02 01 30 72 11 08 a0 00 0e` is the body of the tick at 10 s, where the local lag is
 //! 150 ms, with one record: an object of kind 1 of `Schema::example`, which has only a path, enters
 //! with slot 1 and epoch 2; it is at rest at (5, 6, 0) from 10.15 s on, and that is also when it
 //! enters.
@@ -320,14 +325,18 @@ pub use self::uplink::{
 };
 
 use crate::ids::{Alias, ObjectId};
-use crate::schema::{FieldSpec, FieldType, MAX_FIELDS, Schema};
+use crate::schema::{FieldSpec, FieldType, MAX_EVENTS, MAX_FIELDS, Schema};
 use crate::time::GameTime;
-use crate::wire::{Coder, Wire, WireError};
+use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, Wire, WireError, Writer};
 
 /// Version of the datagram formats: `Join.version`.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
-const NOTICE_BITS: u32 = 4;
+const NOTICE_BITS: u32 = 1;
+const EVENT_BITS: u32 = 6;
+const _: () = assert!(MAX_EVENTS <= 1 << EVENT_BITS);
+/// Of the milliseconds of an event's time, if it is nearer than a quarter of their range.
+const NEAR_BITS: u32 = 15;
 
 /// What a player does, with the client's number for it. Client to server, reliable.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -420,14 +429,52 @@ impl Wire for Command {
     }
 }
 
-impl Wire for Notice {
-    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+impl Notice {
+    /// The bytes of a reliable message, in a game with this schema.
+    ///
+    /// # Panics
+    /// If it does not [fit](Self::fits).
+    pub fn encode(&mut self, schema: &Schema, now: GameTime) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.wire(schema, now, &mut Writer::new(&mut out)).expect(WRITE_CANNOT_FAIL);
+        out
+    }
+
+    /// The notice in these bytes, which must contain nothing else. An error also if it does not
+    /// [fit](Self::fits).
+    pub fn decode(bytes: &[u8], schema: &Schema, now: GameTime) -> Result<Self, WireError> {
+        let (mut reader, mut notice) = (Reader::new(bytes), Self::default());
+        notice.wire(schema, now, &mut reader)?;
+        reader.finish()?;
+        if !notice.fits(schema) {
+            return Err(WireError::OutOfRange { what: "notice" });
+        }
+        Ok(notice)
+    }
+
+    /// Room time is `now`, but for some seconds.
+    pub(crate) fn wire<C: Coder>(
+        &mut self,
+        schema: &Schema,
+        now: GameTime,
+        coder: &mut C,
+    ) -> Result<(), WireError> {
         wire_variant(self, coder, NOTICE_BITS, "notice", Self::variant, Self::blank)?;
         match self {
             Self::Event { kind, effect, fields } => {
-                coder.u8(kind)?;
-                coder.time(effect, GameTime::ZERO)?;
-                coder.list(fields, MAX_FIELDS)
+                let mut index = u64::from(*kind);
+                coder.bits(&mut index, EVENT_BITS)?;
+                *kind = index as u8;
+                wire_time_near(effect, now, coder)?;
+                let event = schema.event(*kind);
+                let event = event.ok_or(WireError::Unknown { what: "event", value: index })?;
+                if C::READS {
+                    fields.resize(event.fields.len(), FieldValue::None);
+                } else if fields.len() != event.fields.len() {
+                    return Err(WireError::OutOfRange { what: "number of fields" });
+                }
+                let mut all = fields.iter_mut().zip(&event.fields);
+                all.try_for_each(|(value, field)| value.wire_as(field, coder))
             }
             Self::Refused { command, reason } => {
                 coder.u32(command)?;
@@ -435,9 +482,7 @@ impl Wire for Notice {
             }
         }
     }
-}
 
-impl Notice {
     const fn variant(&self) -> u64 {
         match self {
             Self::Event { .. } => 0,
@@ -466,6 +511,23 @@ impl Wire for RefusalReason {
     }
 }
 
+/// The low bits of a moment's milliseconds: few, if it is near.
+fn wire_time_near<C: Coder>(
+    time: &mut GameTime,
+    now: GameTime,
+    coder: &mut C,
+) -> Result<(), WireError> {
+    let mut is_far = time.millis().abs_diff(now.millis()) >= 1 << (NEAR_BITS - 2);
+    coder.flag(&mut is_far)?;
+    let bits = if is_far { STAMP_BITS } else { NEAR_BITS };
+    let mut low = low_time_bits(*time, bits);
+    coder.bits(&mut low, bits)?;
+    if C::READS {
+        *time = nearest_time(low, bits, now);
+    }
+    Ok(())
+}
+
 /// Codes the number of an enum's variant; a reader continues with a blank value of that variant.
 fn wire_variant<T, C: Coder>(
     value: &mut T,
@@ -485,6 +547,8 @@ fn wire_variant<T, C: Coder>(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::space::Position;
     use crate::wire::{decode, encode};
@@ -518,11 +582,9 @@ mod tests {
         assert_eq!(schema.check(), Ok(()));
         let values: Vec<_> = fields.iter().map(|field| largest(&field.ty)).collect();
         let command = encode(&mut Command { number: u32::MAX, kind: 63, fields: values.clone() });
-        let event = encode(&mut Notice::Event {
-            kind: 63,
-            effect: GameTime::MAX.whole_millis(),
-            fields: values,
-        });
+        let effect = GameTime::from_millis(1 << 30);
+        let event =
+            Notice::Event { kind: 0, effect, fields: values }.encode(&schema, GameTime::ZERO);
         assert!(command.len().max(event.len()) <= crate::link::MAX_MESSAGE);
     }
 
@@ -545,6 +607,36 @@ mod tests {
         assert!(refused(RefusalReason::Code(9_999)));
         assert!(refused(RefusalReason::Game(0)));
         assert!(!refused(RefusalReason::Game(1)), "there is one refusal");
+    }
+
+    #[test]
+    fn an_event_is_at_the_moment_near_now_that_has_its_bits() {
+        let schema = Schema::example();
+        let now = GameTime::from_millis(7_654_321);
+        let lengths = [0, 150, 8_191, 8_192, 100_000, 8_000_000].map(|ahead| {
+            let effect = now + Duration::from_millis(ahead);
+            let fields = vec![FieldValue::None, FieldValue::Position(Position::default())];
+            let fields = [fields, vec![FieldValue::Number(3)]].concat();
+            let mut event = Notice::Event { kind: 0, effect, fields };
+            let bytes = event.encode(&schema, now);
+            // The client's clock is not the server's.
+            for later in [0, 3_000] {
+                let read = Notice::decode(&bytes, &schema, now + Duration::from_millis(later));
+                assert_eq!(read.as_ref(), Ok(&event), "{ahead} ms ahead, {later} ms later");
+            }
+            bytes.len()
+        });
+        assert!(lengths[0] < lengths[3], "what is near takes fewer bits: {lengths:?}");
+    }
+
+    #[test]
+    fn an_event_that_the_schema_does_not_have_is_an_error() {
+        let (schema, now) = (Schema::example(), GameTime::ZERO);
+        let unknown = WireError::Unknown { what: "event", value: 5 };
+        assert_eq!(Notice::decode(&[5 << 1, 0, 0, 0], &schema, now), Err(unknown));
+        let unknown_reason = [1, 0, 0, 0, 0x82, 3];
+        let refused = Notice::decode(&unknown_reason, &schema, now);
+        assert!(matches!(refused, Err(WireError::OutOfRange { what: "notice" })), "{refused:?}");
     }
 
     fn largest(ty: &FieldType) -> FieldValue<Alias> {

@@ -50,6 +50,15 @@ impl Waypoint {
         Self { position, jump: false }
     }
 
+    /// Where the object is by what the other end knows of its path: only the first point of an
+    /// update, and no place of a map.
+    pub const AS_KNOWN: Self = Self::walk(Position::new(f32::MIN, f32::MIN, f32::MIN));
+
+    /// Whether it is [`Self::AS_KNOWN`].
+    pub fn is_as_known(&self) -> bool {
+        *self == Self::AS_KNOWN
+    }
+
     /// Reached by a teleport.
     pub const fn jump(position: Position) -> Self {
         Self { position, jump: true }

@@ -123,6 +123,7 @@ const GROUPS: [VectorGroup; 6] = [
             "leave-earlier",
             "path-one-point",
             "path-several-points",
+            "path-as-known",
             "gauge-steady",
             "gauge-several-points",
             "flag",

@@ -67,6 +67,8 @@ impl ComponentHistory {
     pub fn merge(&mut self, at: GameTime, update: &Component, now: GameTime) -> Novelty {
         match self {
             ComponentHistory::Curve(held) => {
+                let completed = held.completed(update);
+                let update = completed.as_ref().unwrap_or(update);
                 let novelty = match (&*held, update) {
                     (Component::Path(held), Component::Path(update)) => novelty(held, update, now),
                     (Component::Gauge(held), Component::Gauge(update)) => {
@@ -206,6 +208,25 @@ mod tests {
         assert_eq!(history.merge(ms(500), &update, ms(400)), Novelty::Ahead);
         assert_eq!(x(&history, 750), 2.5);
         assert_eq!(history.merge(ms(500), &update, ms(900)), Novelty::Unchanged);
+    }
+
+    #[test]
+    fn a_path_that_begins_as_known_goes_on_from_where_it_is() {
+        let onward = |from: u64, to: (u64, f32)| {
+            let walk = walk(&[(from, 0.0), to]);
+            let Component::Path(mut path) = walk else { panic!("a walk is a path") };
+            path.insert(ms(from), Waypoint::AS_KNOWN);
+            Component::Path(path)
+        };
+        let mut history = history(&[(0, 0.0), (1_000, 10.0)]);
+        assert_eq!(history.merge(ms(500), &onward(500, (1_000, 0.0)), ms(400)), Novelty::Ahead);
+        assert_eq!((x(&history, 400), x(&history, 500), x(&history, 750)), (4.0, 5.0, 2.5));
+        // The same way once more, cut at another time.
+        let again = history.merge(ms(600), &onward(600, (1_000, 0.0)), ms(550));
+        assert_eq!(again, Novelty::Unchanged);
+        let mut empty = ComponentHistory::new(ms(0), &walk(&[]));
+        empty.merge(ms(100), &onward(100, (200, 3.0)), ms(50));
+        assert_eq!(x(&empty, 200), 3.0, "of nothing known, what is sent is shown");
     }
 
     #[test]

@@ -349,6 +349,8 @@ impl<V> ReplicaObject<V> {
                 known.stamp = stamp;
                 known.history.merge(at, component, now)
             }
+            // A host says so only of what the client has.
+            None if component.begins_as_known() => Novelty::Unchanged,
             unknown => {
                 *unknown =
                     Some(KnownComponent { history: ComponentHistory::new(at, component), stamp });

@@ -17,7 +17,10 @@ use crate::message::{
     wire_plain_poses,
 };
 use crate::pose::PoseFormat;
-use crate::schema::{Codec, Component, MAX_FIELDS, MAX_POINTS, MAX_TEXT_BYTES, ObjectKind, Schema};
+use crate::schema::{
+    Codec, Component, FieldSpec, FieldType, MAX_FIELDS, MAX_POINTS, MAX_TEXT_BYTES, ObjectKind,
+    Schema,
+};
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Waypoint};
@@ -102,17 +105,49 @@ impl Example for Command {
     }
 }
 
-impl Example for Notice {
+/// A notice of a game with [`Schema::example_with_poses`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ExampleNotice(Notice);
+
+impl Wire for ExampleNotice {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        self.0.wire(&Schema::example_with_poses(), BASE_TIME, coder)
+    }
+}
+
+impl Example for ExampleNotice {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        if rng.bool() {
-            let reason = if rng.bool() {
-                RefusalReason::Game(rng.u8(..))
-            } else {
-                RefusalReason::Code(rng.u16(..))
-            };
-            return Self::Refused { command: rng.u32(..), reason };
+        let schema = Schema::example_with_poses();
+        let command = rng.u32(..);
+        Self(match rng.u8(..4) {
+            0 => Notice::Refused { command, reason: RefusalReason::Game(rng.u8(..)) },
+            1 => Notice::Refused { command, reason: RefusalReason::Code(rng.u16(..)) },
+            _ => {
+                let kind = rng.usize(..schema.events.len());
+                let fields = schema.events[kind].fields.iter();
+                let fields = fields.map(|field| any_value_of(field, rng)).collect();
+                let ahead = Duration::from_millis(rng.u64(..4_000_000) >> rng.u8(..22));
+                let effect = (BASE_TIME + ahead).whole_millis();
+                Notice::Event { kind: kind as u8, effect, fields }
+            }
+        })
+    }
+}
+
+fn any_value_of(field: &FieldSpec, rng: &mut fastrand::Rng) -> FieldValue<Alias> {
+    if (field.optional || field.ty == FieldType::Object) && rng.u8(..4) == 0 {
+        return FieldValue::None;
+    }
+    match &field.ty {
+        FieldType::Object => FieldValue::Object(Alias::example(rng)),
+        FieldType::Position => FieldValue::Position(Position::example(rng)),
+        FieldType::Number { min, max } => FieldValue::Number(rng.i64(min..=max)),
+        FieldType::Choice(names) => FieldValue::Choice(rng.u8(..names.len() as u8)),
+        FieldType::Decimal(format) => FieldValue::Decimal(any_decimal(rng, *format)),
+        FieldType::Text { max_bytes } => {
+            let letters = rng.u32(..=max_bytes / 4);
+            FieldValue::Text((0..letters).map(|_| rng.char(..)).collect())
         }
-        Self::Event { kind: rng.u8(..), effect: any_time(rng), fields: any_fields(rng) }
     }
 }
 
@@ -204,7 +239,12 @@ fn any_record(rng: &mut fastrand::Rng, stamp: GameTime) -> Record {
     let components = any_components(rng, &schema.kinds[usize::from(kind)], stamp);
     match rng.u8(..4) {
         0 => Record::Enter { alias, kind, at, own: rng.bool(), components },
-        1 => Record::Update { alias, kind, at, components },
+        1 => {
+            let components = components.into_iter().map(|(index, component)| {
+                (index, if rng.bool() { begun_as_known(component) } else { component })
+            });
+            Record::Update { alias, kind, at, components: components.collect() }
+        }
         2 => Record::Leave { alias, at },
         _ => Record::InputEffects(any_effect_times(rng)),
     }
@@ -239,6 +279,15 @@ fn any_components(
         }
     }
     components
+}
+
+/// A path whose first place the receiver knows; any other component as it is.
+fn begun_as_known(component: Component) -> Component {
+    let Component::Path(mut path) = component else { return component };
+    if let Some((time, _)) = path.first() {
+        path.insert(time, Waypoint::AS_KNOWN);
+    }
+    Component::Path(path)
 }
 
 pub(crate) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component {

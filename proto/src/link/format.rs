@@ -202,7 +202,7 @@ fn coder_reads<C: Coder>(_: &C) -> bool {
 impl Messages {
     /// Length of a list with one message of that length.
     pub(super) fn bits_of_one(length: usize) -> usize {
-        1 + 32 + 10 + 8 * length + 1
+        1 + 32 + 15 + 8 * length + 1
     }
 }
 
@@ -221,7 +221,7 @@ impl Message {
     ) -> Result<(), WireError> {
         self.wire_id(previous, coder)?;
         let mut length = self.bytes.len();
-        coder.count(&mut length, MAX_MESSAGE)?;
+        wire_length(&mut length, coder)?;
         self.wire_bytes(length, coder)
     }
 
@@ -249,6 +249,17 @@ impl Message {
         self.bytes = bytes.into();
         Ok(())
     }
+}
+
+/// Most messages are short.
+fn wire_length(length: &mut usize, coder: &mut impl Coder) -> Result<(), WireError> {
+    let mut value = *length as u64;
+    coder.varint(&mut value)?;
+    if value > MAX_MESSAGE as u64 {
+        return Err(WireError::OutOfRange { what: "length of a message" });
+    }
+    *length = value as usize;
+    Ok(())
 }
 
 /// Eight bytes at a time.

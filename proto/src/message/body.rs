@@ -28,7 +28,7 @@ pub struct DatagramBody {
 
 /// Begins a body. Returns the stamp as the client reads it, which times after it are relative to.
 pub fn write_stamp(now: GameTime, coder: &mut impl Coder) -> GameTime {
-    coder.bits(&mut low_time_bits(now).into(), STAMP_BITS).expect(WRITE_CANNOT_FAIL);
+    coder.bits(&mut low_time_bits(now, STAMP_BITS), STAMP_BITS).expect(WRITE_CANNOT_FAIL);
     now.whole_millis()
 }
 
@@ -80,10 +80,10 @@ impl DatagramBody {
         context: &BodyContext<'_>,
         coder: &mut C,
     ) -> Result<(), WireError> {
-        let mut low = u64::from(low_time_bits(self.stamp));
+        let mut low = low_time_bits(self.stamp, STAMP_BITS);
         coder.bits(&mut low, STAMP_BITS)?;
         if C::READS {
-            self.stamp = nearest_time(low as u32, context.approximate_now);
+            self.stamp = nearest_time(low, STAMP_BITS, context.approximate_now);
             self.records = read_records(self.stamp, context, coder)?;
             return Ok(());
         }
@@ -113,17 +113,19 @@ fn read_records(
     }
 }
 
-/// The low [`STAMP_BITS`] of a moment's milliseconds.
-pub fn low_time_bits(time: GameTime) -> u32 {
-    (time.millis() & LOW_BITS_MASK) as u32
+/// The low bits of a moment's milliseconds, so many.
+pub fn low_time_bits(time: GameTime, bits: u32) -> u64 {
+    time.millis() & mask_of(bits)
 }
 
-const LOW_BITS_MASK: u64 = (1 << STAMP_BITS) - 1;
+const fn mask_of(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
 
-/// The moment with these low bits of its milliseconds that is nearest to `near`.
-pub fn nearest_time(low: u32, near: GameTime) -> GameTime {
-    let (period, half) = (LOW_BITS_MASK + 1, LOW_BITS_MASK / 2 + 1);
-    let ahead = u64::from(low).wrapping_sub(near.millis()) & LOW_BITS_MASK;
+/// The moment with these low bits of its milliseconds, so many, that is nearest to `near`.
+pub fn nearest_time(low: u64, bits: u32, near: GameTime) -> GameTime {
+    let (period, half) = (1 << bits, 1 << (bits - 1));
+    let ahead = low.wrapping_sub(near.millis()) & mask_of(bits);
     let millis = near.millis() + ahead;
     GameTime::from_millis(if ahead >= half && millis >= period { millis - period } else { millis })
 }
@@ -230,11 +232,11 @@ mod tests {
             let back = u64::min(near, (1 << 23) - 1);
             for millis in [near - back, near - back / 2, near, near + 50, near + (1 << 23) - 1] {
                 let (stamp, near) = (GameTime::from_millis(millis), GameTime::from_millis(near));
-                assert_eq!(nearest_time(low_time_bits(stamp), near), stamp, "near {near:?}");
+                assert_eq!(nearest_time(low_time_bits(stamp, STAMP_BITS), STAMP_BITS, near), stamp, "near {near:?}");
             }
         }
         // There is no time before 0.
-        assert_eq!(nearest_time(LOW_BITS_MASK as u32, GameTime::ZERO).millis(), LOW_BITS_MASK);
+        assert_eq!(nearest_time(mask_of(STAMP_BITS), STAMP_BITS, GameTime::ZERO).millis(), mask_of(STAMP_BITS));
     }
 
     fn leave(slot: u16) -> Record {

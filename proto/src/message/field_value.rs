@@ -95,6 +95,45 @@ impl<O: Default> FieldValue<O> {
 impl<O: Wire + Default> Wire for FieldValue<O> {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         super::wire_variant(self, coder, TYPE_BITS, "type of a field", Self::variant, Self::blank)?;
+        self.wire_value(coder)
+    }
+}
+
+impl<O: Wire + Default> FieldValue<O> {
+    /// As a field of an event: its type is that of the schema. A value that may be missing has a
+    /// flag; so has each object, since a client need not follow it.
+    pub(super) fn wire_as<C: Coder>(
+        &mut self,
+        field: &FieldSpec,
+        coder: &mut C,
+    ) -> Result<(), WireError> {
+        let mut is_there = !matches!(self, Self::None);
+        if field.optional || field.ty == FieldType::Object {
+            coder.flag(&mut is_there)?;
+        } else {
+            is_there = true;
+        }
+        let blank = if is_there { Self::blank_of(&field.ty) } else { Self::None };
+        if C::READS {
+            *self = blank;
+        } else if self.variant() != blank.variant() {
+            return Err(WireError::OutOfRange { what: "type of a field" });
+        }
+        self.wire_value(coder)
+    }
+
+    fn blank_of(ty: &FieldType) -> Self {
+        match ty {
+            FieldType::Object => Self::Object(O::default()),
+            FieldType::Position => Self::Position(Position::default()),
+            FieldType::Number { .. } => Self::Number(0),
+            FieldType::Choice(_) => Self::Choice(0),
+            FieldType::Text { .. } => Self::Text(String::new()),
+            FieldType::Decimal(format) => Self::Decimal(format.zero()),
+        }
+    }
+
+    fn wire_value(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         match self {
             Self::None => Ok(()),
             Self::Object(object) => object.wire(coder),

@@ -125,7 +125,12 @@ impl Record {
             Self::Enter { alias, kind, at, own, components } => {
                 let kind = wire_record_head(alias, kind, at, context, stamp, coder)?;
                 coder.flag(own)?;
-                wire_components(components, kind, stamp, coder)
+                wire_components(components, kind, stamp, coder)?;
+                // Of an object that enters, nothing is known.
+                if components.iter().any(|(_, component)| component.begins_as_known()) {
+                    return Err(WireError::OutOfRange { what: "beginning of a path" });
+                }
+                Ok(())
             }
             Self::Update { alias, kind, at, components } => {
                 let kind = wire_record_head(alias, kind, at, context, stamp, coder)?;
@@ -380,6 +385,7 @@ mod tests {
                 all: &all,
                 mask,
                 part: SentPart {
+                    is_known: false,
                     from: stamp + Duration::from_millis(rng.u64(..90)),
                     path_until: None,
                 },

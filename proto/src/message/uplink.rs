@@ -70,7 +70,7 @@ struct KeyChange {
 impl KeyInput {
     /// These controls, held at `now`, without changes.
     pub fn new(keys: Keymap, now: GameTime) -> Self {
-        Self { keys, at_low_bits: low_time_bits(now), axes: None, changes: Vec::new() }
+        Self { keys, at_low_bits: low_time_bits(now, STAMP_BITS) as u32, axes: None, changes: Vec::new() }
     }
 
     /// The input at `now`, with a change for each of `samples` that differs from the one before it.
@@ -107,7 +107,7 @@ impl KeyInput {
             changes.len() <= MAX_CHANGES && now.millis() - later <= MAX_AGE_MS,
             "too many changes, or too old ones"
         );
-        Self { keys, at_low_bits: low_time_bits(now), axes: None, changes }
+        Self { keys, at_low_bits: low_time_bits(now, STAMP_BITS) as u32, axes: None, changes }
     }
 
     /// The same input with these axes.
@@ -122,7 +122,7 @@ impl KeyInput {
 
     /// When the keys were held: the moment nearest to `near` with the bits in `at_low_bits`.
     pub fn at(&self, near: GameTime) -> GameTime {
-        nearest_time(self.at_low_bits, near)
+        nearest_time(self.at_low_bits.into(), STAMP_BITS, near)
     }
 
     /// The changes, oldest first, and after them the current sample, which equals the newest change

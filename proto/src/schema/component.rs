@@ -102,6 +102,28 @@ impl Component {
         }
     }
 
+    /// Whether this is an update of a path that begins where the object is by what the receiver
+    /// knows of it.
+    pub fn begins_as_known(&self) -> bool {
+        let Self::Path(path) = self else { return false };
+        path.first().is_some_and(|(_, point)| point.is_as_known())
+    }
+
+    /// Such an update for a receiver that has this component: with the place where it begins.
+    /// `None` for any other.
+    pub fn completed(&self, update: &Self) -> Option<Self> {
+        let (Self::Path(known), Self::Path(path)) = (self, update) else { return None };
+        let (time, _) = path.first().filter(|(_, point)| point.is_as_known())?;
+        let mut whole = Timeline::new(TIMELINE_CAPACITY);
+        if let Some(here) = known.value_at(time) {
+            whole.insert(time, Waypoint::walk(here.position).quantised());
+        }
+        for (time, point) in path.points().skip(1) {
+            whole.insert(time, *point);
+        }
+        Some(Self::Path(whole))
+    }
+
     /// What the other end reads when this is sent in a datagram with the stamp `from`.
     pub fn clip(&self, from: GameTime) -> Self {
         match self {
@@ -169,6 +191,8 @@ impl Component {
 pub struct SentPart {
     /// The values from then on, and none before. Not before the stamp.
     pub from: GameTime,
+    /// Whether the receiver knows where a path is then: it has the path as it was before.
+    pub is_known: bool,
     /// The points of a path up to then. The segment after them is continued straight, so nothing
     /// shows where it ends. `None` for the whole path.
     pub path_until: Option<GameTime>,
@@ -218,6 +242,9 @@ impl Component {
 impl Waypoint {
     /// The value as the other end will read it: the position on the wire's grid.
     pub fn quantised(self) -> Self {
+        if self.is_as_known() {
+            return self;
+        }
         Self { position: self.position.quantised(), ..self }
     }
 }
@@ -243,7 +270,16 @@ fn wire_waypoint(
     coder: &mut impl Coder,
 ) -> Result<(), WireError> {
     match before {
-        None => waypoint.position.wire(coder)?,
+        None => {
+            let mut is_known = waypoint.is_as_known();
+            coder.flag(&mut is_known)?;
+            if is_known {
+                *waypoint = Waypoint::AS_KNOWN;
+                return Ok(());
+            }
+            waypoint.position.wire(coder)?;
+        }
+        Some(before) if before.is_as_known() => waypoint.position.wire(coder)?,
         Some(before) => waypoint.position.wire_after(before.position, coder)?,
     }
     coder.flag(&mut waypoint.jump)
@@ -408,6 +444,21 @@ mod tests {
     }
 
     #[test]
+    fn a_path_whose_beginning_is_known_is_sent_without_it() {
+        let points = [walk(9_000, 20.0), walk(10_000, 25.0), walk(12_000, 10.0)];
+        let whole = part_until(12_900);
+        let known = SentPart { is_known: true, ..whole };
+        let [whole, known] = [whole, known].map(|part| written(&path_of(&points), part));
+        assert!(known.len() + 2 < whole.len(), "{} of {} bytes", known.len(), whole.len());
+        let read = path_of(&read(&known));
+        assert!(read.begins_as_known());
+        let before = path_of(&[walk(8_000, 15.0), walk(11_000, 30.0)]);
+        let completed = path_of(&points[1..]);
+        assert_eq!(before.completed(&read), Some(completed));
+        assert_eq!(before.completed(&path_of(&points)), None, "nothing is left out of it");
+    }
+
+    #[test]
     fn a_continuation_ends_where_the_space_of_the_wire_ends() {
         let points = [walk(10_000, 20.0), walk(13_000, 5.0)];
         let sent = written(&path_of(&points), part_until(12_900));
@@ -415,7 +466,8 @@ mod tests {
     }
 
     fn part_until(millis: u64) -> SentPart {
-        SentPart { from: STAMP, path_until: Some(GameTime::from_millis(millis)) }
+        let path_until = Some(GameTime::from_millis(millis));
+        SentPart { from: STAMP, is_known: false, path_until }
     }
 
     fn walk(millis: u64, x: f32) -> (GameTime, Waypoint) {
@@ -497,7 +549,7 @@ mod tests {
         let short = 5; // A time within 8 ms of the stamp.
         assert_eq!(
             bits_of(&Component::at_rest(STAMP, Position::default()), &Codec::Path),
-            4 + short + 20
+            4 + short + 1 + 20
         );
         let gauge = Codec::Gauge { max: 100.0 };
         assert_eq!(bits_of(&Component::gauge(STAMP, 50.0, 0.0, 100.0), &gauge), 4 + short + 11 + 1);

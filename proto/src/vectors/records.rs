@@ -170,6 +170,8 @@ fn components() -> Vec<TestVector> {
     ] {
         path.insert(after(millis), point);
     }
+    let mut onward = Timeline::starting_with(TIMELINE_CAPACITY, HORIZON, Waypoint::AS_KNOWN);
+    onward.insert(after(2_000), Waypoint::walk(Position::on_ground(4.0, 2.5)));
     let mut gauge = Timeline::new(TIMELINE_CAPACITY);
     for (millis, value, rate) in [(0, 62.5, 2.0), (150, 50.0, -0.015_625), (400, 100.0, 0.0)] {
         gauge.insert(after(millis), Gauge { value, rate, max: 100.0 });
@@ -194,6 +196,13 @@ fn components() -> Vec<TestVector> {
             STONE,
             0,
             Component::Path(path),
+        ),
+        of(
+            "path-as-known",
+            "From the horizon on another way, from where the object is then.",
+            STONE,
+            0,
+            Component::Path(onward),
         ),
         of("gauge-steady", "Without a rate.", AVATAR, 2, Component::gauge(STAMP, 62.5, 0.0, 62.5)),
         of(

@@ -14,6 +14,7 @@ use ambit_proto::control::world::{
 };
 use ambit_proto::frame::encode_frame;
 use ambit_proto::message::{Command, FieldValue, Notice, RefusalReason};
+use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_tests::real::raw_client::RawClient;
 use ambit_tests::real::{Console, Metrics, ScratchFolder, Server};
@@ -249,13 +250,16 @@ fn malformed_datagrams_change_nothing() -> Result<()> {
 #[test]
 fn invalid_positions_are_refused() -> Result<()> {
     use ambit_proto::link::{Link, LinkConfig, LinkEvent};
-    use ambit_proto::time::LocalTime;
+    use ambit_proto::time::{GameTime, LocalTime};
     beside_a_console("positions", async |server| {
         let mut lobby = RawClient::connect(server, ALPN_WORLD).await?;
         lobby.hello("lost").await?;
         let ticket = ticket(&mut lobby, "nowhere").await?;
         let mut game = RawClient::connect(server, ALPN_GAME).await?;
-        assert!(matches!(game.join(ticket.ticket.clone()).await?, game_to_client::Body::Joined(_)));
+        let game_to_client::Body::Joined(joined) = game.join(ticket.ticket.clone()).await? else {
+            panic!("the host lets it join");
+        };
+        let schema = Schema::try_from(joined.schema.expect("a schema"))?;
         let mut link = Link::new(LinkConfig::default());
         let mut clock = 0;
         let places = [(200.5, 5.0), (5.0, 200.01), (16_000.0, 16_000.0)];
@@ -280,7 +284,8 @@ fn invalid_positions_are_refused() -> Result<()> {
             link.handle_datagram(now, &received)?;
             while let Some(event) = link.poll_event() {
                 if let LinkEvent::Message(bytes) = event
-                    && let Notice::Refused { command, reason } = ambit_proto::wire::decode(&bytes)?
+                    && let Notice::Refused { command, reason } =
+                        Notice::decode(&bytes, &schema, GameTime::ZERO)?
                 {
                     let bad_position = RefusalReason::Code(ErrorCode::BadPosition as u16);
                     assert_eq!(reason, bad_position);

@@ -11,8 +11,9 @@ use ambit_proto::control::world::{
 use ambit_proto::frame::encode_frame;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{Command, FieldValue, Notice, RefusalReason};
+use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
-use ambit_proto::time::LocalTime;
+use ambit_proto::time::{GameTime, LocalTime};
 use ambit_transport::quic;
 use quinn::Side;
 
@@ -65,7 +66,8 @@ async fn what_a_game_drops_is_reported_to_the_client_and_counted() {
     let mut ann = TestClient::hello(&server, "ann").await;
     let ticket = ann.open_room("field").await;
     let mut game = GameClient::join(&ticket).await;
-    game.expect_joined().await;
+    let schema = game.expect_joined().await.schema.expect("a schema");
+    let schema = Schema::try_from(schema).expect("a valid schema");
 
     let mut link = Link::new(LinkConfig::client());
     let mut now = LocalTime::ZERO;
@@ -86,7 +88,7 @@ async fn what_a_game_drops_is_reported_to_the_client_and_counted() {
         link.handle_datagram(now, &received).expect("well formed");
         let messages = std::iter::from_fn(|| link.poll_event());
         let notices = messages.filter_map(|event| match event {
-            LinkEvent::Message(bytes) => ambit_proto::wire::decode::<Notice>(&bytes).ok(),
+            LinkEvent::Message(bytes) => Notice::decode(&bytes, &schema, GameTime::ZERO).ok(),
             _ => None,
         });
         let refusal = |notice| match notice {

@@ -62,6 +62,9 @@ const UNKNOWN: Tactic = Tactic::Near(8.0);
 /// Pauses between two casts, two walks, two choices and two talents.
 const CAST: Duration = Duration::from_millis(750);
 const WALK: Duration = Duration::from_millis(500);
+/// Whoever goes away from a monster goes so far, and looks again after so long.
+const RETREAT: Duration = Duration::from_millis(900);
+const RETREAT_M: f32 = 5.0;
 const CHOOSE: Duration = Duration::from_secs(3);
 /// How long it walks to one place while it sees nothing to fight.
 const ROAM: Duration = Duration::from_secs(6);
@@ -259,7 +262,7 @@ impl DeusBot {
             return None;
         }
         let (goal, pause) = match near.copied().or(view.chest) {
-            Some(place) => (Self::stand(view, place)?, WALK),
+            Some(place) => Self::stand(view, place)?,
             None => (self.somewhere(view), ROAM),
         };
         self.walk_at = now + pause;
@@ -332,21 +335,21 @@ impl DeusBot {
         }
     }
 
-    /// Where to stand because of a monster or a chest; `None` to stay.
-    fn stand(view: &DeusView, place: Position) -> Option<Position> {
+    /// Where to stand because of a monster or a chest, and for how long at least; `None` to stay.
+    fn stand(view: &DeusView, place: Position) -> Option<(Position, Duration)> {
         let distance = view.own.ground_distance(place);
         let is_monster = !view.monsters.is_empty();
         if is_monster && !view.is_melee() {
             if distance < KEEP_AWAY_M {
                 // Away from it, and a little towards the middle, so that no corner is the end.
-                let away = view.own.lerp(place, -2.0);
+                let away = view.own.lerp(place, -RETREAT_M / distance.max(LEAST_AIM_M));
                 let middle = Position::on_ground(view.map.0 / 2.0, view.map.1 / 2.0);
-                return Some(away.lerp(middle, 0.2));
+                return Some((away.lerp(middle, 0.2), RETREAT));
             }
             let from = place.lerp(view.own, SHOOT_FROM_M / distance.max(SHOOT_FROM_M));
-            return (distance > SHOOT_M).then_some(from);
+            return (distance > SHOOT_M).then_some((from, WALK));
         }
-        (distance > STRIKE_M).then_some(place)
+        (distance > STRIKE_M).then_some((place, WALK))
     }
 
     fn somewhere(&mut self, view: &DeusView) -> Position {

@@ -9,7 +9,7 @@ use ambit_proto::map::StaticMap;
 use ambit_proto::message::{BodyContext, Notice, Record, RefusalReason, read_body};
 use ambit_proto::pose::{PoseCoding, SectionError};
 use ambit_proto::time::{GameTime, LocalTime};
-use ambit_proto::wire::{self, Reader, WireError};
+use ambit_proto::wire::{Reader, WireError};
 
 use super::{RunningGame, emit, emit_game_event};
 use crate::client::event::ViewEvent;
@@ -145,11 +145,7 @@ impl<V> RunningGame<V> {
         message: &[u8],
         out: &mut GameResults,
     ) -> Result<(), WireError> {
-        let notice = wire::decode::<Notice>(message)?;
-        if !notice.fits(&self.rules.schema) {
-            return Err(WireError::OutOfRange { what: "event" });
-        }
-        match notice {
+        match Notice::decode(message, &self.rules.schema, room_now)? {
             Notice::Event { kind, effect, fields } => {
                 let late = effect < room_now;
                 out.stats.events += 1;

@@ -227,7 +227,8 @@ fn tick(link: &mut Link, clock: ShellClock, connection: &Connection, schema: &Sc
         let here = FieldValue::Position(Position::on_ground(1.0, 1.0));
         let fields = vec![FieldValue::None, here, FieldValue::Number(command.number.into())];
         let mut notice = Notice::Event { kind: 0, effect, fields };
-        link.send_reliable(now, wire::encode(&mut notice).into(), None)
+        let room_now = GameTime::from_micros(now.micros());
+        link.send_reliable(now, notice.encode(schema, room_now).into(), None)
             .expect("the queue is not full");
     }
     let stamp = GameTime::from_micros(now.micros());

@@ -13,7 +13,7 @@ use crate::spells::CastSpell;
 use crate::{Deus, DeusWorld};
 
 /// How often one decides.
-const ASSIST: Duration = Duration::from_millis(600);
+const ASSIST: Duration = Duration::from_millis(900);
 /// It comes, and stays, so near to its hero.
 const NEAR_M: f32 = 1.8;
 /// It follows a hero who is farther away.

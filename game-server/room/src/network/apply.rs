@@ -205,7 +205,7 @@ impl Network {
             WorldChange::Event { kind, audience, effect, ref fields, sound } => {
                 let send = |viewer: &mut Viewer| {
                     let mut notice = event_notice(kind, effect, fields, viewer);
-                    if viewer.send_notice(times.now, &mut notice) {
+                    if viewer.send_notice(times.now, world.schema(), &mut notice) {
                         stats.events += 1;
                     } else {
                         stats.notices_dropped += 1;

@@ -208,7 +208,8 @@ impl Network {
         let Some(viewer) = self.viewers.get_mut(client) else {
             return;
         };
-        if !viewer.send_notice(now, &mut Notice::Refused { command, reason }) {
+        let schema = &self.shared_state.schema;
+        if !viewer.send_notice(now, schema, &mut Notice::Refused { command, reason }) {
             stats.notices_dropped += 1;
         }
     }

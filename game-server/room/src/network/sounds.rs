@@ -51,10 +51,11 @@ impl Network {
     pub(super) fn send_sounds(&mut self, now: GameTime, stats: &mut RoomStats) {
         self.sounds.sort_unstable();
         self.sounds.dedup();
+        let schema = &self.shared_state.schema;
         for HeardSound { client, effect, kind, direction, loudness } in self.sounds.drain(..) {
             let viewer = self.viewers.get_mut(client).expect("it has just heard the sound");
             let fields = sound_fields(direction, loudness);
-            if viewer.send_notice(now, &mut Notice::Event { kind, effect, fields }) {
+            if viewer.send_notice(now, schema, &mut Notice::Event { kind, effect, fields }) {
                 stats.events += 1;
             } else {
                 stats.notices_dropped += 1;

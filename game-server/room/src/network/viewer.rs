@@ -26,7 +26,7 @@ use ambit_proto::message::{self, Command, EffectTime, KeyInput, LatenessReport, 
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
-use ambit_proto::wire::{self, WireError};
+use ambit_proto::wire::WireError;
 
 use self::aggregation::HeldContents;
 use self::confirmations::Confirmations;
@@ -224,14 +224,14 @@ impl Viewer {
     /// Queues an event or a refusal. Returns false when the queue of unacknowledged messages is
     /// full, and drops the notice: a client that acknowledges nothing cannot be notified, and state
     /// is sent in another way.
-    pub fn send_notice(&mut self, now: GameTime, notice: &mut Notice) -> bool {
+    pub fn send_notice(&mut self, now: GameTime, schema: &Schema, notice: &mut Notice) -> bool {
         let (expires_at, send_by) = match notice {
             Notice::Event { effect, .. } => {
                 (*effect + NOTICE_LIFETIME, effect.saturating_sub(TRAVEL_TIME))
             }
             Notice::Refused { .. } => (now + NOTICE_LIFETIME, now),
         };
-        let bytes = wire::encode(notice).into();
+        let bytes = notice.encode(schema, now).into();
         self.link
             .send_reliable_with_deadline(
                 now.into(),

@@ -593,9 +593,11 @@ impl Scene {
         link.handle_datagram(self.now.into(), bytes).expect("the room's own datagram");
         while let Some(event) = link.poll_event() {
             match event {
-                LinkEvent::Message(message) => self
-                    .notices
-                    .push((client, wire::decode(&message).expect("the room's own message"))),
+                LinkEvent::Message(message) => {
+                    let schema = self.room.world.schema();
+                    let notice = Notice::decode(&message, schema, self.now);
+                    self.notices.push((client, notice.expect("the room's own message")));
+                }
                 LinkEvent::MessageAcked(_) => self.confirmed += 1,
                 _ => {}
             }

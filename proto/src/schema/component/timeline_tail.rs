@@ -126,12 +126,11 @@ impl<T: QuantisedValue> TimelineTail<T> {
 impl TimelineTail<Waypoint> {
     /// The part of a path that is sent.
     pub(super) fn of_path(path: &Timeline<Waypoint>, part: SentPart, stamp: GameTime) -> Self {
-        let Some(until) = part.path_until else {
-            return Self::with_value_at(path, part.from, stamp);
-        };
+        let until = part.path_until.unwrap_or(GameTime::MAX);
         let (mut tail, stamp) = (Self::empty(), stamp.whole_millis());
         if let Some(value) = path.value_at(part.from) {
-            tail.push(part.from, value, stamp);
+            let first = if part.is_known { Waypoint::AS_KNOWN } else { value };
+            tail.push(part.from, first, stamp);
         }
         let mut last_sent = None;
         for (time, &value) in path.tail(part.from) {

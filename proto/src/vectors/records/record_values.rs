@@ -76,7 +76,11 @@ fn component_value(kind: &ObjectKind, index: u8, component: &Component) -> Json 
     let value = match component {
         Component::Path(path) => path
             .points()
-            .map(|(time, Waypoint { position, jump })| {
+            .map(|(time, point)| {
+                if point.is_as_known() {
+                    return object! { time: values::time(time), as_known: true };
+                }
+                let Waypoint { position, jump } = point;
                 let Position { x, y, z } = *position;
                 object! { time: values::time(time), x: x, y: y, z: z, jump: *jump }
             })

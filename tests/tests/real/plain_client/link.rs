@@ -174,7 +174,7 @@ impl PlainLink {
                 reader.varint()?;
             }
             // `cubes` sends no events, and this client no commands.
-            for _ in 0..reader.bits(10)? {
+            for _ in 0..reader.varint()? {
                 reader.bits(8)?;
             }
         }

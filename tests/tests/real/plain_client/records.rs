@@ -3,7 +3,7 @@
 use ambit_proto::control::game::component::Codec;
 use ambit_proto::control::game::pose::Turn;
 use ambit_proto::control::game::{Kind, Pose as PoseFormat, Schema};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::bits::BitReader;
 
@@ -143,10 +143,7 @@ fn read_components(
             continue;
         }
         match component.codec.as_ref().context("a codec")? {
-            Codec::Path(_) => read_points(reader, stamp, |reader| {
-                reader.bits(22 + 22 + 16)?;
-                reader.bits(1)
-            })?,
+            Codec::Path(_) => bail!("a kind with poses has no path"),
             Codec::Gauge(gauge) => read_points(reader, stamp, |reader| {
                 reader.up_to((gauge.max * 16.0).floor() as u64)?;
                 if reader.flag()? {

@@ -338,8 +338,8 @@ fn players_read_what_content_does() {
     };
     let firebolt = ChoiceAbout {
         label: "Firebolt".into(),
-        help: "11 mana, every 0.9 s. Flies 18 m and takes 27 health from the first monster.".into(),
-        cooldown_ms: 900,
+        help: "14 mana, every 1.2 s. Flies 18 m and takes 35 health from the first monster.".into(),
+        cooldown_ms: 1_200,
         only_for: "mage".into(),
         alone: false,
         reach_cm: 0,

@@ -25,7 +25,7 @@ const HISTORY_KEPT: Duration = Duration::from_secs(1);
 /// How long before a teleport the path still has the old position.
 const TELEPORT_STEP: Duration = Duration::from_millis(1);
 /// A path that goes on so near to where it was goes on there: positions are rounded to 1/256 m.
-const SAME_PLACE_M: f32 = 0.01;
+const SAME_PLACE_M: f32 = 0.004;
 
 impl World {
     /// The position of an object now.

@@ -118,10 +118,12 @@ impl RecordComposer<'_> {
         mask: u16,
         cache: &mut RecordCache,
     ) -> EncodedBits {
+        let least = self.record_writer.stamp.max(due.visible_since);
         let key = ComponentsKey {
             object: due.object,
             mask,
-            from: self.record_writer.stamp.max(due.visible_since).max(due.as_before),
+            from: least.max(due.as_before),
+            is_known: due.as_before >= least,
             has_whole_path: due.is_own,
         };
         cache.get_or_encode(key, |writer| {
@@ -130,6 +132,7 @@ impl RecordComposer<'_> {
                 mask,
                 part: SentPart {
                     from: key.from,
+                    is_known: key.is_known,
                     path_until: (!key.has_whole_path).then(|| self.world.now() + PATH_TOLD_AHEAD),
                 },
             };

@@ -27,6 +27,8 @@ pub struct ComponentsKey {
     /// From when on. Neither the past is sent, nor what was before the client may know of the
     /// object.
     pub from: GameTime,
+    /// Whether the client knows where a path is then.
+    pub is_known: bool,
     /// Whether the client gets a whole path, as it does of its own avatar.
     pub has_whole_path: bool,
 }
@@ -100,6 +102,7 @@ mod tests {
                     object: ObjectId(7),
                     mask,
                     from: GameTime::from_millis(tick),
+                    is_known: false,
                     has_whole_path: false,
                 };
                 let bits = cache.get_or_encode(key, |writer| {
