@@ -26,9 +26,7 @@ pub(crate) use primitives::unit_quaternion;
 
 use std::fmt::Debug;
 
-use self::messages::{
-    ExampleAxes, ExampleBody, ExampleNotice, ExamplePlainPoses, ExampleRecord,
-};
+use self::messages::{ExampleAxes, ExampleBody, ExampleNotice, ExamplePlainPoses, ExampleRecord};
 use self::poses::{ExampleHeader, ExampleSection};
 use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;

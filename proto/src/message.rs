@@ -198,11 +198,10 @@
 //! `time`; each other one is a varint of the milliseconds since the one before it, less 1. The
 //! first point of a path begins with 1 bit. If it is 1, nothing follows: the object is then where
 //! it is by what the client knows of its path (rounded to 1/256 m), which the client has
-//! acknowledged. So an `Enter` has none such. Otherwise a `position` follows. Each other point has a
-//! `position after` that of the point before it, or a `position` if that was not sent. Between two
-//! points a path is straight, unless the later one is a jump: then the object stays at the earlier
-//! point until that moment. After the last point it stays there. A path
-//! is sent whole only to the player whose avatar it moves; to others up to 2 s beyond the horizon.
+//! acknowledged; so an `Enter` has none such. Otherwise a `position` follows. Each other point has
+//! a `position after` that of the point before it, or a `position` if that was not sent. Between
+//! two points a path is straight, unless the later one is a jump: then the object stays at the
+//! earlier point until that moment. After the last point it stays there. A path is sent whole only to the player whose avatar it moves; to others up to 2 s beyond the horizon.
 //! The part on which it is then is continued straight to the last point, which is the end only by
 //! chance: an update says where the object turns or stops, at the latest when the horizon is there.
 //! A gauge changes from each point on at the point's rate, within 0 to `max`; a flag keeps its

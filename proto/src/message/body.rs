@@ -232,11 +232,18 @@ mod tests {
             let back = u64::min(near, (1 << 23) - 1);
             for millis in [near - back, near - back / 2, near, near + 50, near + (1 << 23) - 1] {
                 let (stamp, near) = (GameTime::from_millis(millis), GameTime::from_millis(near));
-                assert_eq!(nearest_time(low_time_bits(stamp, STAMP_BITS), STAMP_BITS, near), stamp, "near {near:?}");
+                assert_eq!(
+                    nearest_time(low_time_bits(stamp, STAMP_BITS), STAMP_BITS, near),
+                    stamp,
+                    "near {near:?}"
+                );
             }
         }
         // There is no time before 0.
-        assert_eq!(nearest_time(mask_of(STAMP_BITS), STAMP_BITS, GameTime::ZERO).millis(), mask_of(STAMP_BITS));
+        assert_eq!(
+            nearest_time(mask_of(STAMP_BITS), STAMP_BITS, GameTime::ZERO).millis(),
+            mask_of(STAMP_BITS)
+        );
     }
 
     fn leave(slot: u16) -> Record {

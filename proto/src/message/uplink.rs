@@ -70,7 +70,12 @@ struct KeyChange {
 impl KeyInput {
     /// These controls, held at `now`, without changes.
     pub fn new(keys: Keymap, now: GameTime) -> Self {
-        Self { keys, at_low_bits: low_time_bits(now, STAMP_BITS) as u32, axes: None, changes: Vec::new() }
+        Self {
+            keys,
+            at_low_bits: low_time_bits(now, STAMP_BITS) as u32,
+            axes: None,
+            changes: Vec::new(),
+        }
     }
 
     /// The input at `now`, with a change for each of `samples` that differs from the one before it.

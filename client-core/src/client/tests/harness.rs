@@ -222,10 +222,7 @@ impl ClientHarness {
     pub(super) fn send_notice(&mut self, mut notice: Notice) {
         let now = self.room_time().saturating_sub(ONE_WAY_DELAY);
         let (now, bytes) = (now.into(), notice.encode(&schema(), now));
-        self.host
-            .link
-            .send_reliable(now, bytes.into(), None)
-            .expect("the queue is not full");
+        self.host.link.send_reliable(now, bytes.into(), None).expect("the queue is not full");
     }
 
     pub(super) fn break_lobby_connection(&mut self) {
