@@ -205,7 +205,8 @@
 //! to the player whose avatar it moves; to others up to 2 s beyond the horizon. The part on which
 //! it is then is continued straight to the last point, which is the end only by chance: an update
 //! says where the object turns or stops, at the latest when the horizon is there. A gauge changes
-//! from each point on at the point's rate, within 0 to `max`; a flag keeps its value. Before the first point the first one's value applies.
+//! from each point on at the point's rate, within 0 to `max`; a flag keeps its value. Before the
+//! first point the first one's value applies.
 //!
 //! # Server to client: poses
 //! For an object of a kind with poses, once its `Enter` has been acknowledged, the server sends the
