@@ -37,15 +37,11 @@ impl Units for f64 {
 
 impl Units for f32 {
     fn secs(self) -> Duration {
-        Duration::try_from_secs_f32(self).unwrap_or(if self > 0.0 {
-            Duration::MAX
-        } else {
-            Duration::ZERO
-        })
+        f64::from(self).secs()
     }
 
     fn millis(self) -> Duration {
-        (self / 1_000.0).secs()
+        f64::from(self).millis()
     }
 }
 
