@@ -391,6 +391,17 @@ fn a_ship_that_was_hit_comes_back_far_from_others_with_a_shield() {
 }
 
 #[test]
+fn whoever_was_hit_at_rest_sees_where_the_ship_is_now() {
+    let (mut room, ann, bob) = hit_bob();
+    room.run(1.secs());
+    for client in [ann, bob] {
+        let (place, _) = ship_of(&room, client);
+        let seen = room.avatar(client).expect("its own ship").position;
+        assert!(seen.distance(place) < 0.1, "it is at {place:?}, and seen at {seen:?}");
+    }
+}
+
+#[test]
 fn whoever_fires_gives_up_the_shield() {
     let (mut room, _, bob) = hit_bob();
     // A key that was held before the new place could be seen is no choice.
