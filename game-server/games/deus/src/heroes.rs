@@ -8,7 +8,7 @@ use ambit_ways::PlacesAround;
 use crate::content::{Content, ItemTable};
 use crate::goods::HeroBag;
 use crate::plans::Effects;
-use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Phase, Relief};
+use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Monster, Phase, Relief};
 use crate::texts::counted;
 use crate::{Deus, DeusAnswer, DeusWorld};
 
@@ -19,6 +19,8 @@ const MOURN: Duration = Duration::from_secs(3);
 /// So often whoever watches is taken along, unless others are so near.
 const FOLLOW: Duration = Duration::from_secs(1);
 const WATCHES_WITHIN_M: f32 = 10.0;
+/// Whoever has a monster so near fights.
+const FIGHTS_M: f32 = 15.0;
 
 /// A hero, as the game has it.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -199,14 +201,9 @@ impl Deus {
     }
 
     /// Those of them who are near a place.
-    pub(crate) fn living_near(
-        &self,
-        world: &DeusWorld,
-        at: Position,
-        radius_m: f32,
-    ) -> Vec<Id<Hero>> {
+    pub(crate) fn living_near(&self, world: &DeusWorld, at: Position, reach: f32) -> Vec<Id<Hero>> {
         let is_near = |id: &Id<Hero>| {
-            world.position(*id).is_some_and(|place| place.ground_distance(at) <= radius_m)
+            world.position(*id).is_some_and(|place| place.ground_distance(at) <= reach)
         };
         // Nothing happens any more to those who leave.
         let here = self.living().filter(|_| self.phase != Phase::Onward);
@@ -216,7 +213,12 @@ impl Deus {
     /// Whoever only watches goes where others fight. Nobody sees it, and it learns of nobody whom
     /// it does not see.
     pub(crate) fn take_along(&self, world: &mut DeusWorld) {
-        let places: Vec<_> = self.visible().filter_map(|(id, _)| world.position(id)).collect();
+        let positions = self.visible().filter_map(|(id, _)| world.position(id));
+        let fights = |at: &Position| world.nearest_within::<Monster>(*at, FIGHTS_M).is_some();
+        let (mut places, others): (Vec<_>, Vec<_>) = positions.partition(fights);
+        if places.is_empty() {
+            places = others;
+        }
         for (id, hero) in self.heroes.iter().filter(|(_, hero)| !hero.takes_part()) {
             let Some(from) = world.position(*id) else { continue };
             let away = |at: &&Position| at.ground_distance(from);

@@ -27,6 +27,8 @@ const HALF_WALL_M: f32 = 0.5;
 /// A pillar of a hall for so many square metres.
 const M2_PER_PILLAR: f32 = 130.0;
 const MAX_TRIES: u32 = 64;
+/// Of so many free places, the one nearest to the heroes is taken: a map is large.
+const PLACES_TO_CHOOSE: usize = 4;
 /// A world of twice this width has two slots beside each other; more than the other is never used.
 const SLOT_M: (f32, f32) = (300.0, 400.0);
 /// A room has a square of this width, at least.
@@ -233,7 +235,7 @@ impl MapSlot {
         self.site_at(at).and_then(|site| self.rooms[site].chest).unwrap_or(at)
     }
 
-    /// A free place at least so far from all of these, if there is one.
+    /// A free place at least so far from all of these, if there is one; of some, the nearest.
     pub(crate) fn place_away_from(
         &self,
         statics: &Statics,
@@ -241,7 +243,7 @@ impl MapSlot {
         least_m: f32,
         rng: &mut Rng,
     ) -> Position {
-        let mut best = (0.0, self.rooms[0].middle);
+        let (mut best, mut found) = ((0.0, self.rooms[0].middle), Vec::new());
         for _ in 0..MAX_TRIES {
             let place = self.rooms[rng.usize(..self.rooms.len())].somewhere(rng);
             if statics.is_blocked(place, BODY_RADIUS_M) {
@@ -250,13 +252,16 @@ impl MapSlot {
             let distance = |other: &Position| other.ground_distance(place);
             let nearest = others.iter().map(distance).fold(f32::MAX, f32::min);
             if nearest >= least_m {
-                return place;
+                found.push((nearest, place));
+            }
+            if found.len() == PLACES_TO_CHOOSE {
+                break;
             }
             if nearest > best.0 {
                 best = (nearest, place);
             }
         }
-        best.1
+        found.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or(best).1
     }
 }
 

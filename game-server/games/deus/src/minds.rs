@@ -282,16 +282,10 @@ impl Deus {
     }
 
     /// Throws a monster away from a place; it decides when it has come to rest.
-    pub(crate) fn push(
-        &mut self,
-        world: &mut DeusWorld,
-        id: Id<Monster>,
-        from: Position,
-        metres: f32,
-    ) {
+    pub(crate) fn push(&mut self, world: &mut DeusWorld, id: Id<Monster>, from: Position, by: f32) {
         let Some(at) = world.position(id) else { return };
         let Some(monster) = self.monsters.get_mut(&id) else { return };
-        let goal = free_way_from(world, at, from, metres);
+        let goal = free_way_from(world, at, from, by);
         let Some(mut object) = world.edit(id) else { return };
         let arrives_at = monster.walk.begin(object.path(), goal, [goal], THROWN_M_PER_S);
         monster.busy_until = monster.busy_until.max(arrives_at);

@@ -170,15 +170,9 @@ impl Deus {
     }
 
     /// A blow falls on all heroes who are still there.
-    pub(crate) fn blow(
-        &mut self,
-        world: &mut DeusWorld,
-        id: Id<Monster>,
-        at: Position,
-        radius_m: f32,
-    ) {
+    pub(crate) fn blow(&mut self, world: &mut DeusWorld, id: Id<Monster>, at: Position, near: f32) {
         let Some(damage) = self.monsters.get(&id).map(|monster| monster.damage) else { return };
-        for hero in self.living_near(world, at, radius_m + GRACE_M) {
+        for hero in self.living_near(world, at, near + GRACE_M) {
             self.hurt_hero(world, hero, damage);
         }
     }
@@ -203,20 +197,13 @@ impl Deus {
     }
 
     /// Who was called comes, if the caller is still alive, and there are not too many monsters.
-    pub(crate) fn rise(
-        &mut self,
-        world: &mut DeusWorld,
-        caller: Id<Monster>,
-        kind: u8,
-        count: u32,
-    ) {
-        let Some(at) = world.position(caller) else { return };
+    pub(crate) fn rise(&mut self, world: &mut DeusWorld, by: Id<Monster>, kind: u8, count: u32) {
+        let Some(at) = world.position(by) else { return };
         let free = (self.content.waves.most as usize).saturating_sub(self.monsters.len());
         let places = places_around(world, at, CALLED_M).take(free.min(count as usize));
         for place in places.collect::<Vec<_>>() {
             let seed = world.rng().u64(..);
-            let (caller, rng) = (Some(caller), Rng::with_seed(seed));
-            self.spawn_monster(world, kind, place, caller, self.strength, rng);
+            self.spawn_monster(world, kind, place, Some(by), self.strength, Rng::with_seed(seed));
         }
         self.show_course(world);
     }

@@ -81,7 +81,7 @@ pub(crate) struct Merchant {
 
 /// A trap that a hero has found.
 #[derive(Kind)]
-#[look(glyph = '^', shape = disc, colour = 0xc0_4040, material = metal, size = 1.0)]
+#[look(glyph = '^', shape = box, colour = 0x60_2020, material = metal, size = 1.3)]
 pub struct Trap {
     pub(crate) path: Path,
 }

@@ -57,7 +57,7 @@ pub struct FieldSettings {
     /// wanderers; more take more processor time, and more bytes where they are dense
     #[parameter(default = 20, range = 0..=20_000, label = "Wanderers")]
     npcs: u32,
-    /// beasts that hunt avatars and bite; by default one for five wanderers, at most four
+    /// beasts that hunt avatars and bite; without a number one for five wanderers, at most four
     #[parameter(default = 4, range = 0..=100, label = "Wolves")]
     wolves: Given<u32>,
     /// avatars that the game steers, so that nobody walks alone: they walk about near the middle of
@@ -194,7 +194,7 @@ impl FieldGame {
 impl Game for FieldGame {
     const INFO: GameInfo = GameInfo::new(
         "field",
-        "Hunt among the walls, and be hunted by wolves: whoever fells 15 first wins the round.",
+        "Hunt among the walls, and be hunted by wolves: whoever fells the most wins the round.",
     );
     const SCENERY: Scenery = Scenery::new().camera(Camera::Above);
     type Avatar = Avatar;

@@ -1,7 +1,7 @@
 /** How an object of a kind is drawn: from the look that its game declares, and nothing else. */
 
 import type { Kind } from "../ambit/ambit.js";
-import { outfitOfKind } from "./roles.js";
+import { outfitOfKind, thingOf } from "./roles.js";
 import { forPlayers, labelOf } from "./words.js";
 
 export interface MeshDescription {
@@ -91,7 +91,8 @@ export function labelText(kind: Kind, label: string): string {
  */
 export function nameOfKind(kind: Kind): string | undefined {
   const isNamed = kind.look.label !== null;
-  return !isNamed && outfitOfKind(kind) !== "plain" ? labelOf(kind) : undefined;
+  const isTrap = kind.look.shape === "box" && thingOf(kind) === "trap";
+  return !isNamed && (isTrap || outfitOfKind(kind) !== "plain") ? labelOf(kind) : undefined;
 }
 
 /** `#rrggbb`; grey if it is something else. */

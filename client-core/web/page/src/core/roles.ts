@@ -12,7 +12,7 @@ export type Outfit = "plain" | "knight" | "mage" | "archer" | "healer" | "trader
 export type Sort = "round" | "horned" | "beast" | "robed";
 
 /** What a box is, by the name of its kind. */
-export type Thing = "block" | "toy" | "chest";
+export type Thing = "block" | "toy" | "chest" | "trap";
 
 const OUTFITS: readonly Outfit[] = ["knight", "mage", "archer", "healer"];
 const OUTFIT_WORDS: readonly (readonly [Outfit, RegExp])[] = [
@@ -63,6 +63,7 @@ export function outfitOfKind(kind: Kind): Outfit {
 /** A box with a name is a player's: it has a face. */
 export function thingOf({ name, look }: Kind): Thing {
   if (/chest|treasure|loot/.test(name)) return "chest";
+  if (/trap|spike|snare/.test(name)) return "trap";
   return look.label === null ? "block" : "toy";
 }
 

@@ -9,7 +9,7 @@ const BOARDS = 4;
 
 /** Boards in a frame for a box that is moved about, a face for a player's. */
 export function boxSides(what: Thing): THREE.Texture | undefined {
-  if (what === "chest") return undefined;
+  if (what === "chest" || what === "trap") return undefined;
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = PIXELS;
   const context = canvas.getContext("2d") as CanvasRenderingContext2D;

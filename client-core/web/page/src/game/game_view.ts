@@ -115,7 +115,7 @@ export class GameView {
     camera.lift = liftOver(this.#bar?.offsetHeight ?? 0, canvas.clientHeight);
   });
   #bar: HTMLElement | undefined;
-  #hadCards = false;
+  #digitsFor = "";
   /** What it depends on. */
   #offeredFor: string | undefined;
   #offerAt = -Infinity;
@@ -401,8 +401,9 @@ export class GameView {
     this.#cards.showKeys();
     this.#hud.offer(offered, words, cards);
     // Whoever was about to press one meant what it was before.
-    if (this.#hadCards !== (open !== undefined)) this.#input.pauseDigits();
-    this.#hadCards = open !== undefined;
+    const cardsNow = open ? keyed.map(({ label }) => label).join() : "";
+    if (this.#digitsFor !== cardsNow) this.#input.pauseDigits();
+    this.#digitsFor = cardsNow;
     this.#input.setActions(offered);
     this.#keepAimOf(offered);
   }

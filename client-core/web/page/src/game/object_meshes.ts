@@ -68,7 +68,7 @@ class KindMesh {
     const { scale, lift } = this.description;
     this.foot = { radius: 0.8 * Math.max(scale[0], scale[1]), foot: scale[2] / 2 - lift };
     this.plain = new THREE.Color(this.description.colour);
-    const isComposed = hasParts(form) || what === "chest";
+    const isComposed = hasParts(form) || what === "chest" || what === "trap";
     this.material = new THREE.MeshStandardMaterial({
       ...SURFACES[material],
       vertexColors: isComposed,

@@ -9,10 +9,13 @@ import { Rocks } from "./rocks.js";
 const PATTERNS = { stone: [1.25, 0.5], ruin: [0.9, 0.42], plates: [4, 2] } as const;
 export type Surface = keyof typeof PATTERNS | "plain";
 
+/** So near to the line from the eye to whom the player watches, walls let see what is behind. */
+const OPEN_M = 2.4;
 /** Gives the place in the world, and the place along a side, to the fragment shader. */
 const VERTEX = `
   #include <begin_vertex>
   vec4 inWorld = modelMatrix * instanceMatrix * vec4(transformed, 1.0);
+  place = inWorld.xyz;
   float along = abs(normal.x) > abs(normal.y)
     ? position.y * length(instanceMatrix[1].xyz)
     : position.x * length(instanceMatrix[0].xyz);
@@ -23,6 +26,13 @@ const VERTEX = `
 `;
 const FRAGMENT = `
   #include <color_fragment>
+  vec3 line = watched.xyz - cameraPosition;
+  float before = dot(place - cameraPosition, line) / dot(line, line);
+  float beside = length(place - cameraPosition - before * line);
+  // Fewer and fewer pixels of a wall are left towards the line; that needs no order of drawing.
+  float open = (before < 0.99 ? 1.0 : 0.0) * (1.0 - smoothstep(0.5, 1.0, beside / watched.w));
+  vec2 dot4 = mod(floor(gl_FragCoord.xy), 2.0);
+  if (open * 1.05 > 0.2 + 0.25 * (2.0 * abs(dot4.x - dot4.y) + dot4.y)) discard;
   vec2 cell = surface / (upwards > 0.5 ? vec2(tile.x) : tile);
   // Stones are shifted against those below them, plates are not.
   cell.x += (tile.x < 2.0 ? 0.5 : 0.0) * mod(floor(cell.y), 2.0);
@@ -43,10 +53,16 @@ const FRAGMENT = `
 
 export class ObstacleMeshes {
   readonly group = new THREE.Group();
+  /** Whom the player watches, and how wide walls before that are open. */
+  readonly #watched = { value: new THREE.Vector4(0, 0, 0, 1e-3) };
   readonly #shapes = [
-    new Shape("box", new THREE.BoxGeometry(2, 2, 2)),
+    new Shape("box", new THREE.BoxGeometry(2, 2, 2), this.#watched),
     // Its axis is upright.
-    new Shape("cylinder", new THREE.CylinderGeometry(1, 1, 2, 32).rotateX(Math.PI / 2)),
+    new Shape(
+      "cylinder",
+      new THREE.CylinderGeometry(1, 1, 2, 32).rotateX(Math.PI / 2),
+      this.#watched,
+    ),
   ];
   #rocks: Rocks | undefined;
 
@@ -71,6 +87,10 @@ export class ObstacleMeshes {
     this.#rocks?.paint(colourOf);
   }
 
+  openTowards(x: number, y: number, z: number): void {
+    this.#watched.value.set(x, y, z, OPEN_M);
+  }
+
   update(seconds: number): void {
     this.#rocks?.turn(seconds);
   }
@@ -88,14 +108,20 @@ class Shape {
   readonly #material = new THREE.MeshStandardMaterial({ roughness: 0.9 });
   readonly #tile = { value: new THREE.Vector2(1, 1) };
   readonly #moss = { value: 0 };
+  readonly #watched: THREE.IUniform<THREE.Vector4>;
   #mesh: THREE.InstancedMesh | undefined;
   #shown: readonly StaticObstacle[] = [];
   #surface: Surface = "plain";
 
   /** The geometry reaches from -1 to 1 along each axis. */
-  constructor(shape: StaticObstacle["shape"], geometry: THREE.BufferGeometry) {
+  constructor(
+    shape: StaticObstacle["shape"],
+    geometry: THREE.BufferGeometry,
+    watched: THREE.IUniform<THREE.Vector4>,
+  ) {
     this.#shape = shape;
     this.#geometry = geometry;
+    this.#watched = watched;
   }
 
   /** Puts the mesh of those that have this shape into the group. */
@@ -139,11 +165,13 @@ class Shape {
     this.#material.onBeforeCompile = (shader) => {
       shader.uniforms["tile"] = this.#tile;
       shader.uniforms["moss"] = this.#moss;
-      const passed = "varying vec2 surface;\nvarying float upwards;\nvarying float share;\n";
+      shader.uniforms["watched"] = this.#watched;
+      const passed =
+        "varying vec3 place;\nvarying vec2 surface;\nvarying float upwards;\nvarying float share;\n";
       shader.vertexShader =
         passed + shader.vertexShader.replace("#include <begin_vertex>", VERTEX);
       shader.fragmentShader =
-        `${passed}uniform vec2 tile;\nuniform float moss;\n` +
+        `${passed}uniform vec2 tile;\nuniform float moss;\nuniform vec4 watched;\n` +
         shader.fragmentShader.replace("#include <color_fragment>", FRAGMENT);
     };
     this.#material.needsUpdate = true;

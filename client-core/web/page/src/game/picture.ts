@@ -223,7 +223,9 @@ export class Picture {
     const own = frame.avatar;
     this.#leftOut = watched === own ? -1 : own;
     if (own >= 0) {
-      this.camera.follow(frame.x(watched), frame.y(watched), frame.z(watched), seconds);
+      const [x, y, z] = [frame.x(watched), frame.y(watched), frame.z(watched)];
+      this.camera.follow(x, y, z, seconds);
+      this.#scene.openTowards(x, y, z + 0.5);
       this.interest.follow(frame.x(own), frame.y(own));
       if (this.#shipLengths[frame.kinds[own] as number]) this.#keepShipShown(frame, seconds);
       else this.#lookAround(frame);

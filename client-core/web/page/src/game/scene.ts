@@ -252,6 +252,11 @@ export class Scene {
     this.scene.add(grid.lines);
   }
 
+  /** Walls before this place let see what is behind them. */
+  openTowards(x: number, y: number, z: number): void {
+    this.#obstacles.openTowards(x, y, z);
+  }
+
   setObstacles(obstacles: readonly StaticObstacle[]): void {
     this.#obstacles.show(obstacles, SURFACES[this.#place]);
     this.#torches?.show(obstacles);

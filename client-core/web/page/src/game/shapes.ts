@@ -75,7 +75,18 @@ export function keepOwnColours(material: THREE.Material): void {
 
 /** What is a box for its rules; `toy` and `block` get their sides from `boxSides`. */
 export function thing(what: Thing): THREE.BufferGeometry {
-  return what === "chest" ? chest() : new RoundedBoxGeometry(1, 1, 1, 3, what === "toy" ? 0.12 : 0.05);
+  if (what === "chest") return chest();
+  if (what === "trap") return spikes();
+  return new RoundedBoxGeometry(1, 1, 1, 3, what === "toy" ? 0.12 : 0.05);
+}
+
+/** Of steel, out of a plate in the floor. */
+function spikes(): THREE.BufferGeometry {
+  const rows = [-0.3, 0, 0.3];
+  const all = rows.flatMap((x) => rows.map((y): Part => [
+    new THREE.ConeGeometry(0.09, 0.42, 8).rotateX(Math.PI / 2).translate(x, y, -0.26), STEEL,
+  ]));
+  return merged([new THREE.BoxGeometry(1, 1, 0.06).translate(0, 0, -0.47), BRIGHT], ...all);
 }
 
 /** Of wood and gold, with a round lid. */
