@@ -111,6 +111,8 @@ pub(crate) struct DeusView {
     /// Of the course.
     phase: String,
     is_alive: bool,
+    /// Whether it takes part in the wave.
+    fights: bool,
     mana: f32,
     health: f32,
     points: i64,
@@ -145,6 +147,7 @@ impl DeusView {
                 .find(|object| &**object.kind() == "course")
                 .map_or_else(String::new, |course| text(&course, "phase", t)),
             is_alive: hero.value("alive", t) == Some(ComponentValue::Flag(true)),
+            fights: hero.value("fights", t) == Some(ComponentValue::Flag(true)),
             mana: gauge(&hero, "mana", t),
             health: gauge(&hero, "health", t),
             points: match hero.value("points", t) {
@@ -174,8 +177,10 @@ impl DeusView {
 
     /// The choices of a command that there are now for the own class, with their cool-downs.
     fn choices<'v>(&'v self, command: &str) -> impl Iterator<Item = (&'v str, Duration)> {
-        let alive = if self.is_alive { "alive" } else { "" };
-        let is_now = |wanted: &str| ["", &self.class, &self.phase, alive].contains(&wanted);
+        let flags = [("alive", self.is_alive), ("fights", self.fights)];
+        let is_now = move |wanted: &str| {
+            ["", &self.class, &self.phase].contains(&wanted) || flags.contains(&(wanted, true))
+        };
         let commands = self.schema.commands.iter();
         let declared = commands.filter(|it| is_now(&it.only_for)).find(|it| it.name == command);
         let field = declared.and_then(|declared| declared.fields.first());
@@ -408,6 +413,7 @@ mod tests {
             class: class.to_owned(),
             phase: "fight".to_owned(),
             is_alive: true,
+            fights: true,
             mana: 100.0,
             health: 100.0,
             points: 0,

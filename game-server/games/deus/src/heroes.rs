@@ -133,6 +133,7 @@ impl Deus {
             avatar.alive().set(hero.is_alive);
             avatar.hidden().set(hero.is_hidden());
             avatar.waits().set(hero.waits);
+            avatar.fights().set(hero.takes_part());
             avatar.level().set(hero.level(content));
             avatar.points().set(hero.points(content) as i64);
         }

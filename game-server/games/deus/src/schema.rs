@@ -36,6 +36,9 @@ pub struct Hero {
     #[component(label = "Hidden from others")]
     #[audience(owner)]
     pub(crate) hidden: Flag,
+    /// It takes part in the wave.
+    #[audience(owner)]
+    pub(crate) fights: Flag,
     /// It has come in the middle of a wave.
     #[component(label = "You fight from the next wave on")]
     #[audience(owner)]
@@ -311,7 +314,7 @@ pub enum DeusCommand {
         to: Position,
     },
     /// Cast a spell of the class.
-    #[command(only_for = "alive")]
+    #[command(only_for = "fights")]
     Cast {
         /// Which one.
         spell: Listed,
