@@ -235,8 +235,8 @@ impl Prediction {
             })
         };
         let present = main.physics.pose(body);
-        // A pose of a frame that is not predicted yet is compared later: of an avatar at rest it may
-        // be the only one.
+        // A pose of a frame that is not predicted yet is compared later: of an avatar at rest it
+        // may be the only one.
         let is_news = frame_of_pose <= frame
             && std::mem::replace(&mut self.compared, frame_of_pose) != frame_of_pose;
         let predicted = self.past.iter().find(|past| past.frame == frame_of_pose);
