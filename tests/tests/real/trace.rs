@@ -99,8 +99,10 @@ impl Trace {
                     drop(names.insert(id, line["name"].as_str().context("a name")?.to_owned()));
                 }
                 Some("spawn" | "move") => {
-                    let metres = |key: &str| line[key].as_f64().context("a coordinate");
-                    places.entry(id).or_default().push((t, metres("x")?, metres("y")?));
+                    // What is room-wide has no place.
+                    if let Some((x, y)) = line["x"].as_f64().zip(line["y"].as_f64()) {
+                        places.entry(id).or_default().push((t, x, y));
+                    }
                 }
                 Some("hide") => hidden.entry(id).or_default().push((t, f64::INFINITY)),
                 Some("reveal") => {

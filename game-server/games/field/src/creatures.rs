@@ -17,6 +17,9 @@ pub(super) struct Creature {
     /// Nothing hurts it before, and no wolf hunts it: it has just come back.
     #[serde(default)]
     pub(super) safe_until: GameTime,
+    /// Its player has done nothing yet, and may still read what to do: no wolf begins to hunt it.
+    #[serde(default)]
+    pub(super) reads_until: GameTime,
     pub(super) role: CreatureRole,
 }
 
@@ -83,7 +86,8 @@ impl Creatures {
     }
 
     pub(super) fn add(&mut self, creature: ObjectId, rng: Rng, role: CreatureRole) {
-        let state = Creature { rng: rng.into(), dead: false, safe_until: GameTime::ZERO, role };
+        let (rng, safe_until, reads_until) = (rng.into(), GameTime::ZERO, GameTime::ZERO);
+        let state = Creature { rng, dead: false, safe_until, reads_until, role };
         self.creatures.insert(creature, state);
     }
 
@@ -139,6 +143,10 @@ impl Creatures {
 
     pub(super) fn is_safe(&self, object: ObjectId, at: GameTime) -> bool {
         self.get(object).is_some_and(|body| at < body.safe_until)
+    }
+
+    pub(super) fn reads(&self, object: ObjectId, at: GameTime) -> bool {
+        self.get(object).is_some_and(|body| at < body.reads_until)
     }
 
     pub(super) fn is_pilot(&self, object: ObjectId) -> bool {

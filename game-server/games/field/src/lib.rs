@@ -181,6 +181,12 @@ impl FieldGame {
         world.players().len() + self.pilots as usize
     }
 
+    fn set_reads_until(&mut self, avatar: Id<Avatar>, until: GameTime) {
+        if let Some(body) = self.creatures.get_mut(avatar.object()) {
+            body.reads_until = until;
+        }
+    }
+
     /// Brings the bolts up to now.
     fn catch_up(&mut self, world: &mut FieldWorld) {
         let now = world.now();
@@ -244,6 +250,9 @@ impl Game for FieldGame {
         let place = map::spawn_place(world, self.avatar_count(world) + 1, &mut rng);
         let avatar = schema::spawn_avatar(world, place, newcomer.name);
         self.creatures.add_player(avatar.object(), rng);
+        if self.rounds.are_played() {
+            self.set_reads_until(avatar, world.now() + rules::READS);
+        }
         avatar
     }
 
@@ -259,6 +268,7 @@ impl Game for FieldGame {
         command: FieldCommand,
     ) -> Result<(), FieldRefusal> {
         self.catch_up(world);
+        self.set_reads_until(player.avatar(), GameTime::ZERO);
         match command {
             FieldCommand::Move { to } => self.walk(world, player, to),
             FieldCommand::Cast { spell, at } => self.cast(world, player, spell, at),

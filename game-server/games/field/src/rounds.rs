@@ -25,6 +25,10 @@ impl Rounds {
     pub(super) fn new(seconds: u32, target: i64) -> Self {
         Self { seconds, target, number: 0 }
     }
+
+    pub(super) fn are_played(self) -> bool {
+        self.number > 0
+    }
 }
 
 impl FieldGame {

@@ -90,7 +90,9 @@ impl FieldGame {
         let seen = near.into_iter().filter_map(|avatar| {
             let place = world.position(avatar)?;
             let is_seen = world.statics().sweep(at, place, 0.1) >= at.distance(place);
-            let is_prey = is_seen && self.is_target(world, avatar.object());
+            let is_prey = is_seen
+                && self.is_target(world, avatar.object())
+                && !self.creatures.reads(avatar.object(), world.now());
             is_prey.then_some((place.distance(at), avatar.object()))
         });
         seen.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, avatar)| avatar)

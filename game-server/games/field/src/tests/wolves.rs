@@ -19,6 +19,23 @@ fn a_wolf_tells_whom_it_hunts_runs_there_and_bites() {
 }
 
 #[test]
+fn wolves_let_a_newcomer_read_what_to_do() {
+    let begin = || {
+        let game = FieldGame::new(0, 0).with_wolves(1).with_rounds(300, 15);
+        let mut scene = Scene::with(game, &RoomConfig::default()).player(ANN, 100.0, 100.0);
+        let wolf = scene.of_kind(WOLF)[0];
+        scene.world.teleport(wolf, Position::on_ground(106.0, 100.0));
+        scene
+    };
+    let mut waits = begin();
+    assert_eq!(about(&waits.run(8_000), GROWL), []);
+    assert!(!about(&waits.run(25_000), GROWL).is_empty(), "not for ever");
+    let mut acts = begin();
+    acts.walk(ANN, 101.0, 100.0).unwrap();
+    assert_eq!(about(&acts.run(8_000), GROWL).len(), 1);
+}
+
+#[test]
 fn whoever_keeps_walking_gets_away_from_a_wolf() {
     let (mut scene, _) = with_wolf(12.0);
     scene.run(1_000);
