@@ -61,7 +61,7 @@ const UNKNOWN: Tactic = Tactic::Near(8.0);
 
 /// Pauses between two casts, two walks, two choices and two talents.
 const CAST: Duration = Duration::from_millis(750);
-const WALK: Duration = Duration::from_millis(500);
+const WALK: Duration = Duration::from_millis(750);
 /// Whoever goes away from a monster goes so far, and looks again after so long.
 const RETREAT: Duration = Duration::from_millis(900);
 const RETREAT_M: f32 = 5.0;
