@@ -58,7 +58,8 @@ fn end(bots: &mut [Child]) -> Result<()> {
 /// them is in a picture.
 fn draw_a_party(runtime: &Runtime, scratch: &ScratchFolder, folder: &Path) -> Result<()> {
     let content = scratch.path().join("content");
-    let waves = [("share_s", "14"), ("merchant_s", "40")];
+    // A page comes later than bots, and in the middle of a wave it would only watch.
+    let waves = [("gather_s", "20"), ("share_s", "14"), ("merchant_s", "40")];
     write_short_course(&content.join("short"), &waves, &[("windup_s", "2.5"), ("health", "150")])?;
     let variables = [("AMBIT_CONTENT", content.to_str().context("a plain path")?)];
     let server = Server::start_with(scratch, &[], &variables)?;

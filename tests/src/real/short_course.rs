@@ -26,7 +26,7 @@ pub fn write_short_course(
         Ok(text.lines().map(|line| changed(line, settings)).collect())
     };
     std::fs::write(folder.join("monsters.toml"), change("monsters.toml", monsters)?)?;
-    let shipped = change("waves.toml", &[&[("last", "2"), ("gather_s", "1")], waves].concat())?;
+    let shipped = change("waves.toml", &[waves, &[("last", "2"), ("gather_s", "1")]].concat())?;
     let course = shipped.split("[[").next().unwrap_or_default();
     let text = format!(
         "{course}[[wave]]\nfrom = 1\nkinds = {{ rat = 1 }}\n\n\
