@@ -170,9 +170,15 @@ impl Deus {
     }
 
     /// A blow falls on all heroes who are still there.
-    pub(crate) fn blow(&mut self, world: &mut DeusWorld, id: Id<Monster>, at: Position, near: f32) {
+    pub(crate) fn blow(
+        &mut self,
+        world: &mut DeusWorld,
+        id: Id<Monster>,
+        at: Position,
+        radius_m: f32,
+    ) {
         let Some(damage) = self.monsters.get(&id).map(|monster| monster.damage) else { return };
-        for hero in self.living_near(world, at, near + GRACE_M) {
+        for hero in self.living_near(world, at, radius_m + GRACE_M) {
             self.hurt_hero(world, hero, damage);
         }
     }
