@@ -4,6 +4,10 @@
 //! Most tests with real processes wait more than they compute, so they run beside the others, more
 //! at a time than there are cores. Browsers have the machine for themselves afterwards. What a
 //! program prints is shown if one of its tests has failed.
+//!
+//! A shared machine may stall for seconds, and real processes then miss their time. So if up to
+//! three of their tests have failed, each is run once more, alone. One that passes then is named,
+//! and does not count as failed.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -37,6 +41,8 @@ const SOCKETS: &str = "ambit-world-server sockets";
 const COMPILES: &str = "ambit-messages messages";
 /// How many tests with real processes run at a time.
 const REAL_AT_A_TIME: usize = 4;
+/// More are not run again: that is no stall.
+const RUN_AGAIN: usize = 3;
 const SLOWEST_SHOWN: usize = 20;
 
 /// A test program of the workspace.
@@ -116,10 +122,14 @@ fn main() -> Result<ExitCode> {
         run_all(&browsers, &results);
     }
     let mut results = results.into_inner().expect("no thread has panicked");
+    let passed_alone = run_again(real, &mut results);
     results.times.sort_by(|a, b| b.0.total_cmp(&a.0));
     println!("\nseconds  the slowest tests");
     for (seconds, name) in results.times.iter().take(SLOWEST_SHOWN) {
         println!("{seconds:7.1}  {name}");
+    }
+    for name in &passed_alone {
+        println!("FAILED BESIDE OTHERS, PASSED ALONE {name}");
     }
     for name in &results.failed {
         println!("FAILED {name}");
@@ -193,6 +203,27 @@ fn run_all(runs: &[Run], results: &Mutex<Results>) {
         all.failed.extend(done.failed);
         all.times.extend(done.times);
     }
+}
+
+/// Runs tests of this program that have failed once more, one at a time. Returns those that pass.
+fn run_again(program: &TestProgram, results: &mut Results) -> Vec<String> {
+    let prefix = format!("{}: ", program.name);
+    let failed = results.failed.iter().filter_map(|name| name.strip_prefix(&prefix));
+    let failed: Vec<String> = failed.map(str::to_owned).collect();
+    if failed.len() > RUN_AGAIN {
+        return Vec::new();
+    }
+    let passes = |name: &String| {
+        let (done, output) = Run::new(program, &["--exact", name]).run();
+        let has_passed = done.passed == 1 && done.failed.is_empty();
+        println!("{prefix}{name}, alone: {}", if has_passed { "passed" } else { &output });
+        has_passed
+    };
+    let passed: Vec<String> =
+        failed.into_iter().filter(passes).map(|name| format!("{prefix}{name}")).collect();
+    results.failed.retain(|name| !passed.contains(name));
+    results.passed += passed.len();
+    passed
 }
 
 impl<'a> Run<'a> {
@@ -288,6 +319,26 @@ mod tests {
         };
         assert_eq!(test_programs(&text).unwrap(), [program]);
         assert_eq!(package_name("path+file:///ambit/world-server#0.1.0"), "world-server");
+    }
+
+    #[test]
+    fn a_test_that_fails_again_alone_has_failed_and_many_are_not_run_again() {
+        // This very program: the first test exists and passes, the other is none of its.
+        let program = TestProgram {
+            name: "p".to_owned(),
+            path: std::env::current_exe().unwrap(),
+            folder: ".".into(),
+        };
+        let passes = "p: tests::results_are_read_with_their_times".to_owned();
+        let fails = "p: tests::there_is_no_such_test".to_owned();
+        let other = "other: a".to_owned();
+        let failed = vec![passes.clone(), fails.clone(), other.clone()];
+        let mut results = Results { failed, ..Results::default() };
+        assert_eq!(run_again(&program, &mut results), [passes.as_str()]);
+        assert_eq!((results.failed, results.passed), (vec![fails, other], 1));
+        let mut many = Results { failed: vec![passes; RUN_AGAIN + 1], ..Results::default() };
+        assert!(run_again(&program, &mut many).is_empty());
+        assert_eq!(many.failed.len(), RUN_AGAIN + 1);
     }
 
     #[test]

@@ -5,7 +5,13 @@ import { test } from "node:test";
 
 import type { Control } from "../src/ambit/ambit.js";
 import type { Action } from "../src/core/actions.js";
-import { HeldWalk, walksByLetters, wayOfLetters } from "../src/core/held_walk.js";
+import {
+  endsElsewhere,
+  HeldWalk,
+  pointsElsewhere,
+  walksByLetters,
+  wayOfLetters,
+} from "../src/core/held_walk.js";
 
 const NORTH = { x: 0, y: 1 };
 const EAST = { x: 1, y: 0 };
@@ -72,6 +78,18 @@ test("whoever is led by something else is not stopped", () => {
   walk.forget();
   step(10, NOWHERE, 0, 0);
   assert.equal(sent.length, 1);
+});
+
+test("a held press sends the avatar again only elsewhere, not farther on the same way", () => {
+  const told = { x: 8, y: 0, since: 0 };
+  const points = (x: number, y: number, at = 1, now = 150) =>
+    pointsElsewhere(now, { x: at, y: 0 }, told, { x, y });
+  // The picture moves with the avatar, and so does the place under a pointer that stands still.
+  assert.deepEqual([points(9, 0), points(13, 1), points(8.4, 0)], [false, false, false]);
+  assert.deepEqual([points(8, 2), points(-4, 0), points(3, 0)], [true, true, true]);
+  // Almost there; or nothing has come of it.
+  assert.deepEqual([points(13, 0, 5.5), points(9, 0, 1, 1_000)], [true, true]);
+  assert.deepEqual([endsElsewhere(told, { x: 9, y: 0 }), endsElsewhere(told, told)], [true, false]);
 });
 
 function scene() {

@@ -1,6 +1,6 @@
 /**
- * Held letters or a stick lead an avatar that walks to places: its command is given for places
- * ahead of it, again only where that changes something, and once more for a stop.
+ * Held letters, a stick or a held press lead an avatar that walks to places: its command is given
+ * for places ahead of it, again only where that changes something, and once more for a stop.
  *
  * Units: milliseconds, metres; directions are those of the map.
  */
@@ -19,6 +19,8 @@ const PAUSE_MS = 150;
 const AGAIN_MS = 1_000;
 /** The cosine of 8 degrees: a hand on a stick is never still. */
 const SAME_WAY = 0.99;
+/** A press that moves by less is where it was. */
+const SAME_PLACE_M = 0.5;
 /** The speed is that of about so long. */
 const SPEED_MS = 80;
 
@@ -34,6 +36,29 @@ export function wayOfLetters(held: ReadonlySet<string>, into: Stick): void {
   const y = Number(held.has("w")) - Number(held.has("s"));
   const length = Math.hypot(x, y) || 1;
   [into.x, into.y] = [x / length, y / length];
+}
+
+/** Where a held press has sent the avatar, and when. */
+export interface ToldPlace extends Stick {
+  since: number;
+}
+
+/**
+ * Whether an avatar, now at `at`, has to be sent to the place `to`, where a held press points now.
+ * It has not, as long as it goes that way anyhow.
+ */
+export function pointsElsewhere(now: number, at: Stick, told: ToldPlace, to: Stick): boolean {
+  if (!endsElsewhere(told, to)) return false;
+  const [toldX, toldY, toX, toY] = [told.x - at.x, told.y - at.y, to.x - at.x, to.y - at.y];
+  const [left, away] = [Math.hypot(toldX, toldY), Math.hypot(toX, toY)];
+  const isNear = Math.min(left, away) < AHEAD_M / 2;
+  const turns = toldX * toX + toldY * toY < SAME_WAY * left * away;
+  return isNear || turns || now >= told.since + AGAIN_MS;
+}
+
+/** Whether it has to be sent there if the press ends there. */
+export function endsElsewhere(told: ToldPlace, to: Stick): boolean {
+  return Math.hypot(to.x - told.x, to.y - told.y) >= SAME_PLACE_M;
 }
 
 export class HeldWalk {

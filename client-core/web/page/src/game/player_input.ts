@@ -13,7 +13,15 @@ import {
   stepOf,
 } from "../core/controls.js";
 import { directionBits, planOf, type Stick, wayOf } from "../core/gamepad.js";
-import { AHEAD_M, HeldWalk, walksByLetters, wayOfLetters } from "../core/held_walk.js";
+import {
+  AHEAD_M,
+  endsElsewhere,
+  HeldWalk,
+  pointsElsewhere,
+  type ToldPlace,
+  walksByLetters,
+  wayOfLetters,
+} from "../core/held_walk.js";
 import { isTouch } from "../dom.js";
 import { Aim } from "./aim.js";
 import type { Commander } from "./commander.js";
@@ -23,8 +31,6 @@ import { PointerInput } from "./pointer_input.js";
 
 /** A held press repeats its command so often; a server takes 64 commands a second. */
 const REPEAT_MS = 150;
-/** A held press that stays where it is repeats nothing. */
-const MIN_REPEAT_M = 0.5;
 const KEY_ZOOM = 1.15;
 const KEY_TURN = 0.06;
 /** So long after cards have gone. */
@@ -59,6 +65,7 @@ export class PlayerInput {
   readonly #way: Stick = { x: 0, y: 0 };
   readonly #ahead: Point = { x: 0, y: 0, z: 0 };
   readonly #ground: Point = { x: 0, y: 0, z: 0 };
+  readonly #told: ToldPlace = { x: 0, y: 0, since: 0 };
   readonly #heldButtons = new Set<Control>();
   readonly #held = new Set<Control>();
   readonly #axes: readonly Control[];
@@ -95,7 +102,7 @@ export class PlayerInput {
     this.#frame = game.frame();
     this.#pointer = new PointerInput(canvas, camera, {
       press: () => this.#press(),
-      release: () => (this.#repeatAt = Infinity),
+      release: () => this.#release(),
       // Whoever has begun a command by its button goes on to point with the mouse.
       move: () => (this.aim.usesKeys &&= this.#commander.draft?.next?.type !== "position"),
     });
@@ -180,7 +187,9 @@ export class PlayerInput {
     if (!draft && this.#click) {
       this.#walking.forget();
       this.#commander.begin(this.#click);
-      this.#repeatAt = performance.now() + REPEAT_MS;
+      const now = performance.now();
+      this.#repeatAt = now + REPEAT_MS;
+      Object.assign(this.#told, aim.place, { since: now });
     }
     this.#commander.givePlace(aim.place);
   }
@@ -299,13 +308,26 @@ export class PlayerInput {
   #repeat(now: number): void {
     if (!this.#pointer.isHeld || now < this.#repeatAt || !this.#click) return;
     this.#repeatAt = now + REPEAT_MS;
-    const ground = this.#ground;
-    if (!this.aim.underPointer(ground)) return;
-    const { place } = this.aim;
-    if (Math.hypot(place.x - ground.x, place.y - ground.y) < MIN_REPEAT_M) return;
-    Object.assign(place, ground);
-    this.#commander.begin(this.#click);
-    this.#commander.givePlace(place);
+    if (!this.aim.underPointer(this.#ground)) return;
+    const frame = this.#frame;
+    if (frame.avatar < 0) return;
+    const at = { x: frame.x(frame.avatar), y: frame.y(frame.avatar) };
+    if (pointsElsewhere(now, at, this.#told, this.#ground)) this.#walkToGround(now, this.#click);
+  }
+
+  /** Who walked towards a held press walks to where it ended. */
+  #release(): void {
+    const isRepeated = this.#repeatAt < Infinity;
+    this.#repeatAt = Infinity;
+    if (!isRepeated || !this.#click || !this.aim.underPointer(this.#ground)) return;
+    if (!endsElsewhere(this.#told, this.#ground)) return;
+    this.#walkToGround(performance.now(), this.#click);
+  }
+
+  #walkToGround(now: number, click: Action): void {
+    Object.assign(this.#told, this.#ground, { since: now });
+    this.#commander.begin(click);
+    this.#commander.givePlace(this.#ground);
   }
 
   /**
