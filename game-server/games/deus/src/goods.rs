@@ -10,7 +10,7 @@ use ambit::prelude::*;
 
 use crate::content::ItemTable;
 use crate::course::Phase;
-use crate::schema::{DeusRefusal, Hero, HeroRow, Loot, LootRule};
+use crate::schema::{DeusRefusal, Hero, HeroRow, IsReady, Loot, LootRule};
 use crate::{Deus, DeusAnswer, DeusWorld};
 
 /// What a hero needs of a chest.
@@ -100,7 +100,9 @@ impl Deus {
     /// A hero has nothing more to do at the merchant's.
     pub(crate) fn say_ready(&mut self, world: &mut DeusWorld, id: Id<Hero>) -> DeusAnswer {
         self.require_merchant()?;
-        self.playing(id)?.bag.is_ready = true;
+        if !std::mem::replace(&mut self.playing(id)?.bag.is_ready, true) {
+            world.emit(IsReady { hero: id });
+        }
         self.check_all_said(world);
         Ok(())
     }

@@ -46,8 +46,8 @@ use self::instances::Journey;
 use self::map::GroundPlan;
 use self::monsters::MonsterState;
 use self::schema::{
-    BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, HeroesRise, LevelUp, Loot,
-    LootRule, Merchant, NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell,
+    BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, HeroesRise, IsReady, LevelUp,
+    Loot, LootRule, Merchant, NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell,
 };
 use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;
@@ -81,20 +81,8 @@ pub struct DeusSettings {
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
 #[declare(kinds(Hero, Monster, Chest, Campaign, HeroRow, Merchant, Trap, Companion, Door))]
 #[declare(parameters = DeusSettings, timer = DeusTimer)]
-#[declare(events(
-    HeroCast,
-    BoltFlies,
-    Tell,
-    Summons,
-    Burst,
-    Fallen,
-    Loot,
-    PhaseBegins,
-    Snap,
-    Relief,
-    LevelUp,
-    HeroesRise
-))]
+#[declare(events(HeroCast, BoltFlies, Tell, Summons, Burst, Fallen, Snap, Relief))]
+#[declare(events(PhaseBegins, Loot, LevelUp, HeroesRise, IsReady))]
 pub struct Deus {
     content: SharedContent,
     heroes: BTreeMap<Id<Hero>, HeroState>,

@@ -242,6 +242,13 @@ pub(crate) struct Loot {
     pub(crate) item: Text<24>,
 }
 
+/// Somebody has nothing more to do at the merchant's.
+#[derive(Event)]
+#[event(text = "{hero} is ready")]
+pub(crate) struct IsReady {
+    pub(crate) hero: Id<Hero>,
+}
+
 /// Where the game is in its course.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
 pub(crate) enum Phase {

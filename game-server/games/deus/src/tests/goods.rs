@@ -8,7 +8,7 @@ use super::{Room, kill_all, phase};
 use crate::course::Phase;
 use crate::heroes::raised;
 use crate::monsters::MonsterState;
-use crate::schema::{HeroRow, Loot};
+use crate::schema::{HeroRow, IsReady, Loot};
 use crate::{Deus, DeusWorld};
 
 const LOOT: [&str; 3] = ["need", "greed", "turns"];
@@ -55,11 +55,18 @@ fn set_offer(room: &mut Room, offer: &[u8]) {
 }
 
 fn next_wave(room: &mut Room, all: &[TestClient]) {
+    let told = |room: &Room| {
+        room.events(all[0]).iter().filter(|event| event.get::<IsReady>().is_some()).count()
+    };
+    let before = told(room);
     for client in all {
+        // Who says it twice is heard once.
+        room.command(*client, "ready");
         room.command(*client, "ready");
     }
     room.run(1.secs());
     assert_eq!(phase(room), Phase::Fight, "all are ready");
+    assert_eq!(told(room) - before, all.len(), "all of them are told of each");
 }
 
 #[test]
