@@ -19,6 +19,8 @@ const PAUSE_MS = 150;
 const AGAIN_MS = 1_000;
 /** The cosine of 8 degrees: a hand on a stick is never still. */
 const SAME_WAY = 0.99;
+/** Whoever is so near has to be sent on before it stops there. */
+const NEAR_M = 1.5;
 /** A press that moves by less is where it was. */
 const SAME_PLACE_M = 0.5;
 /** The speed is that of about so long. */
@@ -51,7 +53,7 @@ export function pointsElsewhere(now: number, at: Stick, told: ToldPlace, to: Sti
   if (!endsElsewhere(told, to)) return false;
   const [toldX, toldY, toX, toY] = [told.x - at.x, told.y - at.y, to.x - at.x, to.y - at.y];
   const [left, away] = [Math.hypot(toldX, toldY), Math.hypot(toX, toY)];
-  const isNear = Math.min(left, away) < AHEAD_M / 2;
+  const isNear = Math.min(left, away) < NEAR_M;
   const turns = toldX * toX + toldY * toY < SAME_WAY * left * away;
   return isNear || turns || now >= told.since + AGAIN_MS;
 }
