@@ -9,6 +9,8 @@ use ambit_field::FieldGame;
 use ambit_room::logic::registry::Registry;
 use ambit_shooter::Shooter;
 
+pub use ambit_deus::invalid_variable;
+
 /// The games that come with Ambit.
 pub fn standard() -> Registry {
     let games = Games::new().with::<FieldGame>().with::<CubesGame>().with::<Shooter>();

@@ -15,7 +15,13 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     match arguments.split_first() {
         Some((first, rest)) if first == CHECK_CONTENT => check_content(rest),
-        _ => ambit_host::run(ambit_game_server::standard()),
+        _ => {
+            if let Some(problem) = ambit_game_server::invalid_variable() {
+                eprintln!("game-server: {problem}");
+                return ExitCode::from(ambit_host::process::USAGE_EXIT_STATUS);
+            }
+            ambit_host::run(ambit_game_server::standard())
+        }
     }
 }
 

@@ -56,6 +56,11 @@ fn an_invalid_variable_is_a_usage_error_of_every_program() -> Result<()> {
         let output = run(&scratch, program, &[], &[filter])?;
         expect_usage_error(&output, "AMBIT_LOG");
     }
+    let content = ("AMBIT_CONTENT", "/no/such/folder");
+    for program in [&["world-server"][..], &["game-server", "--world", "stdio"]] {
+        let output = run(&scratch, program, &[], &[content])?;
+        expect_usage_error(&output, "AMBIT_CONTENT=/no/such/folder: ");
+    }
     let nats = ("AMBIT_NATS", "nats://a:4222");
     let output = run(&scratch, &["world-server"], &[], &[nats])?;
     expect_usage_error(&output, "the environment variable `AMBIT_NATS`");

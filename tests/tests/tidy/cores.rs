@@ -36,6 +36,7 @@ const SHELLS: &[(&str, &str)] = &[
          server/components server/connection_router server/hosts_start server/lobby_start \
          session",
     ),
+    ("world-server/program", "main"),
     (
         "client-core",
         "resume_token shell shell/clock shell/connection shell/impaired_socket shell/shared \

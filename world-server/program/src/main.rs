@@ -3,5 +3,9 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(problem) = ambit_game_server::invalid_variable() {
+        eprintln!("world-server: {problem}");
+        return ExitCode::from(2);
+    }
     ambit_world_server::run(ambit_game_server::standard())
 }

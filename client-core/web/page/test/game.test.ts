@@ -210,9 +210,13 @@ test("a pending command counts down to its effect, then it is forgotten", () => 
   pending.give(1_000, 8, "buy", 150);
   pending.confirm(8, 1_150);
   pending.refuse(1_160, 8);
+  // An answer on a slow line may come after the refusal.
+  pending.give(1_000, 9, "cast", 150);
+  pending.refuse(1_160, 9);
+  assert.equal(pending.confirm(9, 1_170), undefined);
   const done: string[] = [];
   pending.expire(1_200, ({ label }) => done.push(label));
-  assert.equal(pending.list.length, 2);
+  assert.equal(pending.list.length, 3);
   pending.expire(2_100, ({ label }) => done.push(label));
   // What the game has refused at its effect was not done.
   assert.deepEqual([pending.list, done], [[], ["move"]]);

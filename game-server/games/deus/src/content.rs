@@ -499,7 +499,9 @@ impl SharedContent {
         let found =
             folders::FOLDERS.get(name).ok_or_else(|| format!("there is no content '{name}'"))?;
         found.clone().map_err(|mistakes| {
-            format!("{} mistakes, the first one: {}", mistakes.len(), mistakes[0])
+            let count =
+                if mistakes.len() == 1 { "one mistake" } else { "several mistakes, the first one" };
+            format!("{count}: {}", mistakes[0])
         })
     }
 }
@@ -631,6 +633,17 @@ mod tests {
         );
         let in_a_pillar = mistakes("maps.toml", "[-18.0, 0.0]", "[-24.0, 12.0]");
         assert_eq!(in_a_pillar, ["maps.toml needs a way from the middle of room 1 to (-24, 12)"]);
+        let pillar = "[-10.0, -7.0, 0.8]";
+        for (new, what) in [
+            ("[-10.0, -7.0, -0.8]", "whose extents are 0.1 or more"),
+            ("[-44.0, -7.0, 0.8]", "that are inside of it, not (-44, -7)"),
+        ] {
+            let told = mistakes("maps.toml", pillar, new);
+            assert_eq!(told, [format!("maps.toml needs `pillars` in the merchant's room {what}")]);
+        }
+        let spawns = "[[-20.0, 16.0], [20.0, -16.0], [-20.0, -16.0], [20.0, 16.0]]";
+        let told = mistakes("maps.toml", spawns, "[]");
+        assert_eq!(told, ["maps.toml needs `spawns` in room 4"]);
         let no_first = mistakes("waves.toml", "from = 1\n", "from = 2\n");
         assert_eq!(no_first, ["waves.toml needs a `[[wave]]` with `from = 1`"]);
         let idle = mistakes(

@@ -116,7 +116,10 @@ impl Deus {
 
     /// A hero of a class begins, with full health if it is alive.
     pub(crate) fn enter(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
-        let Some(hero) = self.heroes.get(&id) else { return };
+        let Some(hero) = self.heroes.get_mut(&id) else { return };
+        if self.phase.is_end() || self.fallen.contains(&hero.player) {
+            (hero.is_alive, hero.waits) = (false, false);
+        }
         hero.show_experience(world, id);
         self.show(world, id);
         self.heal(world, id);

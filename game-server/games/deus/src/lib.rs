@@ -31,7 +31,7 @@ mod tests;
 mod texts;
 mod traps;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ambit::prelude::*;
@@ -52,12 +52,15 @@ use self::schema::{
 use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;
 
-pub use self::content::folders::check_content;
+pub use self::content::folders::{check_content, invalid_variable};
 pub use self::schema::{Companion, DeusCommand, DeusRefusal, DeusTimer, Door, Hero, Monster, Trap};
 
 /// The world of this game.
 type DeusWorld = World<Deus>;
 type DeusAnswer = Result<(), DeusRefusal>;
+
+/// More are not remembered.
+const MOST_FALLEN: usize = 4_096;
 
 /// What a room is created with.
 #[derive(Debug, Parameters)]
@@ -86,6 +89,8 @@ pub struct DeusSettings {
 pub struct Deus {
     content: SharedContent,
     heroes: BTreeMap<Id<Hero>, HeroState>,
+    /// Who has left after its death: it comes back as one who watches.
+    fallen: BTreeSet<PlayerId>,
     monsters: BTreeMap<Id<Monster>, MonsterState>,
     bolts: Vec<FlyingBolt>,
     layout: GroundPlan,
@@ -183,8 +188,15 @@ impl Game for Deus {
     }
 
     fn leave(&mut self, world: &mut DeusWorld, player: Player<'_, Self>) {
-        self.heroes.remove(&player.avatar());
+        if let Some(mut row) = world.edit_row::<HeroRow>(player.id()) {
+            row.alive().set(false);
+        }
+        let hero = self.heroes.remove(&player.avatar());
+        let fell = hero.filter(|hero| hero.class.is_some() && !hero.is_alive);
+        self.fallen
+            .extend(fell.map(|hero| hero.player).filter(|_| self.fallen.len() < MOST_FALLEN));
         if self.heroes.is_empty() {
+            self.fallen.clear();
             if self.has_maps() {
                 self.forget_course(world);
             }

@@ -48,9 +48,13 @@ export class PendingCommands {
     return pending;
   }
 
-  /** Returns the command, if it is still known. */
+  /**
+   * Returns the command, if it is still known. The game may have refused it before the host's
+   * confirmation is there.
+   */
   confirm(number: number, effectAt: number): PendingCommand | undefined {
     const pending = this.#find(number);
+    if (pending?.state === "refused") return undefined;
     if (pending) Object.assign(pending, { state: "confirmed", effectAt });
     return pending;
   }

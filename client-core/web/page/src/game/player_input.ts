@@ -34,7 +34,7 @@ const REPEAT_MS = 150;
 const KEY_ZOOM = 1.15;
 const KEY_TURN = 0.06;
 /** So long after cards have gone. */
-const DIGITS_PAUSE_MS = 600;
+const DIGITS_PAUSE_MS = 1_000;
 
 export interface InputHooks {
   beginChat(): void;

@@ -164,10 +164,15 @@ impl<'t> ContentMistakes<'t> {
         if maps.room.is_empty() {
             self.note_need(5, "a `[[room]]`");
         }
+        if let Some(index) = maps.room.iter().position(|room| room.spawns.is_empty()) {
+            self.note_need(5, &format!("`spawns` in room {}", index + 1));
+        }
         let numbered =
             maps.room.iter().zip(1..).map(|(room, index)| (room, format!("room {index}")));
         for (room, name) in numbered.chain([(&maps.merchant, "the merchant's room".to_owned())]) {
-            if let Some((x, y)) = map::unreached(room) {
+            if let Some(what) = room.lacks(&name) {
+                self.note_need(5, &what);
+            } else if let Some((x, y)) = map::unreached(room) {
                 self.note_need(5, &format!("a way from the middle of {name} to ({x}, {y})"));
             }
         }

@@ -9,6 +9,9 @@ use super::{Content, FILES, SHIPPED, SharedContent, is_typeable};
 /// The folder in which the operator has folders of content.
 const VARIABLE: &str = "AMBIT_CONTENT";
 
+/// Players type the name of a folder.
+const NAME_BYTES: usize = 32;
+
 /// All folders of the operator's, by name.
 pub(super) static FOLDERS: LazyLock<BTreeMap<String, Result<SharedContent, Vec<String>>>> =
     LazyLock::new(|| {
@@ -20,7 +23,18 @@ pub(crate) fn names() -> Vec<String> {
     FOLDERS.keys().cloned().collect()
 }
 
+/// What is wrong with the variable `AMBIT_CONTENT`, if it names no folder.
+pub fn invalid_variable() -> Option<String> {
+    let root = std::env::var_os(VARIABLE)?;
+    let error = std::fs::read_dir(&root).err()?;
+    let root = root.to_string_lossy();
+    Some(format!("{VARIABLE}={root}: {error}; name a folder that has folders of content in it"))
+}
+
 fn of_folder(folder: &Path) -> Result<Content, Vec<String>> {
+    if !folder.is_dir() {
+        return Err(vec![format!("{}: there is no such folder", folder.display())]);
+    }
     let mut missing = Vec::new();
     let texts = FILES.map(|file| {
         let text = std::fs::read_to_string(folder.join(file));
@@ -37,7 +51,7 @@ fn read_folders(root: &Path) -> BTreeMap<String, Result<SharedContent, Vec<Strin
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let names = entries.filter(|entry| entry.path().is_dir());
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let names = names.filter(|name| is_typeable(name, 32));
+    let names = names.filter(|name| is_typeable(name, NAME_BYTES));
     let read = |name: String| {
         let content = of_folder(&root.join(&name));
         (name, content.map(|content| SharedContent(Arc::new(content))))
@@ -48,6 +62,13 @@ fn read_folders(root: &Path) -> BTreeMap<String, Result<SharedContent, Vec<Strin
 /// Reads a folder of content as a room would: what is in it, or all its mistakes.
 pub fn check_content(folder: &Path) -> Result<String, Vec<String>> {
     let content = of_folder(folder)?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    if !name.is_empty() && !is_typeable(&name, NAME_BYTES) {
+        return Err(vec![format!(
+            "the folder's name '{name}' must be of `a-z`, `0-9`, `_` and `-`, {NAME_BYTES} bytes \
+             at most: else no room can have it"
+        )]);
+    }
     Ok(format!(
         "{} files, {} classes, {} spells, {} talents, {} kinds of monsters, {} items, \
          {} rows of waves, {} rooms of maps: good",
@@ -73,11 +94,17 @@ mod tests {
         let cellar = folder.join("cellar");
         std::fs::create_dir_all(&cellar).expect("a temporary folder");
         assert_eq!(check_content(&cellar).expect_err("nothing is there").len(), FILES.len());
+        assert_eq!(check_content(&folder.join("attic")).expect_err("no folder").len(), 1);
         for (file, text) in FILES.iter().zip(SHIPPED_TEXTS) {
             std::fs::write(cellar.join(file), text).expect("a file");
         }
         let said = check_content(&cellar).expect("a good folder");
         assert!(said.starts_with("7 files, 4 classes, ") && said.ends_with(": good"), "{said}");
+        let untypeable = folder.join("Cellar of stone");
+        std::fs::rename(&cellar, &untypeable).expect("a folder");
+        let said = check_content(&untypeable).expect_err("a name that nobody types");
+        assert!(said[0].contains("'Cellar of stone' must be of"), "{said:?}");
+        std::fs::rename(&untypeable, &cellar).expect("a folder");
         let of_name = read_folders(&folder);
         assert_eq!(of_name.keys().collect::<Vec<_>>(), ["cellar"]);
         for (file, (old, new)) in [

@@ -44,3 +44,24 @@ pub(crate) struct RoomTable {
     #[serde(default)]
     pub(crate) traps: Vec<[f32; 2]>,
 }
+
+/// Obstacles are not thinner, in metres.
+const THINNEST_M: f32 = 0.1;
+
+impl RoomTable {
+    /// What the room of this name lacks, if its obstacles do not fit.
+    pub(super) fn lacks(&self, name: &str) -> Option<String> {
+        let half = self.size_m.map(|size| size / 2.0);
+        let walls = self.walls.iter().map(|[x, y, dx, dy]| ("walls", *x, *y, *dx, *dy));
+        let pillars =
+            self.pillars.iter().map(|[x, y, radius]| ("pillars", *x, *y, *radius, *radius));
+        walls.chain(pillars).find_map(|(what, x, y, dx, dy)| {
+            if dx.min(dy) < THINNEST_M {
+                return Some(format!("`{what}` in {name} whose extents are {THINNEST_M} or more"));
+            }
+            let is_inside = x.abs() + dx <= half[0] && y.abs() + dy <= half[1];
+            (!is_inside)
+                .then(|| format!("`{what}` in {name} that are inside of it, not ({x}, {y})"))
+        })
+    }
+}

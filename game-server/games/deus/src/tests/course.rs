@@ -169,6 +169,47 @@ fn who_waits_fights_the_wave_anew_and_who_runs_away_loses_in_the_end() {
 }
 
 #[test]
+fn whoever_leaves_after_its_death_comes_back_as_one_who_watches() {
+    let mut room = Room::with(&[WORLD]);
+    let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
+    for client in [ann, bob] {
+        room.command(client, "choose warrior");
+    }
+    room.run(5.secs());
+    assert_eq!(phase(&room), Phase::Fight);
+    fall(&mut room, ann);
+    let player = room.player(ann);
+    room.leave(ann);
+    room.run(300.millis());
+    assert!(with_game(&mut room, |_, game| game.fallen.contains(&player)));
+    assert!(room.world().row::<HeroRow>(player).is_none_or(|row| !row.alive().is_on()));
+    // In a lobby the same player keeps its number.
+    let again = room.join("ann", Line::default());
+    let number = room.player(again);
+    room.edit(|_: &mut DeusWorld, game: &mut Deus| game.fallen.insert(number));
+    room.command(again, "choose mage");
+    room.run(300.millis());
+    let is_out = with_game(&mut room, |_, game| {
+        let hero = game.heroes.values().find(|hero| hero.player == number);
+        hero.is_some_and(|hero| !hero.is_alive && !hero.waits)
+    });
+    assert!(is_out);
+    // Nobody fights for those.
+    fall(&mut room, bob);
+    assert_eq!(phase(&room), Phase::Lost);
+}
+
+/// The hero of this player dies.
+fn fall(room: &mut Room, client: TestClient) {
+    let player = room.player(client);
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let hero = world.player(player).expect("the player is in the room").avatar();
+        game.hurt_hero(world, hero, 100_000.0);
+    });
+    room.run(300.millis());
+}
+
+#[test]
 fn whoever_watches_is_taken_along_with_those_who_fight_and_are_seen() {
     let mut room = Room::with(&[WORLD]);
     let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
