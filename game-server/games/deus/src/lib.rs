@@ -59,7 +59,7 @@ pub use self::schema::{Companion, DeusCommand, DeusRefusal, DeusTimer, Door, Her
 type DeusWorld = World<Deus>;
 type DeusAnswer = Result<(), DeusRefusal>;
 
-/// More are not remembered.
+/// Of players who have left after their death so many are remembered.
 const MOST_FALLEN: usize = 4_096;
 
 /// What a room is created with.
