@@ -249,14 +249,32 @@ impl Bot {
         let _ = timeout(QUIT_TIMEOUT, async { while self.events.next().await.is_some() {} }).await;
     }
 
-    /// Samples, and perhaps sends a command.
+    /// Samples, acts, and writes what is shown.
     fn act_once(&mut self, state: &mut BotState) {
         match state.profile {
-            Profile::Crowd => {}
-            Profile::Monkey => return self.play_nonsense(state),
-            Profile::Deus => return self.play_hero(state),
-            _ => return self.hold_keys(state),
+            Profile::Crowd => self.walk(state),
+            Profile::Monkey => self.play_nonsense(state),
+            Profile::Deus => self.play_hero(state),
+            _ => self.hold_keys(state),
         }
+        if state.first.is_some() {
+            self.write_shown();
+        }
+    }
+
+    /// Writes the positions that the client shows, if it is one of those that do.
+    fn write_shown(&self) {
+        let Some(shown) = &self.settings.shown else { return };
+        if self.index >= WATCHERS || self.settings.is_light(self.index) {
+            return;
+        }
+        if let Some(seen) = self.handle.run(shown_positions::visible_positions) {
+            shown.write(self.index, &seen);
+        }
+    }
+
+    /// Samples, and perhaps sends a command.
+    fn walk(&mut self, state: &mut BotState) {
         let casts =
             state.crowd.as_ref().is_some_and(|crowd| crowd.may_cast_by(state.now + LOOK_INTERVAL));
         let observation = self.handle.run(|client, now| {
@@ -327,7 +345,6 @@ impl Bot {
         let flies = state.profile == Profile::Shooter;
         let shooter = &mut state.shooter;
         let light = self.settings.is_light(self.index);
-        let shows = self.settings.shown.is_some() && self.index < WATCHERS;
         let observe = |client: &mut Client, now| {
             if let Some(view) = ShooterView::of(client, now).filter(|_| flies) {
                 keys = Some(shooter.decide(now, &view));
@@ -336,24 +353,15 @@ impl Bot {
                 apply_keys(client, now, keys);
             }
             if light {
-                return (now, None, None);
+                return (now, None);
             }
             client.sample_ages(now);
-            (
-                now,
-                client.age(now),
-                if shows { shown_positions::visible_positions(client, now) } else { None },
-            )
+            (now, client.age(now))
         };
-        let (now, age, seen) = self.handle.run(observe);
+        let (now, age) = self.handle.run(observe);
         state.now = now;
         if let Some(age) = age.filter(|_| state.first.is_some()) {
             state.ages.add(age);
-        }
-        if let Some((shown, seen)) =
-            self.settings.shown.as_ref().zip(seen).filter(|_| state.first.is_some())
-        {
-            shown.write(self.index, &seen);
         }
     }
 

@@ -166,7 +166,7 @@ impl BotGroup {
             None => profiles::game_to_create(given, profile, &offered),
         };
         let game = game.map_err(RunFailure::usage)?;
-        let misfit = profiles::misfit(profile, Some(game), self.settings.shown.is_some());
+        let misfit = profiles::misfit(profile, Some(game));
         misfit.map_or(Ok(()), |misfit| Err(RunFailure::usage(misfit)))?;
         match room {
             Some(RoomListing { id, game, .. }) => {

@@ -107,7 +107,7 @@ struct BotsOptions {
     full: Option<u32>,
 
     /// Write the positions that the first bots show, to compare them with the true ones: a line
-    /// `client ms id x y` each. Only full clients write; none with `--profile crowd`.
+    /// `client ms id x y` each. Only full clients write.
     #[arg(long, value_name = "FILE")]
     shown: Option<PathBuf>,
 }
@@ -142,7 +142,7 @@ impl BotsOptions {
             ));
         }
         // Without the flag, the server says which game it is.
-        profiles::misfit(self.profile, game.as_deref(), self.shown.is_some())
+        profiles::misfit(self.profile, game.as_deref())
     }
 }
 
@@ -254,6 +254,8 @@ fn parameter(text: &str) -> Result<(String, String), String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::*;
 
     #[test]
@@ -262,10 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn shown_positions_are_refused_for_a_crowd() {
-        check(&["--shown=file", "--profile=crowd"], "crowd");
-        check(&["--shown=file", "--game=field"], "crowd");
-        check(&["--shown=file", "--profile=hold"], "");
+    fn shown_positions_go_with_any_profile() {
+        for profile in Profile::value_variants() {
+            let profile = profile.to_possible_value().expect("none is hidden");
+            check(&["--shown=file", &format!("--profile={}", profile.get_name())], "");
+        }
+        check(&["--shown=file", "--game=field"], "");
         check(&["--shown=file", "--game=cubes"], "");
     }
 

@@ -86,15 +86,7 @@ pub(crate) fn game_to_create<'g>(
 }
 
 /// Why bots of a profile cannot play a game, as far as both are known.
-pub(crate) fn misfit(
-    profile: Option<Profile>,
-    game: Option<&str>,
-    writes_positions: bool,
-) -> Option<String> {
-    let by_default = || game.and_then(Profile::for_name);
-    if writes_positions && profile.or_else(by_default) == Some(Profile::Crowd) {
-        return Some("bots of the profile `crowd` write no shown positions".to_owned());
-    }
+pub(crate) fn misfit(profile: Option<Profile>, game: Option<&str>) -> Option<String> {
     let (played, game) = profile.and_then(Profile::game).zip(game)?;
     (played != game).then(|| {
         format!(

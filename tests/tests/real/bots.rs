@@ -66,11 +66,16 @@ fn monkeys_find_no_fault_in_the_shipped_games() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let seconds = short_or_long(5, 10).to_string();
     for game in ["field", "cubes", "shooter", "deus"] {
-        let arguments = ["--count", "5", "--seconds", &seconds, "--game", game];
+        let shown = scratch.path().join(game).display().to_string();
+        let arguments = ["--count", "5", "--seconds", &seconds, "--game", game, "--shown", &shown];
         let summary = bots_of("monkey", &scratch, &server, &arguments)?;
         println!("5 monkeys for {seconds} s in {game}: {summary}");
         assert_eq!(summary["connected"], 5, "{summary}");
         assert_eq!(summary["errors"], 0, "{summary}");
+        let shown = std::fs::read_to_string(shown)?;
+        let clients: std::collections::BTreeSet<_> =
+            shown.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(Vec::from_iter(clients), ["0", "1", "2", "3", "4"], "shown in {game}");
     }
     Ok(())
 }
