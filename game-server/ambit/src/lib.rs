@@ -191,11 +191,12 @@
 //! A room continues at another host when its own one dies. The room saves objects, timers, players
 //! and random numbers; the game's struct is saved with serde. The prelude has `Serialize` and
 //! `Deserialize` with derives of their own, which need no dependency on serde; attributes such as
-//! `#[serde(skip)]`, `default` and `with` work as usual; those that need names in the format
-//! (`flatten`, `tag`, `untagged`, `skip_serializing_if`) do not. A skipped field is `Default` in
-//! the continued room, so skip only buffers. `#[declare(unsaved)]` opts out. A game with fields
-//! that serde cannot save, such as a simulation, opts out as well, and implements [`Game::save`]
-//! and [`Game::restore`] instead.
+//! `#[serde(skip)]` and `with` work as usual. The format has values alone: what needs names in it
+//! (`flatten`, `tag`, `untagged`, `skip_serializing_if`) does not work, and `default` gives a value
+//! to a skipped field only, not to one that was added since. A skipped field is `Default` in the
+//! continued room, so skip only buffers. `#[declare(unsaved)]` opts out. A game with fields that
+//! serde cannot save, such as a simulation, opts out as well, and implements [`Game::save`] and
+//! [`Game::restore`] instead.
 //!
 //! # Attributes
 //!

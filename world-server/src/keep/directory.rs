@@ -202,8 +202,8 @@ impl Keeper {
             game = header.game,
             path = %path.display(),
             "a kept room was set aside, since the server ended when it went on with it: its \
-             players are told that it was closed. Find the cause with the example `replay`, then \
-             delete the file"
+             players are told that it was closed. Find the cause with the subcommand `replay`, \
+             then delete the file"
         );
         Ok(())
     }

@@ -7,7 +7,8 @@
 //! Invariants:
 //! 1. A command is checked as a whole, then executed as a whole.
 //! 2. Every phase ends.
-//! 3. What a monster will do is told before: its path, and its blow by an event.
+//! 3. What a monster will do is told before, to those who follow it: its path, and its blow by an
+//!    event.
 //!
 //! All numbers are data, in `content/`. Source of the game: "Architectures de developpement
 //! adaptees aux MMOGs" (Project Deus).
