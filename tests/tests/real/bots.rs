@@ -66,7 +66,7 @@ fn monkeys_find_no_fault_in_the_shipped_games() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let seconds = short_or_long(5, 10).to_string();
     for game in ["field", "cubes", "shooter", "deus"] {
-        let shown = scratch.path().join(game).display().to_string();
+        let shown = scratch.path().join(format!("{game}.shown")).display().to_string();
         let arguments = ["--count", "5", "--seconds", &seconds, "--game", game, "--shown", &shown];
         let summary = bots_of("monkey", &scratch, &server, &arguments)?;
         println!("5 monkeys for {seconds} s in {game}: {summary}");
@@ -75,7 +75,7 @@ fn monkeys_find_no_fault_in_the_shipped_games() -> Result<()> {
         let shown = std::fs::read_to_string(shown)?;
         let clients: std::collections::BTreeSet<_> =
             shown.lines().filter_map(|line| line.split(' ').next()).collect();
-        assert_eq!(Vec::from_iter(clients), ["0", "1", "2", "3", "4"], "shown in {game}");
+        assert_eq!(clients, ["0", "1", "2", "3", "4"].into(), "shown in {game}");
     }
     Ok(())
 }
