@@ -66,10 +66,28 @@ test("let go, the avatar stops where it will be when the stop takes effect", () 
   assert.ok(Math.abs((x ?? 0) - 3.55) < 0.02 && y === 0, `${x} ${y}`);
   step(520, NOWHERE, 2.6, 0);
   assert.equal(sent.length, 2);
-  // A tap before it moves is a stop at its place.
-  step(2_000, EAST, 3.5, 0);
-  step(2_010, NOWHERE, 3.5, 0);
-  assert.deepEqual(sent.at(-1), [3.5, 0]);
+});
+
+test("after a tap the avatar stops ahead: never behind where it is when the stop takes effect", () => {
+  for (const paceMperS of [1.5, 3, 4, 6]) {
+    for (const tapMs of [10, 80, 150, 190, 250, 400]) {
+      const back = walkTapped(paceMperS, tapMs, EAST);
+      assert.ok(back >= 0 && back < 1.5, `${paceMperS} m/s for ${tapMs} ms: ${back} m`);
+    }
+  }
+});
+
+test("what was seen of its pace counts for the next tap", () => {
+  const { step, sent } = scene();
+  let x = 0;
+  // 8 m/s, from the effect on.
+  for (let ms = 0; ms <= 1_500; ms += 10) step(ms, EAST, (x = Math.max(0, ms - 200) * 0.008), 0);
+  step(1_510, NOWHERE, x, 0);
+  for (let ms = 3_000; ms <= 3_100; ms += 10) step(ms, EAST, x, 0);
+  step(3_110, NOWHERE, x, 0);
+  const ahead = (sent.at(-1)?.[0] ?? 0) - x;
+  // 110 ms, and a tick more.
+  assert.ok(ahead >= 0.88 && ahead < 1.6, String(ahead));
 });
 
 test("whoever is led by something else is not stopped", () => {
@@ -91,6 +109,20 @@ test("a held press sends the avatar again only elsewhere, not farther on the sam
   assert.deepEqual([points(13, 0, 6.6), points(9, 0, 1, 1_000)], [true, true]);
   assert.deepEqual([endsElsewhere(told, { x: 9, y: 0 }), endsElsewhere(told, told)], [true, false]);
 });
+
+/**
+ * How far the place of the stop is ahead of the avatar when the stop takes effect, a tick late.
+ * The avatar sets out when the first command takes effect: 200 ms after the key.
+ */
+function walkTapped(paceMperS: number, tapMs: number, way: typeof EAST): number {
+  const { step, sent } = scene();
+  const at = (ms: number) => (Math.max(0, ms - 200) * paceMperS) / 1_000;
+  for (let ms = 0; ms < tapMs; ms += 10) step(ms, way, at(ms) * way.x, at(ms) * way.y);
+  step(tapMs, NOWHERE, at(tapMs) * way.x, at(tapMs) * way.y);
+  assert.equal(sent.length, 2);
+  const [x, y] = sent[1] as [number, number];
+  return x * way.x + y * way.y - at(tapMs + 200 + 50);
+}
 
 function scene() {
   const walk = new HeldWalk();

@@ -25,6 +25,12 @@ const NEAR_M = 1.5;
 const SAME_PLACE_M = 0.5;
 /** The speed is that of about so long. */
 const SPEED_MS = 80;
+/** After so long it is that of a walk from its beginning on. */
+const STEADY_MS = 3 * SPEED_MS;
+/** Of an avatar that was not seen to walk yet: rather too fast, for then it stops ahead. */
+const SUPPOSED_M_PER_S = 6;
+/** The effects of two commands may be so much farther apart than the commands: a tick and more. */
+const SLACK_MS = 75;
 
 /** Whether W A S D walk: nothing is steered by keys, and the game has no other use for them. */
 export function walksByLetters(actions: readonly Action[], controls: readonly Control[]): boolean {
@@ -71,6 +77,10 @@ export class HeldWalk {
   readonly #at: Stick = { x: 0, y: 0 };
   #now = NaN;
   readonly #speed: Stick = { x: 0, y: 0 };
+  /** How fast the avatar walks, as far as that was seen. */
+  #pace = SUPPOSED_M_PER_S;
+  /** The ways that were given and have not led for long, with when they begin to. */
+  #given: (Stick & { effectAt: number })[] = [];
 
   get isWalking(): boolean {
     return this.#isWalking;
@@ -85,16 +95,16 @@ export class HeldWalk {
     if (way.x === 0 && way.y === 0) {
       if (!this.#isWalking) return false;
       this.#isWalking = false;
-      // Until the stop takes effect it walks on: to come back from there would look like a slip.
-      to.x = at.x + (this.#speed.x * lagMs) / 1_000;
-      to.y = at.y + (this.#speed.y * lagMs) / 1_000;
+      this.#putStop(now, at, lagMs, to);
       return true;
     }
     const length = Math.hypot(way.x, way.y);
     const [x, y] = [way.x / length, way.y / length];
     if (now < this.#sentAt + PAUSE_MS || !this.#isDue(now, x, y, at)) return false;
+    if (!this.#isWalking) this.#given = [];
     this.#isWalking = true;
     this.#sentAt = now;
+    this.#given.push({ x, y, effectAt: now + lagMs });
     [this.#way.x, this.#way.y] = [x, y];
     [this.#from.x, this.#from.y] = [at.x, at.y];
     [to.x, to.y] = [at.x + AHEAD_M * x, at.y + AHEAD_M * y];
@@ -104,6 +114,28 @@ export class HeldWalk {
   /** Something else leads the avatar now: it is not to be stopped. */
   forget(): void {
     this.#isWalking = false;
+  }
+
+  /**
+   * Until the stop takes effect the avatar walks on, and perhaps only sets out: to come back from
+   * there would look like a slip.
+   */
+  #putStop(now: number, at: Stick, lagMs: number, to: Stick): void {
+    const end = now + lagMs;
+    const recent = this.#given.filter(({ effectAt }) => effectAt > now - STEADY_MS);
+    this.#given = [];
+    [to.x, to.y] = [at.x, at.y];
+    const first = recent[0]?.effectAt ?? end;
+    const measuredS = Math.max(Math.min(first, end) - now, 0) / 1_000;
+    to.x += this.#speed.x * measuredS;
+    to.y += this.#speed.y * measuredS;
+    recent.forEach(({ x, y, effectAt }, index) => {
+      const next = recent[index + 1]?.effectAt;
+      const until = next ?? end + SLACK_MS;
+      const walked = (this.#pace * Math.max(until - Math.max(effectAt, now), 0)) / 1_000;
+      to.x += x * walked;
+      to.y += y * walked;
+    });
   }
 
   #isDue(now: number, x: number, y: number, at: Stick): boolean {
@@ -123,6 +155,11 @@ export class HeldWalk {
       this.#speed[axis] = isAnew ? 0 : this.#speed[axis] + (speed - this.#speed[axis]) * share;
       this.#at[axis] = at[axis];
     }
+    const { x, y } = this.#speed;
+    const speed = Math.hypot(x, y);
+    // Of a walk that has lasted: whoever only sets out is not that slow.
+    const [newest] = this.#given.slice(-1);
+    if (this.#isWalking && newest && now > newest.effectAt + STEADY_MS) this.#pace = speed;
     this.#now = now;
   }
 }
