@@ -6,6 +6,7 @@ import { bytesOfHex, type ServerAddress } from "./connection.js";
 import { CorePort } from "./core_port.js";
 import { AmbitError } from "./errors.js";
 import type { ModuleSource } from "./messages.js";
+import { TokenStorage } from "./token_storage.js";
 
 export type { ServerAddress } from "./connection.js";
 
@@ -25,7 +26,8 @@ export interface ConnectOptions {
   name?: string;
   /**
    * Keeps the session in the tab's `sessionStorage`: a page that is loaded anew is the same player,
-   * in the same room, with the same avatar. A text distinguishes several games of one origin.
+   * in the same room, with the same avatar. After the tab was closed, the next one that opens the
+   * page is (`localStorage`). A text distinguishes several games of one origin.
    */
   keepSession?: boolean | string;
   /** Resumes this session: {@link Client.resumeToken}. */
@@ -62,8 +64,12 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   const storage = new TokenStorage(options.keepSession);
   const token = options.resumeToken ?? storage.read();
   const port = openPort(workerOf(options.worker), (newest) => storage.write(newest));
-  // A browser ends the sessions of a page that is left as if the player had quit.
-  if (options.keepSession) globalThis.addEventListener?.("pagehide", () => port.suspend());
+  // A page that keeps no session is another player when it is loaded anew.
+  globalThis.addEventListener?.("pagehide", ({ persisted }) => {
+    storage.leave();
+    port.leave(!options.keepSession && !persisted);
+  });
+  globalThis.addEventListener?.("pageshow", () => storage.comeBack());
   const { server = "/connect.json", physics = {}, line = GOOD_LINE, wasm = true } = options;
   const servers = Array.isArray(server) ? server : [server];
   const modules = Object.entries(physics).map(
@@ -163,34 +169,4 @@ function checkBrowser(): void {
   }
   const why = "this browser has no WebTransport: use a current Chromium, Chrome, Edge or Firefox";
   throw new AmbitError("no_web_transport", why);
-}
-
-/** The session's token in the tab's storage. A page without storage goes on without it. */
-class TokenStorage {
-  readonly #key: string | undefined;
-
-  constructor(keep: boolean | string | undefined) {
-    if (keep) this.#key = keep === true ? "ambit-session" : `ambit-session-${keep}`;
-  }
-
-  read(): Uint8Array {
-    const none = new Uint8Array(0);
-    if (!this.#key) return none;
-    try {
-      const text = sessionStorage.getItem(this.#key);
-      return text ? Uint8Array.from(atob(text), (char) => char.charCodeAt(0)) : none;
-    } catch {
-      return none;
-    }
-  }
-
-  write(token: Uint8Array | undefined): void {
-    if (!this.#key) return;
-    try {
-      if (token) sessionStorage.setItem(this.#key, btoa(String.fromCharCode(...token)));
-      else sessionStorage.removeItem(this.#key);
-    } catch {
-      // Private modes may refuse; a reload then begins a new session.
-    }
-  }
 }

@@ -13,8 +13,11 @@ import type { LineShaper } from "./line_shaper.js";
 const DIAL_TIMEOUT_MS = 10_000;
 /** How long the last bytes may take, before and after the end of a session. */
 const DRAIN_TIMEOUT_MS = 1_000;
-/** The codes by which a server knows whether the player has quit, or may come back. */
-const QUIT = 0;
+/**
+ * The codes by which a server knows whether the player has quit, or may come back. Not 0: with that
+ * a browser ends sessions by itself, such as those of a page that it freezes.
+ */
+const QUIT = 2;
 const SUSPENDED = 1;
 const MAX_CHUNKS = 128;
 const MAX_DATAGRAMS = 16;
@@ -138,18 +141,24 @@ export class Connection {
     this.#datagrams.write(bytes).then(written, written);
   };
 
-  /** Ends the session after everything sent so far has left; code 0 means that the player quits. */
+  /** The player quits: ends the session after everything sent so far has left. */
   async close(): Promise<void> {
     this.#handler = undefined;
     await within(DRAIN_TIMEOUT_MS, this.#writer.close()).catch(() => {});
-    closeTransport(this.#transport);
+    closeTransport(this.#transport, QUIT);
     await within(DRAIN_TIMEOUT_MS, this.#transport.closed).catch(() => {});
   }
 
-  /** Ends the session in such a way that the player may come back to it. */
+  /** Ends the session at once, in such a way that the player may come back to it. */
   suspend(): void {
     this.#isSuspended = true;
-    closeTransport(this.#transport, SUSPENDED);
+    closeTransport(this.#transport);
+  }
+
+  /** The player quits, and there is no time for what waits to be sent: the page goes away. */
+  quit(): void {
+    this.#isSuspended = true;
+    closeTransport(this.#transport, QUIT);
   }
 
   readonly #passBytes = (bytes: Uint8Array): void => this.#handler?.bytes(bytes);
@@ -211,7 +220,7 @@ function outgoing(datagrams: WebTransportDatagramDuplexStream): WritableStream<U
   return newer.createWritable?.() ?? datagrams.writable;
 }
 
-function closeTransport(transport: WebTransport, closeCode = QUIT): void {
+function closeTransport(transport: WebTransport, closeCode = SUSPENDED): void {
   try {
     transport.close({ closeCode, reason: "" });
   } catch {

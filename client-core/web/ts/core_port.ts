@@ -96,8 +96,9 @@ export class CorePort {
     this.#post({ do: "line", conditions });
   }
 
-  suspend(): void {
-    this.#post({ do: "suspend" });
+  /** The page is left: at once, for it may have no other moment. */
+  leave(quits: boolean): void {
+    this.#post({ do: "leave", quits });
   }
 
   /** Asks for a picture for this time of `performance.now()`'s clock. */

@@ -125,10 +125,12 @@ export class Driver {
     await this.#closing;
   }
 
-  /** The page is left, and may come back. */
-  suspend(): void {
-    this.#world?.connection?.suspend();
-    this.#game?.connection?.suspend();
+  /** The page is left, and may come back; `quits` if it does not. */
+  leave(quits: boolean): void {
+    for (const line of [this.#world, this.#game]) {
+      if (quits) line?.connection?.quit();
+      else line?.connection?.suspend();
+    }
   }
 
   stats(): Stats {
@@ -211,13 +213,13 @@ export class Driver {
     const core = this.#core;
     switch (number) {
       case CONNECT_WORLD:
-        this.#closeWorld();
+        this.#abandonWorld();
         this.#world = new Line();
         void this.#dialWorld(this.#world, JSON.parse(core.output_target()) as Target);
         break;
       case WORLD:
         if (this.#world?.connection?.send(core.output_bytes()) === false) {
-          this.#closeWorld();
+          this.#abandonWorld();
           core.handle_world_closed(performance.now(), undefined, "the server does not read");
         }
         break;
@@ -225,9 +227,7 @@ export class Driver {
         this.#closeWorld();
         break;
       case ABANDON_WORLD:
-        this.#world?.suspend();
-        this.#world = undefined;
-        this.#probeAt = Infinity;
+        this.#abandonWorld();
         break;
       case CONNECT_GAME:
         this.#closeGame();
@@ -249,8 +249,16 @@ export class Driver {
     }
   }
 
+  /** The player quits. */
   #closeWorld(): void {
     if (this.#world) this.#closing = this.#world.close();
+    this.#world = undefined;
+    this.#probeAt = Infinity;
+  }
+
+  /** The player may come back. */
+  #abandonWorld(): void {
+    this.#world?.suspend();
     this.#world = undefined;
     this.#probeAt = Infinity;
   }
@@ -342,7 +350,8 @@ export class Driver {
     if (this.#failed) return;
     this.#failed = true;
     clearTimeout(this.#timer);
-    this.#closeWorld();
+    // The page that is loaded anew has the seat.
+    this.#abandonWorld();
     this.#closeGame();
     const message = `the client failed: ${messageOf(thrown)}`;
     const event = { ev: "closed", code: "client_failed", message };

@@ -68,8 +68,8 @@ export type ToWorker =
   /** Draws what is in sight at a time. The buffers are for further pictures. */
   | { do: "draw"; at: number; buffers: ArrayBuffer[] }
   | { do: "line"; conditions: LineConditions }
-  /** The page is left, and may come back. */
-  | { do: "suspend" };
+  /** The page is left, and may come back; it does not if the player `quits`. */
+  | { do: "leave"; quits: boolean };
 
 export type FromWorker =
   | { say: "returned"; call: number; value: unknown }

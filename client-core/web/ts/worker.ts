@@ -64,8 +64,8 @@ class ServedClient {
       case "line":
         this.#driver?.setLine(message.conditions);
         break;
-      case "suspend":
-        this.#driver?.suspend();
+      case "leave":
+        this.#driver?.leave(message.quits);
         break;
     }
   }

@@ -20,6 +20,10 @@ use crate::web_transport::{WebError, WebSession};
 const WEB_PATHS: [(&str, &[u8]); 2] =
     [("/ambit-world/1", ALPN_WORLD), ("/ambit-game/1", ALPN_GAME)];
 
+/// The code with which a page ends its session when the player quits. It is not 0: with that a
+/// browser ends sessions by itself, such as those of a page that it freezes or discards.
+pub const PAGE_QUITS: u32 = 2;
+
 /// A player's connection; see the module.
 #[derive(Clone, Debug)]
 pub struct PlayerConnection {
@@ -130,8 +134,8 @@ impl PlayerConnection {
         session_ended || self.quic.close_reason().is_some()
     }
 
-    /// Whether the client has closed the connection on purpose: with the code 0. Of a browser this
-    /// is known after [`Self::closed`].
+    /// Whether the client has closed the connection on purpose: with the code 0, a page with
+    /// [`PAGE_QUITS`]. Of a browser this is known after [`Self::closed`].
     pub fn has_quit(&self) -> bool {
         match &self.web {
             None => matches!(
@@ -139,7 +143,7 @@ impl PlayerConnection {
                 Some(ConnectionError::ApplicationClosed(close))
                     if close.error_code == VarInt::from_u32(0)
             ),
-            Some(session) => session.browser_code() == Some(0),
+            Some(session) => session.browser_code() == Some(PAGE_QUITS),
         }
     }
 }

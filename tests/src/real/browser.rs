@@ -138,6 +138,18 @@ impl Browser {
         Ok(())
     }
 
+    /// Freezes the page, as browsers do with tabs that were not looked at for long, or goes on with
+    /// it. Only Chromium can do this.
+    pub async fn freeze(&self, is_frozen: bool) -> Result<()> {
+        let state = if is_frozen { "frozen" } else { "active" };
+        let command = DevToolsCommand {
+            name: "Page.setWebLifecycleState",
+            parameters: json!({ "state": state }),
+        };
+        self.client.issue_cmd(command).await?;
+        Ok(())
+    }
+
     /// A picture of the page, as PNG.
     pub async fn screenshot(&self) -> Result<Vec<u8>> {
         Ok(self.client.screenshot().await?)

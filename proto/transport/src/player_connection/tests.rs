@@ -77,8 +77,9 @@ async fn a_server_s_close_reaches_a_browser_with_its_code_and_reason() {
 }
 
 #[tokio::test]
-async fn a_browser_quits_by_ending_its_session_with_the_code_0() {
-    for (code, is_quit) in [(Some(0), true), (None, true), (Some(7), false)] {
+async fn a_browser_quits_only_by_a_code_that_it_does_not_send_by_itself() {
+    let ends = [(Some(PAGE_QUITS), true), (Some(0), false), (None, false), (Some(7), false)];
+    for (code, is_quit) in ends {
         let mut server = Server::start();
         let (mut browser, (connection, _)) = server.meet(WORLD_PATH).await;
         browser.end(code).await;
@@ -111,7 +112,7 @@ fn a_quit_counts_if_the_connection_ends_right_after_it() {
             let (go_on, stop) = std::sync::mpsc::sync_channel::<()>(0);
             servers.spawn(async move { stop.recv() });
             let before = browser.connection.stats().frame_tx.stream;
-            browser.send_end(Some(0)).await;
+            browser.send_end(Some(PAGE_QUITS)).await;
             let quic = &browser.connection;
             let is_sent = async {
                 while quic.stats().frame_tx.stream == before {

@@ -50,6 +50,40 @@ fn a_page_that_is_loaded_anew_has_the_same_avatar_and_a_lost_host_too() -> Resul
 }
 
 #[test]
+fn a_page_that_the_browser_freezes_or_closes_has_its_seat_when_it_is_back() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-frozen");
+    let server = Server::start(&scratch, &[])?;
+    let _bob = start_den(&scratch, &server, "size=60x60")?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join den").await?;
+        ann.wait_for_avatar().await?;
+        walk(&ann, 30.0, 25.0).await?;
+        let seat = "return [ambit().client.player, ambit().client.room?.id];";
+        let before = ann.run(seat, json!({})).await?;
+        let at_goal = "(avatar => avatar && Math.hypot(avatar.x - 30, avatar.y - 25) < 0.2)\
+            (label('ann'))";
+        for _ in 0..2 {
+            ann.browser.freeze(true).await?;
+            server.wait_for_metrics("the loss", |metrics| metrics["ambit_connections"] == 1.0)?;
+            ann.browser.freeze(false).await?;
+            server.wait_for_metrics("the return", |metrics| metrics["ambit_connections"] == 2.0)?;
+            ann.wait_for("the same place", at_goal, json!({})).await?;
+            assert_eq!(ann.run(seat, json!({})).await?, before);
+        }
+        // Another tab, after this one was closed: what it kept is gone.
+        ann.browser.open("about:blank").await?;
+        ann.browser.open(&format!("http://{}/icon.svg", server.http)).await?;
+        ann.run("sessionStorage.clear();", json!({})).await?;
+        ann.browser.open(&format!("http://{}/", server.http)).await?;
+        ann.wait_for("the same place", at_goal, json!({})).await?;
+        assert_eq!(ann.run(seat, json!({})).await?, before);
+        walk(&ann, 30.0, 27.0).await?;
+        ann.close().await
+    })
+}
+
+#[test]
 fn a_page_goes_through_a_gate_and_outlives_a_dark_line() -> Result<()> {
     let scratch = ScratchFolder::new("pages-gate");
     let runtime = Runtime::new()?;
@@ -144,7 +178,7 @@ fn a_server_that_is_killed_and_started_again_has_its_players_back() -> Result<()
     let server = Server::start(&scratch, &same_place)?;
     Runtime::new()?.block_on(async {
         let ann = Page::open(&scratch, &server, "ann").await?;
-        ann.press("Walk about").await?;
+        ann.press("Play Field").await?;
         ann.wait_for_avatar().await?;
         server_signal(server.id(), "KILL")?;
         server.wait()?;
@@ -154,7 +188,7 @@ fn a_server_that_is_killed_and_started_again_has_its_players_back() -> Result<()
         // Its rooms are gone, and the page says so; one press leads into the next one.
         let back = "ambit().client.isConnected && !ambit().game && !ambit().client.room";
         ann.wait_for("the lobby", back, json!({})).await?;
-        ann.press("Walk about").await?;
+        ann.press("Play Field").await?;
         ann.wait_for_avatar().await?;
         walk(&ann, 30.0, 25.0).await?;
         // A busy machine makes the line look dead for a moment.
