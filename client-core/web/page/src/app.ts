@@ -10,8 +10,8 @@ import type {
   RoomListing,
 } from "./ambit/ambit.js";
 import { handle } from "./ambit/handle.js";
-import { codeOf } from "./core/problems.js";
-import { parameterOf, type RoomSettings, settingsOf } from "./core/room_settings.js";
+import { codeOf, problemOf } from "./core/problems.js";
+import { companyOf, parameterOf, type RoomSettings, settingsOf } from "./core/room_settings.js";
 import { askInDialog } from "./dialogs.js";
 import { el, setHidden } from "./dom.js";
 import { invite } from "./invitation.js";
@@ -34,7 +34,7 @@ const GAME_OVER = "the game is over";
 /** There are no events about players who come and go. */
 const PLAYERS_MS = 10_000;
 /**
- * Of a player who walks about alone: so small that there is always somebody in sight. Whoever makes
+ * Of a player who begins alone: so small that there is always somebody in sight. Whoever makes
  * another room of that game begins with the same.
  */
 const WALK_PARAMETERS = { size: "80x80", obstacles: 20, wolves: 5, pilots: 6 };
@@ -47,7 +47,8 @@ export class App {
   readonly #lobby: LobbyView;
   readonly #page: HTMLElement;
   readonly #descriptions = new Map<string, Promise<GameDescription>>();
-  readonly #reconnect: () => void;
+  /** The connection is closed for good: says so, and connects again. */
+  readonly #reconnect: (code: string, message: string) => void;
   #view: GameView | undefined;
   #playing: Room | undefined;
   /** As the player's room was listed: once it has closed, it is in no list. */
@@ -60,7 +61,11 @@ export class App {
   #entering = 0;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(page: HTMLElement, client: Client, reconnect: () => void) {
+  constructor(
+    page: HTMLElement,
+    client: Client,
+    reconnect: (code: string, message: string) => void,
+  ) {
     this.#page = page;
     this.#client = client;
     this.#reconnect = reconnect;
@@ -72,7 +77,7 @@ export class App {
       rename: (name) => act(() => this.#rename(name)),
       join: (room) => act(() => this.#join(room)),
       create: (game) => act(() => this.#create(game)),
-      walk: () => act(() => this.#walk()),
+      playGame: (game) => act(() => this.#playGame(game)),
       invite: () => act(() => invite(client.room?.id)),
       back: () => this.#toggleLobby(),
       say: (to, text) => this.#say(to, text),
@@ -139,13 +144,14 @@ export class App {
         return;
       case "left":
         const result = this.#view?.result() ?? this.#result;
+        const name = this.#listing?.name;
         this.#closeGame();
         showAddress(undefined);
         // The game has come to its end, which is no problem.
         if (event.message === GAME_OVER) return void this.#showResult(result);
         // Without a reason the player has left.
         if (event.reason && event.reason !== "error_unspecified" && event.reason !== "left") {
-          showProblem(event.reason, event.message);
+          void this.#tellOut(event.room, name, event.reason, event.message);
         }
         return;
       case "error":
@@ -154,12 +160,33 @@ export class App {
         return this.#showChat();
       case "closed":
         this.#model.forget();
-        return showProblem(event.code || "server_gone", event.message, this.#reconnect);
+        return this.#reconnect(event.code || "server_gone", event.message);
       case "resumed":
         endProblem();
         if (event.is_new_session) this.#try(() => this.#client.watchRooms(true));
         return;
     }
+  }
+
+  /** Why the player is out of a room, and the way back if it is still there. */
+  async #tellOut(
+    id: number,
+    name: string | undefined,
+    code: string,
+    message: string,
+  ): Promise<void> {
+    showProblem(code, message);
+    if (problemOf(code) !== "seat_lost" && problemOf(code) !== "idle") return;
+    const rooms = await this.#client.watchRooms(true).catch(() => undefined);
+    if (!rooms || this.#client.room) return;
+    this.#model.setRooms(rooms);
+    this.#update();
+    const room = this.#model.rooms.get(id);
+    // A server that was started again counts its rooms from the beginning.
+    if (!room || room.name !== name) return;
+    if (this.#model.actionOf(room, this.#client.games) !== "join") return;
+    const back = () => this.#try(() => this.#join(id));
+    showProblem(code, message, back, texts.back_into(room.name));
   }
 
   /** The player has a seat: shows the room, and its game as soon as it runs. */
@@ -371,12 +398,18 @@ export class App {
     });
   }
 
-  async #walk(): Promise<void> {
+  /** Where it runs, or in a room that is made for it, with pilots. */
+  async #playGame(game: string): Promise<void> {
     const client = this.#client;
-    const settings = { parameters: WALK_PARAMETERS };
-    const room = await client.createRoom(texts.walk_room(client.name), WALK_GAME, settings);
+    const running = this.#model.runningRoomOf(game, client.games);
+    if (running) return this.#join(running.id);
+    const description = await this.#describe(game).catch(() => undefined);
+    const parameters = game === WALK_GAME ? WALK_PARAMETERS : companyOf(description);
+    const room = await client.createRoom(texts.own_room(client.name), game, { parameters });
     await this.#enter(room);
-    await room.start();
+    // One that needs more players waits for them.
+    const listed = client.games.find(({ name }) => name === game);
+    if ((listed?.min_players ?? 1) <= 1) await room.start();
   }
 
   async #start(): Promise<void> {

@@ -1,26 +1,56 @@
 /** The beginning: connects, and shows the lobby. */
 
+import type { Client } from "./ambit/ambit.js";
 import { openSession } from "./ambit/session.js";
 import { App, NAME_KEY } from "./app.js";
-import { codeOf } from "./core/problems.js";
+import { codeOf, comesBack, problemOf } from "./core/problems.js";
+import { Retries } from "./core/retries.js";
 import { el } from "./dom.js";
 import { showWayOut } from "./invitation.js";
-import { endProblem, showError } from "./problem_banner.js";
+import { endProblem, showError, showProblem } from "./problem_banner.js";
 import { texts } from "./texts.js";
 
 const page = document.getElementById("page") as HTMLElement;
+/** Until one succeeds, what is on the page stays, with the reason over it. */
+const retries = new Retries(async () => {
+  try {
+    show(await connect());
+    return false;
+  } catch (thrown) {
+    const isAgain = comesBack(problemOf(codeOf(thrown)));
+    if (!isAgain) showError(thrown, () => void start());
+    return isAgain;
+  }
+});
 
 async function start(): Promise<void> {
+  retries.end();
   page.replaceChildren(el("p", { class: "connecting", role: "status" }, texts.connecting));
   endProblem();
   try {
-    const client = await openSession(localStorage.getItem(NAME_KEY) ?? "");
-    new App(page, client, () => void start());
+    show(await connect());
   } catch (thrown) {
     page.replaceChildren();
     if (codeOf(thrown) === "insecure_page") return showWayOut();
     showError(thrown, () => void start());
+    retryAfter(codeOf(thrown));
   }
+}
+
+function connect(): Promise<Client> {
+  return openSession(localStorage.getItem(NAME_KEY) ?? "");
+}
+
+function show(client: Client): void {
+  endProblem();
+  new App(page, client, (code, message) => {
+    showProblem(code, message, () => void start());
+    retryAfter(code);
+  });
+}
+
+function retryAfter(code: string): void {
+  if (comesBack(problemOf(code))) retries.begin();
 }
 
 void start();

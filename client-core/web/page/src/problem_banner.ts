@@ -2,11 +2,19 @@
  * The problem of the moment: what has happened, in words for players, and what they can do.
  *
  * One is shown at a time. That of the connection stays until there is one again, and nothing that
- * follows from it takes its place. Any other ends with what the player does next, or, if there is
- * nothing to do about it, after {@link PASSING_MS}.
+ * follows from it takes its place. Any other ends with what the player does next; one that does not
+ * say why the player is out of the game, and about which there is nothing to do, after
+ * {@link PASSING_MS}, too.
  */
 
-import { canRetry, codeOf, isOfConnection, type ProblemKind, problemOf } from "./core/problems.js";
+import {
+  canRetry,
+  codeOf,
+  isLasting,
+  isOfConnection,
+  type ProblemKind,
+  problemOf,
+} from "./core/problems.js";
 import { button, el } from "./dom.js";
 import { texts } from "./texts.js";
 
@@ -15,13 +23,19 @@ const PASSING_MS = 10_000;
 let shown: ProblemKind | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Shows a code of an error; `retry` is offered where it makes sense. */
-export function showProblem(code: string, message: string, retry?: () => void): void {
+/** Shows a code of an error; `retry` is offered where it makes sense, by the words of `label`. */
+export function showProblem(
+  code: string,
+  message: string,
+  retry?: () => void,
+  label: string = texts.retry,
+): void {
   const kind = problemOf(code);
   if (shown && isOfConnection(shown) && !isOfConnection(kind)) return;
   endProblem();
   const text = texts.problems[kind] || message || code;
   const banner = el("div", { class: "problem" }, el("p", {}, text));
+  banner.classList.toggle("lasting", isLasting(kind));
   if (message && message !== text) {
     // The exact words, for whoever looks into it.
     const words = el("small", {}, `${code}: ${message}`);
@@ -34,13 +48,13 @@ export function showProblem(code: string, message: string, retry?: () => void): 
       endProblem();
       retry();
     };
-    buttons.append(button(texts.retry, act, { class: "main" }));
+    buttons.append(button(label, act, { class: "main" }));
   }
   buttons.append(button(texts.dismiss, endProblem));
   banner.append(buttons);
   document.getElementById("problems")?.replaceChildren(banner);
   shown = kind;
-  if (!canAct && !isOfConnection(kind)) timer = setTimeout(endProblem, PASSING_MS);
+  if (!canAct && !isLasting(kind)) timer = setTimeout(endProblem, PASSING_MS);
 }
 
 export function showError(thrown: unknown, retry?: () => void): void {

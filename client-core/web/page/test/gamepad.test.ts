@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CommandKind, Control } from "../src/ambit/ambit.js";
 import type { Action } from "../src/core/actions.js";
-import { FirstVisit } from "../src/core/first_visit.js";
 import {
   addHeld,
   directionBits,
@@ -128,28 +127,4 @@ test("in a game of commands the left stick walks, and commands have buttons", ()
   addHeld(plan, pad([1, 0], 0), { x: 1, y: 0 }, held);
   assert.equal(held.size, 0);
   assert.equal(planOf(SHIP, actions).walk, undefined);
-});
-
-test("hints come one after the other, and never again", () => {
-  const kept = new Map<string, string>();
-  const storage = {
-    getItem: (key: string) => kept.get(key) ?? null,
-    setItem: (key: string, value: string) => void kept.set(key, value),
-  };
-  const visit = (game = "tag") => new FirstVisit(storage, game, `play ${game}`, ["one", "two"]);
-  const first = visit();
-  assert.deepEqual([first.hint, first.isLast], ["play tag", false]);
-  first.next();
-  first.next();
-  assert.deepEqual([first.hint, first.isLast], ["two", true]);
-  // Whoever leaves before the end sees them again.
-  assert.equal(visit().hint, "play tag");
-  first.next();
-  assert.equal(first.hint, undefined);
-  assert.equal(visit().hint, undefined);
-  // Another game is played in another way; what Ambit is about is known.
-  const other = visit("chess");
-  assert.deepEqual([other.hint, other.isLast], ["play chess", true]);
-  other.end();
-  assert.deepEqual([visit("chess").hint, visit().hint], [undefined, undefined]);
 });

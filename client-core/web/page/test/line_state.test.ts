@@ -18,6 +18,10 @@ test("a line is good, weak, silent or broken, and good again", () => {
   assert.equal(line.quality(40, NONE), "broken");
   // Since it was heard last, not since it broke.
   assert.equal(line.silentSeconds(14_600), 6);
+  const next = new LineState();
+  next.break(20_016);
+  // The time of the frame in which it is shown.
+  assert.equal(next.silentSeconds(20_000), 0);
   line.recover();
   assert.deepEqual([line.quality(40, NONE), line.isDead, line.silentSeconds(20_000)], ["good", false, 0]);
 });

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { GameListing, RoomListing } from "../src/ambit/ambit.js";
+import type {
+  GameDescription,
+  GameListing,
+  ParameterListing,
+  RoomListing,
+} from "../src/ambit/ambit.js";
+import { companyOf } from "../src/core/room_settings.js";
 import { addresseeOf, addresseesOf } from "../src/lobby/addressees.js";
 import { LobbyModel } from "../src/lobby/lobby_model.js";
 
@@ -83,6 +89,44 @@ test("there is one way into a world, whatever there is", () => {
   assert.equal(way(field, full, locked, room(7, false)), "walk");
   assert.equal(way(other, full, locked, room(7, false)), 7);
   assert.equal(way(other, full, locked), "create");
+});
+
+test("where the only player is away, nobody plays", () => {
+  const model = new LobbyModel();
+  const field = [game("field", true)];
+  const away = { ...PLAYER, id: 7, connected: false };
+  model.setRooms([{ ...room(2, true), players: 1, host: 7 }]);
+  const way = () => model.wayIn(field).to;
+  assert.equal(way(), "room");
+  model.everybody = [away];
+  assert.equal(way(), "walk");
+  assert.equal(model.runningRoomOf("field", field), undefined);
+  model.setRooms([{ ...room(2, true), players: 2, host: 7 }]);
+  assert.equal(way(), "room");
+});
+
+test("a game is played at once where it runs already", () => {
+  const model = new LobbyModel();
+  const games = [game("field", true), game("cubes", true), game("duel", false)];
+  const many = { ...room(2, true), players: 3 };
+  const locked = { ...room(3, true), password: true };
+  model.setRooms([room(1, true), many, locked, { ...room(4, false), players: 3 }]);
+  assert.equal(model.runningRoomOf("field", games)?.id, 2);
+  assert.equal(model.runningRoomOf("cubes", games), undefined);
+  model.setRooms([{ ...room(5, true), game: "duel" }]);
+  assert.equal(model.runningRoomOf("duel", games), undefined);
+});
+
+test("a room that is made at once has pilots, where its game has some", () => {
+  const listing = (key: string, max: number): ParameterListing => ({
+    key, label: "", default: "0", about: "", kind: "whole", min: 0, max,
+  });
+  const described = (...parameters: ParameterListing[]): GameDescription => ({
+    game: "field", default_capacity: 8, max_capacity: 8, parameters,
+  });
+  assert.deepEqual(companyOf(described(listing("size", 9), listing("pilots", 20))), { pilots: 6 });
+  assert.deepEqual(companyOf(described(listing("pilots", 3))), { pilots: 3 });
+  assert.deepEqual([companyOf(described(listing("npcs", 9))), companyOf(undefined)], [{}, {}]);
 });
 
 test("a room that the player is in is known before the list of rooms", () => {

@@ -36,6 +36,9 @@ test("what walks stands on the ground, what is posed is centred", () => {
 test("each shape has its mesh", () => {
   const form = (shape: Look["shape"]) => describeMesh(kind("path", { shape }));
   assert.equal(form("disc").form, "creature");
+  // With a text, and nothing that can be hurt, it is a thing.
+  assert.equal(describeMesh(kind("path", { shape: "disc", label: 1 })).form, "ball");
+  assert.equal(describeMesh(kind("path", { shape: "disc", label: 1, bar: 2 })).form, "creature");
   assert.equal(form("arrow").form, "figure");
   assert.equal(describeMesh(kind("pose", { shape: "arrow" })).form, "ship");
   assert.equal(form("point").form, "ball");

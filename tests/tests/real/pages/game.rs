@@ -320,7 +320,7 @@ fn a_newcomer_is_told_how_to_play_and_sees_what_holds() -> Result<()> {
         let ann = Page::open(&scratch, &server, "ann").await?;
         ann.press("Join den").await?;
         ann.wait_for_avatar().await?;
-        let hint = "return document.querySelector('.first-hints p').textContent;";
+        let hint = "return document.querySelector('.first-hints').textContent;";
         let said = ann.run(hint, json!({})).await?;
         let said = said.as_str().context("a text")?;
         for part in ["Click or tap the ground", "1 bolt", "4 blink"] {

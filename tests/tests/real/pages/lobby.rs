@@ -158,7 +158,7 @@ fn a_removed_player_is_not_led_back_and_a_banner_covers_no_form() -> Result<()> 
         let kind = BrowserKind { is_phone: true, ..BrowserKind::default() };
         let phone = Browser::start_as(&scratch, kind).await?;
         let ann = Page::open_in(phone, &server, "ann").await?;
-        ann.wait_for("one way in", &format!("{MAIN}.join() === 'Walk about'"), json!({})).await?;
+        ann.wait_for("one way in", &format!("{MAIN}.join() === 'Play Field'"), json!({})).await?;
         let mut bob = start_den(&scratch, &server, "size=40x40")?;
         ann.wait_for("another way in", &format!("{MAIN}.join() === 'Play now'"), json!({})).await?;
         let card = ann.run(&format!("return {DEN};"), json!({})).await?;
@@ -180,10 +180,10 @@ fn a_removed_player_is_not_led_back_and_a_banner_covers_no_form() -> Result<()> 
             return [document.scrollingElement.scrollTop, banner.bottom <= form.top];";
         assert_eq!(ann.run(uncovered, json!({})).await?, json!([0, true]));
         let offered = format!("return [{DEN}.buttons, {MAIN}];");
-        assert_eq!(ann.run(&offered, json!({})).await?, json!([[], ["Walk about"]]));
+        assert_eq!(ann.run(&offered, json!({})).await?, json!([[], ["Play Field"]]));
         ann.reload().await?;
         ann.wait_for("the same after a reload", &removed, json!({})).await?;
-        assert_eq!(ann.run(&offered, json!({})).await?, json!([[], ["Walk about"]]));
+        assert_eq!(ann.run(&offered, json!({})).await?, json!([[], ["Play Field"]]));
         // Who follows a link learns it from the server.
         ann.run("sessionStorage.removeItem('ambit-barred'); location.hash = 'room=1';", json!({}))
             .await?;

@@ -183,8 +183,12 @@ export class ViewCamera {
     return Math.sqrt(Math.max(1, 1 / this.aspect));
   }
 
+  /** Called when the player comes closer or goes farther. */
+  onZoom: () => void = () => {};
+
   /** A factor below 1 comes closer. */
   zoom(factor: number): void {
+    this.onZoom();
     const { min, max } = RANGES[this.mode];
     this.distance = Math.min(Math.max(this.distance * factor, min), max);
     this.#chosen = Math.min(Math.max(this.#chosen * factor, min), max);

@@ -110,3 +110,8 @@ export function bitsTowards(dx: number, dy: number, controls: readonly Control[]
   });
   return bits >>> 0;
 }
+
+/** Whether a control moves the avatar, and does nothing else. */
+export function isForSteering(control: Control, controls: readonly Control[]): boolean {
+  return control.axis !== null || padPlaceOf(control, controls) !== null;
+}

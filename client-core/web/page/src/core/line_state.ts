@@ -35,9 +35,9 @@ export class LineState {
     return this.#silentSince !== undefined;
   }
 
-  /** Whole seconds without a word of the host; 0 if it is heard. */
+  /** Whole seconds without a word of the host; 0 if it is heard. A frame's time may be before it. */
   silentSeconds(now: number): number {
-    return this.#silentSince === undefined ? 0 : Math.floor((now - this.#silentSince) / 1_000);
+    return Math.floor(Math.max(0, now - (this.#silentSince ?? now)) / 1_000);
   }
 
   /** `rttMs` is null before it is known. */

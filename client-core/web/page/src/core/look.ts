@@ -60,8 +60,10 @@ export function describeMesh(kind: Kind): MeshDescription {
       return { ...common, ...shines, form: "ball", scale, ...standing(size) };
     }
     default: {
-      // A creature of light would be seen as a ball anyway.
-      if (material === "glow") {
+      // A creature of light would be seen as a ball anyway, and what has a text and nothing that can
+      // be hurt is no creature: a place, a heap, a sign.
+      const isThing = kind.look.label !== null && kind.look.bar === null;
+      if (material === "glow" || isThing) {
         return { ...common, form: "ball", scale: [size, size, size], ...standing(size) };
       }
       const width = size * CREATURE_WIDTH;

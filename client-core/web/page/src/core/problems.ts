@@ -14,6 +14,7 @@ const CODES = {
   taken_over: ["taken_over"],
   room_closed: ["room_closed"],
   idle: ["idle"],
+  seat_lost: ["session_expired"],
   host_died: ["host_died", "room_crashed"],
   outdated_page: ["version_mismatch", "unsupported"],
   full: ["room_full", "too_many_rooms", "too_many_connections", "too_many_from_address"],
@@ -52,6 +53,34 @@ const OF_CONNECTION = new Set<ProblemKind>([
 
 export function isOfConnection(kind: ProblemKind): boolean {
   return OF_CONNECTION.has(kind);
+}
+
+/** Kinds that end by themselves: the server comes back, or the network. */
+const OF_ABSENCE = new Set<ProblemKind>([
+  "no_server",
+  "could_not_connect",
+  "server_gone",
+  "draining",
+  "try_later",
+]);
+
+/** Whether the page tries to connect again by itself. */
+export function comesBack(kind: ProblemKind): boolean {
+  return OF_ABSENCE.has(kind);
+}
+
+/** Kinds that say why a player is out of the game: to be read, however late. */
+const OF_SEAT = new Set<ProblemKind>([
+  "game_gone",
+  "host_died",
+  "no_webgl",
+  "room_closed",
+  "seat_lost",
+]);
+
+/** Whether it is shown over the page until the player has read it, or does something else. */
+export function isLasting(kind: ProblemKind): boolean {
+  return isOfConnection(kind) || OF_SEAT.has(kind);
 }
 
 /** Another attempt would end in the same way. */

@@ -35,3 +35,12 @@ export function parameterOf(
   const declared = description?.parameters.find((other) => other.key === key);
   return parseFloat(chosen[key] ?? declared?.default ?? "");
 }
+
+/** So many avatars that the game steers are there when somebody begins alone. */
+const PILOTS = 6;
+
+/** With what a room is made in which one plays at once: others, if its game has some. */
+export function companyOf(description: GameDescription | undefined): Record<string, number> {
+  const declared = description?.parameters.find(({ key }) => key === "pilots");
+  return declared ? { pilots: Math.min(PILOTS, declared.max ?? PILOTS) } : {};
+}

@@ -1,61 +1,98 @@
-/** The panel with the hints of a first visit. */
+/** The panel with the first steps in a game. */
 
 import type { Control, Schema } from "../ambit/ambit.js";
 import type { Action } from "../core/actions.js";
-import { hasDirections } from "../core/controls.js";
-import { FirstVisit } from "../core/first_visit.js";
+import { hasDirections, isForSteering } from "../core/controls.js";
+import { type Deed, FirstSteps, type Step } from "../core/first_steps.js";
 import { walksByLetters } from "../core/held_walk.js";
 import { labelOf } from "../core/words.js";
-import { button, el, isTouch, setHidden, setText } from "../dom.js";
+import { button, el, isTouch, setHidden } from "../dom.js";
 import { texts } from "../texts.js";
 
-/** `about` says what the game is; `done` is called after each hint, for the focus. */
+/** A step that is done is seen as done before all are gone. */
+const DONE_MS = 1_500;
+
+export interface FirstHints {
+  readonly element: HTMLElement;
+  /** The player has done something. */
+  did(deed: Deed): void;
+}
+
+/** `asksForSound`: whether the player wants to hear the game was never asked. */
 export function firstHints(
   schema: Schema,
   actions: readonly Action[],
-  about: string,
-  done: () => void,
-): HTMLElement {
-  // On a phone there is little room, and whoever has chosen the game has read what it is.
-  const first = isTouch() ? "" : about;
-  const play = [first, howToPlay(actions, schema.controls)].filter(Boolean).join(" ");
-  const visit = new FirstVisit(localStorage, schema.game, play, texts.hints);
-  const text = el("p");
-  const next = button(texts.next_hint, () => show(() => visit.next()), { class: "main" });
-  const skip = button(texts.no_hints, () => show(() => visit.refuse()));
-  const panel = el("aside", { class: "panel first-hints", role: "status" }, text, next, skip);
-  const show = (act: () => void) => {
-    act();
-    setHidden(panel, visit.hint === undefined);
-    setText(text, visit.hint ?? "");
-    if (visit.isLast) setText(next, texts.last_hint);
-    setHidden(skip, visit.isLast);
-    done();
+  asksForSound: boolean,
+  hooks: { hear(isWanted: boolean): void; done(): void },
+): FirstHints {
+  const visit = new FirstSteps(localStorage, schema.game, stepsOf(schema, actions, asksForSound));
+  const lines = visit.steps.map((step) => ({ step, line: lineOf(step, hooks) }));
+  const refuse = () => {
+    visit.refuse();
+    if (asksForSound) hooks.hear(false);
+    setHidden(element, true);
+    hooks.done();
   };
-  show(() => {});
-  return panel;
+  const element = el(
+    "aside",
+    { class: "panel first-hints", role: "status", hidden: visit.steps.length === 0 },
+    el("ol", {}, ...lines.map(({ line }) => line)),
+    button("\u00d7", refuse, { class: "close", "aria-label": texts.no_hints, title: texts.no_hints }),
+  );
+  const did = (deed: Deed) => {
+    if (!visit.did(deed)) return;
+    for (const { step, line } of lines) line.classList.toggle("done", visit.isDone(step));
+    if (visit.isOver) setTimeout(() => setHidden(element, true), DONE_MS);
+  };
+  return { element, did };
 }
 
-/** In one or two sentences; Help has the rest. */
-function howToPlay(actions: readonly Action[], controls: readonly Control[]): string {
+/** At most three, each of one line; Help has the rest. */
+function stepsOf(schema: Schema, actions: readonly Action[], asksForSound: boolean): Step[] {
+  const { controls } = schema;
+  const act = howToAct(actions, controls);
+  return [
+    { deed: "move", text: howToMove(actions, controls) },
+    ...(act ? [{ deed: "act", text: act } as const] : []),
+    asksForSound
+      ? { deed: "hear", text: isTouch() ? texts.step_hear_touch : texts.step_hear }
+      : { deed: "look", text: isTouch() ? texts.step_look_touch : texts.step_look },
+  ];
+}
+
+function lineOf({ deed, text }: Step, { hear, done }: { hear(on: boolean): void; done(): void }) {
+  if (deed !== "hear") return el("li", {}, el("span", {}, text));
+  const on = button(texts.step_sound_on, () => {
+    hear(true);
+    done();
+  });
+  return el("li", {}, el("span", {}, text), on);
+}
+
+function howToMove(actions: readonly Action[], controls: readonly Control[]): string {
   // A phone has no keys.
   if (isTouch()) {
     const steer = hasDirections(controls) ? texts.touch_directions : texts.touch_steer;
-    const isCommanding = actions.some((action) => !action.isClick);
-    return [controls.length > 0 ? steer : texts.play_tap, isCommanding ? texts.touch_commands : ""]
-      .filter(Boolean)
-      .join(" ");
+    return controls.length > 0 ? steer : texts.play_tap;
   }
-  const byClick = walksByLetters(actions, controls) ? texts.play_letters : texts.play_click;
-  const sentences = controls.length > 0 ? [bySteering(controls)] : [byClick];
+  if (controls.length === 0) {
+    return walksByLetters(actions, controls) ? texts.play_letters : texts.play_click;
+  }
+  return texts.play_keys(namesOf(controls.filter((one) => isForSteering(one, controls))));
+}
+
+/** Undefined if there is nothing to do but to move. */
+function howToAct(actions: readonly Action[], controls: readonly Control[]): string | undefined {
+  const others = controls.filter((one) => one.axis === null && !isForSteering(one, controls));
+  const isCommanding = actions.some((action) => !action.isClick);
+  if (isTouch()) return isCommanding ? texts.touch_commands : undefined;
+  if (others.length > 0) return texts.play_keys(namesOf(others));
   const keys = actions.filter((action) => action.key && !action.isClick && isForAll(action));
   const does = ({ key, label }: Action) => texts.key_does(texts.key(key ?? ""), label);
   const named = keys.slice(0, 4).map(does);
-  if (named.length > 0) sentences.push(texts.play_commands(named.join(", ")));
-  else if (actions.some(({ asks, isClick }) => !isClick && asks.length > 0)) {
-    sentences.push(texts.play_slots);
-  }
-  return sentences.join(" ");
+  if (named.length > 0) return texts.play_commands(named.join(", "));
+  const isAimed = actions.some(({ asks, isClick }) => !isClick && asks.length > 0);
+  return isAimed ? texts.play_slots : undefined;
 }
 
 /** What only some have, or only at times, is told by its button. */
@@ -63,12 +100,11 @@ function isForAll({ onlyFor, command }: Action): boolean {
   return onlyFor.length === 0 && command.only_for === "";
 }
 
-function bySteering(controls: readonly Control[]): string {
+function namesOf(controls: readonly Control[]): string {
   const named = controls.flatMap((control) => {
     const keys = control.keys.slice(0, control.axis === "linear" ? 2 : 1);
     const shown = keys.map((key) => texts.key(key)).join(" / ");
     return shown ? [texts.key_does(shown, labelOf(control))] : [];
   });
-  const steer = texts.play_keys(named.join(", "));
-  return hasDirections(controls) ? `${steer} ${texts.help_steer.join(" ")}` : steer;
+  return named.join(", ");
 }

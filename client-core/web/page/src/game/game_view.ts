@@ -16,6 +16,7 @@ import { withinReach } from "../core/picking.js";
 import { PlannedPaths } from "../core/planned_paths.js";
 import { isRoomWide } from "../core/score_tables.js";
 import { extentOf, type RoomSettings } from "../core/room_settings.js";
+import { Stillness } from "../core/stillness.js";
 import { AvatarWatch } from "../core/avatar_watch.js";
 import { Watching } from "../core/watching.js";
 import { el, setHidden, setText } from "../dom.js";
@@ -30,7 +31,7 @@ import { partsOf } from "../core/gamepad.js";
 import { EdgePointers } from "./edge_pointers.js";
 import { EventReader } from "./event_reader.js";
 import { FallenNote } from "./fallen_note.js";
-import { firstHints } from "./first_hints.js";
+import { type FirstHints, firstHints } from "./first_hints.js";
 import { Hud } from "./hud.js";
 import { HurtFlash } from "./hurt_flash.js";
 import { iconButton } from "./icons.js";
@@ -78,6 +79,7 @@ export class GameView {
   readonly #events: EventReader;
   readonly #avatar = new AvatarWatch();
   readonly #watching: Watching;
+  readonly #stillness = new Stillness();
   readonly #banner = new Banner();
   readonly #fallen = new FallenNote();
   readonly #boss: BossBar;
@@ -106,8 +108,7 @@ export class GameView {
   readonly #hurt: HurtFlash;
   readonly #party: Party;
   readonly #cards: ChoiceCards;
-  /** What the game is, in a sentence. */
-  readonly #about: string;
+  readonly #hints: FirstHints;
   readonly #end = new AbortController();
   /** What is at the bottom of a low picture is not over the avatar. */
   readonly #sizes = new ResizeObserver(() => {
@@ -158,6 +159,8 @@ export class GameView {
         this.#hud.beginChat();
       },
       toggleOverlay: () => this.#toggleOverlay(),
+      toggleSound: () => picture.happenings.sounds.toggle(),
+      did: (deed) => this.#hints.did(deed),
       closePanel: () => this.#closePanel(),
     });
     picture.pointer = this.#input.aim.pointer;
@@ -200,6 +203,7 @@ export class GameView {
       onResumed: () => {
         this.#recover();
         setHidden(this.#hud.interruption, true);
+        this.#stillness.restart();
         this.#readMap();
         this.#input.tellHeldAgain();
       },
@@ -215,8 +219,13 @@ export class GameView {
       say: (text, isProblem) => this.#hud.say(text, isProblem),
       ended: (code, message) => hooks.ended(code, message),
     });
-    const listed = client.games.find(({ name }) => name === schema.game);
-    this.#about = listed?.description ?? "";
+    const { sounds } = happenings;
+    this.#hints = firstHints(schema, actions, sounds.isUndecided, {
+      hear: (isWanted) => sounds.set(isWanted),
+      done: () => this.focus(),
+    });
+    sounds.onHeard = () => this.#hints.did("hear");
+    camera.onZoom = () => this.#hints.did("look");
     this.element = this.#layOut(schema);
     this.#offer(performance.now(), this.#frame);
     const { signal } = this.#end;
@@ -275,8 +284,7 @@ export class GameView {
       }),
       this.#line.element,
     );
-    const about = this.#about;
-    const hints = firstHints(schema, this.#actions, about, () => this.focus());
+    const { element: hints } = this.#hints;
     const { nobody } = this.#pointers;
     const bar = el("div", { class: "action-bar" }, this.#ownValues.element, commands);
     this.#bar = bar;
@@ -320,6 +328,8 @@ export class GameView {
     this.#watchAvatar(time, frame);
     this.#hud.update(time);
     this.#banner.update(time);
+    this.#line.update(time);
+    if (this.#stillness.stays(time, frame.count, frame.avatar >= 0)) return;
     picture.follow(frame, seconds, this.#watching.indexIn(frame));
     this.#input.update(time, frame, seconds);
     this.#pending.expire(time, this.#tellDone);
@@ -338,7 +348,6 @@ export class GameView {
     this.#boss.update(time, frame);
     this.#offer(time, frame);
     this.#score.update(time, frame);
-    this.#line.update(time);
     this.#overlay.update(time, frame, this.#pending, this.#settings);
   };
 

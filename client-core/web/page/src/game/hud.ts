@@ -200,12 +200,14 @@ export class Hud {
 
   showDraft(draft: CommandDraft | undefined): void {
     const field = draft?.next;
-    setHidden(this.hint, !field);
+    const isAimed = field?.type === "position" || field?.type === "object";
+    setHidden(this.hint, !isAimed);
     for (const element of this.commands.children) {
       const isChosen = element.getAttribute("data-name") === draft?.action.name;
       element.setAttribute("aria-pressed", String(isChosen));
     }
-    if (!draft || !field) return;
+    // Of any other field, such as a number, a dialog asks.
+    if (!draft || !isAimed) return;
     setText(this.hint, hintOf(draft.action.label, field));
   }
 

@@ -10,6 +10,7 @@ import { describeMesh, nameOfKind } from "../core/look.js";
 import { roleFieldOf } from "../core/roles.js";
 import { LabelLayout, SharedNames } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
+import { CanvasSize } from "../core/stillness.js";
 import { shotWidths, Trails } from "../core/trails.js";
 import { forPlayers } from "../core/words.js";
 import { el } from "../dom.js";
@@ -96,7 +97,8 @@ export class Picture {
   readonly #shared = new SharedNames();
   readonly #onScreen: Point = { x: 0, y: 0, z: 0 };
   readonly #pathEnd: Point = { x: 0, y: 0, z: 0 };
-  readonly #resizes = new ResizeObserver(() => this.#resize());
+  readonly #size = new CanvasSize();
+  readonly #resizes = new ResizeObserver(() => this.#size.change());
   /** The own avatar, while the player watches somebody else. */
   #leftOut = -1;
   #hasMap = false;
@@ -218,8 +220,9 @@ export class Picture {
     }
   }
 
-  /** Lets the camera follow the own avatar, or whom its player watches. */
+  /** Before {@link draw}: lets the camera follow the own avatar, or whom its player watches. */
   follow(frame: Frame, seconds: number, watched: number): void {
+    if (this.#size.take()) this.#resize();
     const own = frame.avatar;
     this.#leftOut = watched === own ? -1 : own;
     if (own >= 0) {
@@ -244,7 +247,7 @@ export class Picture {
     this.#drawBillboards(now, frame);
     this.#drawPaths(frame, paths, overlay.isOpen);
     this.#scene.render(this.camera);
-    if (this.#scene.notePace(now - this.#drawnAt)) this.#resize();
+    if (this.#scene.notePace(now - this.#drawnAt)) this.#size.change();
     this.#drawnAt = now;
     this.#measure(performance.now() - begunAt);
   }

@@ -9,6 +9,7 @@ import {
   bitsTowards,
   controlOfKey,
   hasDirections,
+  isForSteering,
   leverOfKeys,
   stepOf,
 } from "../core/controls.js";
@@ -22,6 +23,7 @@ import {
   walksByLetters,
   wayOfLetters,
 } from "../core/held_walk.js";
+import type { Deed } from "../core/first_steps.js";
 import { isTouch } from "../dom.js";
 import { Aim } from "./aim.js";
 import type { Commander } from "./commander.js";
@@ -39,6 +41,9 @@ const DIGITS_PAUSE_MS = 1_000;
 export interface InputHooks {
   beginChat(): void;
   toggleOverlay(): void;
+  toggleSound(): void;
+  /** The player has moved, acted or looked closer. */
+  did(deed: Deed): void;
   /** True if there was one. */
   closePanel(): boolean;
 }
@@ -186,6 +191,7 @@ export class PlayerInput {
     if (!aim.underPointer(aim.place)) return;
     if (!draft && this.#click) {
       this.#walking.forget();
+      this.#hooks.did("move");
       this.#commander.begin(this.#click);
       const now = performance.now();
       this.#repeatAt = now + REPEAT_MS;
@@ -215,8 +221,15 @@ export class PlayerInput {
       case ".":
         return this.#camera.turn(-KEY_TURN, 0), true;
       default:
-        return this.#chooses(key) || this.#acts(key);
+        return this.#chooses(key) || this.#acts(key) || this.#switchesSound(key);
     }
+  }
+
+  /** A game may have another use for the key. */
+  #switchesSound(key: string): boolean {
+    if (key !== "m" || controlOfKey(key, this.#controls)) return false;
+    this.#hooks.toggleSound();
+    return true;
   }
 
   #chooses(key: string): boolean {
@@ -280,6 +293,7 @@ export class PlayerInput {
     const { lagMs } = this.#commander;
     if (!this.#walking.next(now, wayOf(way, this.#camera.yaw), at, lagMs, to)) return;
     this.aim.keepOnMap(to);
+    this.#hooks.did("move");
     this.#commander.begin(walk);
     this.#commander.givePlace(to);
   }
@@ -363,7 +377,15 @@ export class PlayerInput {
     for (const axis of this.#axes) this.#moveAxis(axis);
     if (bits === this.#heldBits) return;
     this.#heldBits = bits;
+    this.#noteHeld(bits);
     this.#game.hold(bits);
+  }
+
+  #noteHeld(bits: number): void {
+    this.#controls.forEach((control, bit) => {
+      if ((bits & (1 << bit)) === 0) return;
+      this.#hooks.did(isForSteering(control, this.#controls) ? "move" : "act");
+    });
   }
 
   /** Keys and levers move a linear axis; an angle points from the avatar to the pointer. */
@@ -388,6 +410,7 @@ export class PlayerInput {
     const step = stepOf(value, axis);
     if (this.#toldSteps.get(axis) === step) return;
     this.#toldSteps.set(axis, step);
+    if (axis.axis === "linear" && step !== 0) this.#hooks.did("move");
     this.#game.setAxis(axis.name, value);
   }
 }

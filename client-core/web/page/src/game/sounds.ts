@@ -13,10 +13,15 @@ const RELEASE_S = 0.02;
 const LOUDNESS_STEPS = 4;
 
 export class Sounds {
-  readonly button = iconButton("silence", texts.sound, () => this.#toggle(), {
+  readonly button = iconButton("silence", texts.sound, () => this.toggle(), {
     class: "sound",
     "aria-pressed": "false",
+    "aria-keyshortcuts": "m",
   });
+  /** Called when the player begins to hear the game. */
+  onHeard: () => void = () => {};
+  /** Whether the player has never said whether to hear the game. */
+  readonly isUndecided = localStorage.getItem(KEY) === null;
   readonly #voices = new Voices();
   readonly #playing = new Map<Voice, GainNode>();
   readonly #end = new AbortController();
@@ -52,9 +57,14 @@ export class Sounds {
     void this.#context?.close();
   }
 
-  #toggle(): void {
-    const isOn = this.#context === undefined;
+  toggle(): void {
+    this.set(this.#context === undefined);
+  }
+
+  /** What the player wants, now and at the next visit. */
+  set(isOn: boolean): void {
     localStorage.setItem(KEY, isOn ? "on" : "off");
+    if (isOn === (this.#context !== undefined)) return;
     if (isOn) return this.#start();
     void this.#context?.close();
     this.#context = undefined;
@@ -68,6 +78,7 @@ export class Sounds {
     this.#master = masterOf(context);
     this.#context = context;
     this.#show();
+    this.onHeard();
   }
 
   #show(): void {

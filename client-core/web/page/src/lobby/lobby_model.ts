@@ -70,20 +70,31 @@ export class LobbyModel {
    * into a room that waits for players, or into a new one.
    */
   wayIn(games: readonly GameListing[]): WayIn {
-    const open = this.sortedRooms().filter(
-      (room) => !room.password && this.actionOf(room, games) === "join",
-    );
-    const running = open.filter((room) => room.running);
-    const best = (rooms: readonly RoomListing[]) =>
-      rooms.reduce<RoomListing | undefined>(
-        (found, room) => (found && found.players >= room.players ? found : room),
-        undefined,
-      );
-    const room = best(running);
+    const open = this.#openRooms(games);
+    const room = fullest(open.filter(({ running }) => running));
     if (room) return { to: "room", room };
     if (games.some(({ name }) => name === WALK_GAME)) return { to: "walk" };
-    const waiting = best(open);
+    const waiting = fullest(open);
     return waiting ? { to: "room", room: waiting } : { to: "create" };
+  }
+
+  /** The running room of this game in which one plays at once, among most others. */
+  runningRoomOf(game: string, games: readonly GameListing[]): RoomListing | undefined {
+    const open = this.#openRooms(games);
+    return fullest(open.filter((room) => room.running && room.game === game));
+  }
+
+  /** Those that anybody may join, and in which there is somebody. */
+  #openRooms(games: readonly GameListing[]): RoomListing[] {
+    return this.sortedRooms().filter(
+      (room) =>
+        !room.password && !this.#isDeserted(room) && this.actionOf(room, games) === "join",
+    );
+  }
+
+  /** Its only player, who is its host then, is away. */
+  #isDeserted({ host, players }: RoomListing): boolean {
+    return players === 1 && this.everybody.find(({ id }) => id === host)?.connected === false;
   }
 
   /**
@@ -181,4 +192,11 @@ export class LobbyModel {
         return;
     }
   }
+}
+
+function fullest(rooms: readonly RoomListing[]): RoomListing | undefined {
+  return rooms.reduce<RoomListing | undefined>(
+    (found, room) => (found && found.players >= room.players ? found : room),
+    undefined,
+  );
 }

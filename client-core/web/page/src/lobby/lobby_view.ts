@@ -18,7 +18,8 @@ export interface LobbyHooks extends RoomHooks {
   join(room: number): void;
   /** Asks for a new room, of this game at first. */
   create(game?: string): void;
-  walk(): void;
+  /** Plays this game at once: where it runs, or in a room that is made for it. */
+  playGame(game: string): void;
   /** Shows how others get here. */
   invite(): void;
   back(): void;
@@ -60,7 +61,10 @@ export class LobbyView {
   constructor(hooks: LobbyHooks) {
     this.#chat = new ChatPanel((to, text) => hooks.say(to, text));
     this.#rooms = new RoomList((room) => hooks.join(room));
-    this.#shelf = new GameShelf((game) => hooks.create(game));
+    this.#shelf = new GameShelf(
+      (game) => hooks.playGame(game),
+      (game) => hooks.create(game),
+    );
     this.#room = new RoomPanel(hooks);
     const form = el(
       "form",
@@ -92,9 +96,9 @@ export class LobbyView {
     this.#back = button(texts.back, () => hooks.back(), { class: "back main", hidden: true });
     const enter = () => {
       if (this.#wayIn.to === "room") return hooks.join(this.#wayIn.room.id);
-      return this.#wayIn.to === "walk" ? hooks.walk() : hooks.create();
+      return this.#wayIn.to === "walk" ? hooks.playGame(WALK_GAME) : hooks.create();
     };
-    this.#enter = button(texts.walk_about, enter, { class: "main" });
+    this.#enter = button(texts.play_game(forPlayers(WALK_GAME)), enter, { class: "main" });
     this.#create = button(texts.create_room, () => hooks.create(), { class: "create-room" });
     this.#welcome = el(
       "section",
@@ -217,8 +221,8 @@ export class LobbyView {
       }
       case "walk":
         setText(this.#welcomeTitle, isQuiet ? texts.welcome : texts.play_alone);
-        setText(this.#enter, texts.walk_about);
-        setText(this.#welcomeHint, texts.walk_about_hint);
+        setText(this.#enter, texts.play_game(forPlayers(WALK_GAME)));
+        setText(this.#welcomeHint, texts.play_game_hint);
         this.#showPicture(WALK_GAME, "");
         break;
       case "create":
