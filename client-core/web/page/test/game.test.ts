@@ -206,7 +206,9 @@ test("a pending command counts down to its effect, then it is forgotten", () => 
   assert.equal(remainingShare(given, 1_000), 1);
   assert.equal(remainingShare(given, 1_075), 0.5);
   assert.equal(remainingShare(given, 1_150), 0);
+  assert.equal(pending.measuredLagMs, 0);
   pending.confirm(7, 1_150);
+  assert.equal(pending.measuredLagMs, 150);
   pending.give(1_000, 8, "buy", 150);
   pending.confirm(8, 1_150);
   pending.refuse(1_160, 8);

@@ -77,6 +77,17 @@ test("after a tap the avatar stops ahead: never behind where it is when the stop
   }
 });
 
+test("an avatar that was held up is not taken for slow", () => {
+  const { step, sent } = scene();
+  for (let ms = 0; ms <= 900; ms += 100) step(ms, EAST, 0, 0);
+  step(1_000, NOWHERE, 0, 0);
+  for (let ms = 3_000; ms < 3_150; ms += 10) step(ms, EAST, 0, 0);
+  step(3_150, NOWHERE, 0, 0);
+  // 6 m/s are supposed.
+  const x = sent.at(-1)?.[0] ?? 0;
+  assert.ok(x >= 0.9 && x < 1.5, String(x));
+});
+
 test("what was seen of its pace counts for the next tap", () => {
   const { step, sent } = scene();
   let x = 0;

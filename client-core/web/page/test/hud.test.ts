@@ -65,6 +65,7 @@ test("a command that is not offered any more is not aimed any more", () => {
   const shown: (string | undefined)[] = [];
   const commander = new Commander({} as Game, new PendingCommands(), {
     onDraft: (draft) => shown.push(draft?.action.name),
+    onGiven: () => {},
     onError: () => {},
     ask: async () => undefined,
     lagMs: () => 0,
@@ -81,10 +82,12 @@ test("a command that is not offered any more is not aimed any more", () => {
 });
 
 test("a place out of reach becomes the nearest one within it", () => {
-  const sent: unknown[] = [];
+  const [sent, given]: [unknown[], number[]] = [[], []];
   const game = { send: async (_: string, values: unknown) => (sent.push(values), 1) };
   const commander = new Commander(game as unknown as Game, new PendingCommands(), {
     onDraft: () => {},
+    // Before the game has it.
+    onGiven: () => given.push(sent.length),
     onError: () => {},
     ask: async () => undefined,
     lagMs: () => 0,
@@ -97,6 +100,7 @@ test("a place out of reach becomes the nearest one within it", () => {
     commander.givePlace({ x, y: 10, z: 0 });
   }
   assert.deepEqual(sent, [{ at: [25, 10, 0] }, { at: [20, 10, 0] }, { at: [40, 10, 0] }]);
+  assert.deepEqual(given, [0, 1, 2]);
 });
 
 test("the left thumb has directions, or what the arrow keys turn", () => {

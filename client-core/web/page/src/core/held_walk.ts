@@ -29,6 +29,8 @@ const SPEED_MS = 80;
 const STEADY_MS = 3 * SPEED_MS;
 /** Of an avatar that was not seen to walk yet: rather too fast, for then it stops ahead. */
 const SUPPOSED_M_PER_S = 6;
+/** Who is slower stands, or is held up. */
+const LEAST_M_PER_S = 0.5;
 /** The effects of two commands may be so much farther apart than the commands: a tick and more. */
 const SLACK_MS = 75;
 
@@ -155,11 +157,12 @@ export class HeldWalk {
       this.#speed[axis] = isAnew ? 0 : this.#speed[axis] + (speed - this.#speed[axis]) * share;
       this.#at[axis] = at[axis];
     }
-    const { x, y } = this.#speed;
-    const speed = Math.hypot(x, y);
-    // Of a walk that has lasted: whoever only sets out is not that slow.
-    const [newest] = this.#given.slice(-1);
-    if (this.#isWalking && newest && now > newest.effectAt + STEADY_MS) this.#pace = speed;
+    const speed = Math.hypot(this.#speed.x, this.#speed.y);
+    // Of a walk that has lasted: whoever only sets out, or is held up, is not that slow.
+    const newest = this.#given.at(-1);
+    const isSteady = newest !== undefined && now > newest.effectAt + STEADY_MS;
+    const hasWalked = Math.hypot(at.x - this.#from.x, at.y - this.#from.y) > NEAR_M;
+    if (this.#isWalking && isSteady && hasWalked && speed > LEAST_M_PER_S) this.#pace = speed;
     this.#now = now;
   }
 }

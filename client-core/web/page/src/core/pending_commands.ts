@@ -28,9 +28,20 @@ const REFUSED_MS = 900;
 /** One without an answer is waited for; the client gives up a move after a second. */
 const UNANSWERED_MS = 2_000;
 
+/** So many are compared, and a longer one says nothing about the next. */
+const LAGS = 6;
+const MAX_LAG_MS = 1_000;
+
 export class PendingCommands {
   /** In the order in which they were given. */
   readonly list: PendingCommand[] = [];
+  /** From the key to the effect, of those that were confirmed last. */
+  readonly #lags: number[] = [];
+
+  /** The longest of the last ones; 0 before the first. */
+  get measuredLagMs(): number {
+    return Math.max(0, ...this.#lags);
+  }
 
   give(now: number, number: number, label: string, lagMs: number): PendingCommand {
     if (this.list.length >= MAX_PENDING) this.list.shift();
@@ -55,7 +66,10 @@ export class PendingCommands {
   confirm(number: number, effectAt: number): PendingCommand | undefined {
     const pending = this.#find(number);
     if (pending?.state === "refused") return undefined;
-    if (pending) Object.assign(pending, { state: "confirmed", effectAt });
+    if (!pending) return undefined;
+    Object.assign(pending, { state: "confirmed", effectAt });
+    this.#lags.push(Math.min(effectAt - pending.givenAt, MAX_LAG_MS));
+    if (this.#lags.length > LAGS) this.#lags.shift();
     return pending;
   }
 

@@ -25,7 +25,12 @@ export interface Timbre {
   volume: number;
 }
 
-export const TIMBRES: Readonly<Record<EffectForm, Timbre>> = {
+/** What is heard: effects, a command that the player gives, and its refusal. */
+export type VoiceForm = EffectForm | "press" | "refusal";
+
+export const TIMBRES: Readonly<Record<VoiceForm, Timbre>> = {
+  press: { ms: 70, wave: "triangle", fromHz: 620, toHz: 480, noise: 0.2, volume: 0.22 },
+  refusal: { ms: 200, wave: "square", fromHz: 190, toHz: 120, noise: 0.2, volume: 0.25 },
   cast: { ms: 220, wave: "triangle", fromHz: 420, toHz: 940, noise: 0.1, volume: 0.35 },
   hit: { ms: 130, wave: "square", fromHz: 210, toHz: 70, noise: 0.7, volume: 0.6 },
   heal: { ms: 520, wave: "sine", fromHz: 520, toHz: 1_040, noise: 0, volume: 0.4 },
@@ -38,7 +43,7 @@ export const TIMBRES: Readonly<Record<EffectForm, Timbre>> = {
 };
 
 export interface Voice {
-  form: EffectForm;
+  form: VoiceForm;
   /** From 0 to 1, with that of its timbre. */
   volume: number;
   /** From -1, left, to 1. */
@@ -48,7 +53,7 @@ export interface Voice {
 
 export class Voices {
   readonly #voices: Voice[] = [];
-  readonly #lastAt = new Map<EffectForm, number>();
+  readonly #lastAt = new Map<VoiceForm, number>();
 
   /**
    * The voice of a sound that is so far away, `right` metres of which to the right; and the one
@@ -56,7 +61,7 @@ export class Voices {
    */
   begin(
     now: number,
-    form: EffectForm,
+    form: VoiceForm,
     distanceM: number,
     right: number,
   ): { voice: Voice; ended: Voice | undefined } | undefined {

@@ -13,6 +13,8 @@ import { withinReach } from "../core/picking.js";
 export interface CommanderHooks {
   /** What the player has to choose next; undefined for nothing. */
   onDraft(draft: CommandDraft | undefined): void;
+  /** The command is on its way. */
+  onGiven(action: Action): void;
   /** The command was not even sent. */
   onError(label: string, message: string): void;
   /** Asks for a field that is neither a place nor an object; undefined if the player cancels. */
@@ -102,6 +104,7 @@ export class Commander {
   #send({ action, values }: CommandDraft): void {
     const place = this.#place;
     const given = performance.now();
+    this.#hooks.onGiven(action);
     const note = (number: number) => {
       const pending = this.#pending.give(given, number, action.label, this.#hooks.lagMs());
       if (place) Object.assign(pending, place);

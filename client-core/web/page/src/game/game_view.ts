@@ -15,6 +15,8 @@ import { PendingCommands } from "../core/pending_commands.js";
 import { withinReach } from "../core/picking.js";
 import { PlannedPaths } from "../core/planned_paths.js";
 import { isRoomWide } from "../core/score_tables.js";
+import { Answers } from "../core/answers.js";
+import { tileOf } from "../core/action_tile.js";
 import { extentOf, type RoomSettings } from "../core/room_settings.js";
 import { Stillness } from "../core/stillness.js";
 import { AvatarWatch } from "../core/avatar_watch.js";
@@ -43,6 +45,8 @@ import { PlayerInput } from "./player_input.js";
 import { ScoreBoard } from "./score_board.js";
 import { SmallMap } from "./small_map.js";
 
+/** The ring around the own avatar whose command was refused. */
+const REFUSED = "#e5432f";
 /** How often it is looked at what the avatar is. */
 const OFFER_MS = 150;
 
@@ -80,6 +84,7 @@ export class GameView {
   readonly #avatar = new AvatarWatch();
   readonly #watching: Watching;
   readonly #stillness = new Stillness();
+  readonly #answers = new Answers();
   readonly #banner = new Banner();
   readonly #fallen = new FallenNote();
   readonly #boss: BossBar;
@@ -147,7 +152,11 @@ export class GameView {
     this.#pointers = new EdgePointers(picture.happenings.attackers, hasLooks(schema));
     this.#commander = new Commander(game, this.#pending, {
       onDraft: (draft) => this.#hud.showDraft(draft),
-      onError: (label, message) => this.#hud.say(texts.refused(label, message), true),
+      onGiven: (action) => this.#answer(action),
+      onError: (label, message) => {
+        this.#takeBack(label);
+        this.#hud.say(texts.refused(label, message), true);
+      },
       ask: (label, field) => this.#hud.ask(label, field),
       lagMs: () => this.#lagMs(),
       avatarPlace: () => picture.camera.target,
@@ -160,6 +169,7 @@ export class GameView {
       },
       toggleOverlay: () => this.#toggleOverlay(),
       toggleSound: () => picture.happenings.sounds.toggle(),
+      held: (isHeld) => this.#hud.showHeld(isHeld),
       did: (deed) => this.#hints.did(deed),
       closePanel: () => this.#closePanel(),
     });
@@ -207,8 +217,14 @@ export class GameView {
         this.#readMap();
         this.#input.tellHeldAgain();
       },
-      onConfirmed: (label) => this.#hud.cool(label),
-      onRefused: (label) => this.#hud.warm(label),
+      onConfirmed: (label) => {
+        this.#answers.take(label);
+        this.#hud.cool(label);
+      },
+      onRefused: (label) => {
+        this.#takeBack(label);
+        this.#hud.warm(label);
+      },
       tell: (text, isOwn) => this.#hud.tell(text, isOwn),
       tellOwn: (text, isDeath) => this.#fallen.note(text, isDeath),
       announce: (announcement) => {
@@ -327,6 +343,7 @@ export class GameView {
     this.#frame = frame;
     this.#watchAvatar(time, frame);
     this.#hud.update(time);
+    this.#hud.showAnswers(time, this.#answers);
     this.#banner.update(time);
     this.#line.update(time);
     if (this.#stillness.stays(time, frame.count, frame.avatar >= 0)) return;
@@ -339,7 +356,7 @@ export class GameView {
     const aim = aimed && withinReach(aimed, picture.camera.target, reachM);
     markers.update(time, this.#pending.list, aim, ringSize);
     markers.showReach(picture.camera.target, reachM);
-    picture.draw(time, frame, this.#paths, this.#overlay);
+    picture.draw(time, frame, this.#paths, this.#overlay, this.#answers.rise(time));
     this.#map.update(time, frame, picture.camera.target.x, picture.camera.target.y);
     this.#ownValues.update(time, frame);
     this.#pointers.update(time, frame, picture.camera);
@@ -350,6 +367,24 @@ export class GameView {
     this.#score.update(time, frame);
     this.#overlay.update(time, frame, this.#pending, this.#settings);
   };
+
+  /** In the frame after the key; what has a place is answered there. */
+  #answer(action: Action): void {
+    if (action.isClick) return;
+    const now = performance.now();
+    this.#answers.give(now, action.label);
+    this.#hud.showAnswers(now, this.#answers);
+    this.#picture.happenings.sounds.answer(now, "press");
+    this.#picture.markDeed(now, this.#frame, tileOf(action, this.#schema).colour);
+    this.#hints.did("act");
+  }
+
+  #takeBack(label: string): void {
+    const now = performance.now();
+    this.#answers.refuse(now, label);
+    this.#picture.happenings.sounds.answer(now, "refusal");
+    this.#picture.markDeed(now, this.#frame, REFUSED);
+  }
 
   /** Whoever has fallen aims at nothing any more. */
   #watchAvatar(time: number, frame: Frame): void {
@@ -471,7 +506,8 @@ export class GameView {
 
   /** From now to the effect of a command, before the host has confirmed it. */
   #lagMs(): number {
-    return (this.#settings?.delayMs ?? 0) + this.#line.rttMs / 2;
+    const leastMs = (this.#settings?.delayMs ?? 0) + this.#line.rttMs / 2;
+    return Math.max(leastMs, this.#pending.measuredLagMs);
   }
 
   #toggleOverlay(): void {

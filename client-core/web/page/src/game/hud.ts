@@ -3,6 +3,7 @@
 import type { Choice, Control, Field, Schema, Value } from "../ambit/ambit.js";
 import type { Action, CommandDraft } from "../core/actions.js";
 import { tileOf } from "../core/action_tile.js";
+import type { Answers } from "../core/answers.js";
 import { hasDirections, padPlaceOf } from "../core/controls.js";
 import { walksByLetters } from "../core/held_walk.js";
 import { Notices } from "../core/notices.js";
@@ -72,6 +73,7 @@ export class Hud {
   });
   readonly #form = el("form", { hidden: true }, this.#line);
   readonly #buttons = new Map<Action, HTMLElement>();
+  readonly #held = new Map<Control, HTMLElement>();
   readonly #hooks: HudHooks;
   #ownTexts: readonly string[] = [];
 
@@ -87,7 +89,11 @@ export class Hud {
     const { controls } = schema;
     this.#controlKinds = controls;
     for (const control of controls) {
-      if (control.axis === null) this.controls.append(this.#control(control, controls));
+      if (control.axis === null) {
+        const element = this.#control(control, controls);
+        this.#held.set(control, element);
+        this.controls.append(element);
+      }
       if (control.axis === "linear") this.controls.append(this.#lever(control));
     }
     // Two controls that turn need no cross.
@@ -126,6 +132,11 @@ export class Hud {
     list.replaceChildren(...lines.map((line) => el("li", {}, line)));
   }
 
+  /** Keys hold controls: their buttons are down, too. */
+  showHeld(isHeld: (control: Control) => boolean): void {
+    for (const [control, element] of this.#held) element.classList.toggle("held", isHeld(control));
+  }
+
   /** The command with this label was taken: its button shows when it can be given again. */
   cool(label: string): void {
     this.warm(label);
@@ -161,6 +172,14 @@ export class Hud {
     };
     show();
     return end;
+  }
+
+  /** Called at each frame: buttons of commands that were just given, or refused, look so. */
+  showAnswers(now: number, answers: Pick<Answers, "of">): void {
+    for (const [action, element] of this.#buttons) {
+      const answer = answers.of(now, action.label) ?? "";
+      if ((element.dataset["answer"] ?? "") !== answer) element.dataset["answer"] = answer;
+    }
   }
 
   /** Called at each frame: what was shown long enough goes. */

@@ -4,10 +4,10 @@
  */
 
 import { normaliseKey } from "../core/actions.js";
+import { HeldKeys } from "../core/held_keys.js";
 
 export class Keyboard {
-  /** In the form of `normaliseKey`. */
-  readonly held = new Set<string>();
+  readonly #keys = new HeldKeys();
   readonly #end = new AbortController();
 
   /** `act` is called once for each press; true if the key was used. */
@@ -18,18 +18,28 @@ export class Keyboard {
       (event) => {
         if (event.ctrlKey || event.metaKey || event.altKey || isForElement(event)) return;
         const key = normaliseKey(event.key);
-        if (!event.repeat) this.held.add(key);
+        if (!event.repeat) this.#keys.press(key);
         const isUsed = event.repeat ? isScrolling(key) : act(key) || isScrolling(key);
         if (isUsed) event.preventDefault();
       },
       { signal },
     );
-    addEventListener("keyup", (event) => this.held.delete(normaliseKey(event.key)), { signal });
+    addEventListener("keyup", ({ key }) => this.#keys.release(normaliseKey(key)), { signal });
   }
 
-  /** Forgets what is held: keys that are released elsewhere are never reported. */
+  /** In the form of `normaliseKey`. */
+  get held(): ReadonlySet<string> {
+    return this.#keys.held;
+  }
+
+  /** A frame has seen what is held. */
+  endFrame(): void {
+    this.#keys.endFrame();
+  }
+
+  /** Forgets what is held. */
   clear(): void {
-    this.held.clear();
+    this.#keys.clear();
   }
 
   dispose(): void {

@@ -256,12 +256,13 @@ export class ObjectMeshes {
     return this.#kinds[kind]?.plain.foot ?? { radius: 1, foot: 0 };
   }
 
-  /** Draws all but one. */
+  /** Draws all but one. Own figures are raised by so many of their heights. */
   update(
     frame: ShownObjects,
     camera: Pick<ViewCamera, "eye">,
     showsAges: boolean,
     leftOut = -1,
+    ownRise = 0,
   ): void {
     for (const { all } of this.#kinds) for (const mesh of all) mesh.count = 0;
     const { transforms, kinds, ages } = frame;
@@ -272,7 +273,8 @@ export class ObjectMeshes {
       if (kind.count >= kind.capacity) kind.grow();
       const { description } = kind;
       const from = index * TRANSFORM_FLOATS;
-      const step = description.walks ? stepOf(frame, index, description.form) : 0;
+      const rise = frame.isOwn(index) ? ownRise : 0;
+      const step = rise + (description.walks ? stepOf(frame, index, description.form) : 0);
       const label = description.form === "creature" ? frame.label(index) : undefined;
       const growth = label === undefined ? 1 : growthOf(label);
       composeMatrix(

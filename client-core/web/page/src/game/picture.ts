@@ -220,6 +220,15 @@ export class Picture {
     }
   }
 
+  /** A ring around the own avatar: a command was given, or was refused. */
+  markDeed(now: number, frame: Frame, colour: string): void {
+    const { avatar } = frame;
+    if (avatar < 0) return;
+    const at = { x: frame.x(avatar), y: frame.y(avatar), z: frame.z(avatar) };
+    const effect = { form: "ring", colour, size: this.ringSize, ...NO_FIELDS } as const;
+    this.happenings.effects.play(now, effect, at, frame.id(avatar));
+  }
+
   /** Before {@link draw}: lets the camera follow the own avatar, or whom its player watches. */
   follow(frame: Frame, seconds: number, watched: number): void {
     if (this.#size.take()) this.#resize();
@@ -236,10 +245,17 @@ export class Picture {
     this.camera.update();
   }
 
-  draw(now: number, frame: Frame, paths: PlannedPaths, overlay: ShownOverlay): void {
+  /** The own figure is raised by `ownRise` of its height. */
+  draw(
+    now: number,
+    frame: Frame,
+    paths: PlannedPaths,
+    overlay: ShownOverlay,
+    ownRise: number,
+  ): void {
     const begunAt = performance.now();
     this.#scene.renderer.info.reset();
-    this.#objects.update(frame, this.camera, overlay.showsAges, this.#leftOut);
+    this.#objects.update(frame, this.camera, overlay.showsAges, this.#leftOut, ownRise);
     this.happenings.update(now, frame);
     this.#markOwn(frame);
     this.#drawTrails(frame);

@@ -42,6 +42,8 @@ export interface InputHooks {
   beginChat(): void;
   toggleOverlay(): void;
   toggleSound(): void;
+  /** What is held now, by keys, buttons or a gamepad. */
+  held(isHeld: (control: Control) => boolean): void;
   /** The player has moved, acted or looked closer. */
   did(deed: Deed): void;
   /** True if there was one. */
@@ -141,6 +143,7 @@ export class PlayerInput {
     if (this.isSteered) this.#steer();
     else this.#walk(now, frame);
     if (!this.#followsPointer) this.#repeat(now);
+    this.#keyboard.endFrame();
   }
 
   /** What the player can do now. */
@@ -377,6 +380,7 @@ export class PlayerInput {
     for (const axis of this.#axes) this.#moveAxis(axis);
     if (bits === this.#heldBits) return;
     this.#heldBits = bits;
+    this.#hooks.held((control) => this.#held.has(control));
     this.#noteHeld(bits);
     this.#game.hold(bits);
   }

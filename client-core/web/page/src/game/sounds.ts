@@ -2,7 +2,7 @@
 
 import type { ViewCamera } from "../core/camera.js";
 import type { EffectForm, Place } from "../core/effects.js";
-import { TIMBRES, type Voice, Voices } from "../core/voices.js";
+import { TIMBRES, type Voice, type VoiceForm, Voices } from "../core/voices.js";
 import { texts } from "../texts.js";
 import { icon, iconButton } from "./icons.js";
 import { masterOf, noiseOf, sound } from "./synth.js";
@@ -52,6 +52,11 @@ export class Sounds {
     this.#begin(now, "blast", distance, across * distance);
   }
 
+  /** What the player does, and that it was refused: as near as can be. */
+  answer(now: number, form: "press" | "refusal"): void {
+    this.#begin(now, form, 0, 0);
+  }
+
   dispose(): void {
     this.#end.abort();
     void this.#context?.close();
@@ -88,7 +93,7 @@ export class Sounds {
     this.button.title = isOn ? texts.sound_off : texts.sound_on;
   }
 
-  #begin(now: number, form: EffectForm, distanceM: number, right: number): void {
+  #begin(now: number, form: VoiceForm, distanceM: number, right: number): void {
     const [context, noise, master] = [this.#context, this.#noise, this.#master];
     if (!context || !noise || !master || document.hidden) return;
     const begun = this.#voices.begin(now, form, distanceM, right);
