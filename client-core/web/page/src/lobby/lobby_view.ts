@@ -39,7 +39,8 @@ export class LobbyView {
     type: "text",
     maxlength: "24",
     required: true,
-    autocomplete: "nickname",
+    // A browser would write an older name into it: that of a page that was left.
+    autocomplete: "off",
   });
   readonly #nameLimit = el("small", { role: "status", hidden: true }, texts.name_limit);
   #shownName = "";
