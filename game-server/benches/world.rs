@@ -29,7 +29,7 @@ use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::Game;
+use ambit_room::logic::game::{Game, Left};
 use ambit_room::logic::world::{World, WorldChange};
 use criterion::{Criterion, Throughput};
 
@@ -145,7 +145,7 @@ impl Game for PathWalkers {
         walker
     }
 
-    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+    fn leave(&mut self, _: &mut World, _: PlayerId, _: Left) {}
 
     fn step(&mut self, world: &mut World, _: Duration) {
         for (walker, arrival) in &mut self.walkers {
@@ -182,7 +182,7 @@ impl Game for PoseWalkers {
         walker
     }
 
-    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+    fn leave(&mut self, _: &mut World, _: PlayerId, _: Left) {}
 
     fn step(&mut self, world: &mut World, _: Duration) {
         for (walker, place, step) in &mut self.walkers {

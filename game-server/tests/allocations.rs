@@ -16,7 +16,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Wire;
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::Game;
+use ambit_room::logic::game::{Game, Left};
 use ambit_room::logic::world::World;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 
@@ -93,7 +93,7 @@ impl Game for WalkerGame {
         world.spawn(0, vec![Component::at_rest(world.now(), Position::on_ground(100.0, 100.0))])
     }
 
-    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+    fn leave(&mut self, _: &mut World, _: PlayerId, _: Left) {}
 
     fn step(&mut self, world: &mut World, _: Duration) {
         for walker in &mut self.walkers {

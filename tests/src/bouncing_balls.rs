@@ -22,7 +22,7 @@ use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, PosePrese
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_room::logic::game::{Game, GameInfo};
+use ambit_room::logic::game::{Game, GameInfo, Left};
 use ambit_room::logic::statics::Obstacle;
 use ambit_room::logic::world::World;
 
@@ -344,7 +344,7 @@ impl Game for BouncingBalls {
         object
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
+    fn leave(&mut self, world: &mut World, player: PlayerId, _: Left) {
         self.catch_up(world);
         if let Some((body, object)) = self.players.remove(&player) {
             self.physics.remove(body);

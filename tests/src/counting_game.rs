@@ -16,7 +16,7 @@ use ambit_proto::schema::{
 };
 use ambit_proto::space::Position;
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_room::logic::game::{Game, GameCommand, GameInfo, Refusal};
+use ambit_room::logic::game::{Game, GameCommand, GameInfo, Left, Refusal};
 use ambit_room::logic::world::World;
 use ambit_room::room::Room;
 use ambit_room::saved::{self, BadState};
@@ -156,7 +156,7 @@ impl Game for CountingGame {
         }
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
+    fn leave(&mut self, world: &mut World, player: PlayerId, _: Left) {
         if let Some(avatar) = self.received.remove(&player).and_then(|numbers| numbers.avatar) {
             world.despawn(avatar);
         }

@@ -13,7 +13,7 @@ use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::{BadParameter, Parameters};
-use ambit_room::logic::game::{Game, GameInfo};
+use ambit_room::logic::game::{Game, GameInfo, Left};
 use ambit_room::logic::world::World;
 
 /// The grid of all avatars.
@@ -87,7 +87,7 @@ impl Game for CrowdGame {
         object
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
+    fn leave(&mut self, world: &mut World, player: PlayerId, _: Left) {
         if let Some(walker) = self.walkers.remove(&player) {
             world.despawn(walker.object);
         }

@@ -19,7 +19,7 @@ use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_room::logic::game::{Game, GameInfo};
+use ambit_room::logic::game::{Game, GameInfo, Left};
 use ambit_room::logic::sight::Sight;
 use ambit_room::logic::statics::Obstacle;
 use ambit_room::logic::world::World;
@@ -218,7 +218,7 @@ impl Game for RollingCubes {
         object
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
+    fn leave(&mut self, world: &mut World, player: PlayerId, _: Left) {
         if let Some(runner) = self.runners.remove(&player) {
             world.despawn(runner.object);
         }

@@ -250,7 +250,7 @@ impl Lobby {
     pub fn handle_quit(&mut self, now: LocalTime, conn: ConnId) {
         self.advance(now);
         if let Some(player) = self.forget_connection(now, conn) {
-            self.end_session(now, player);
+            self.end_session(now, player, ErrorCode::ErrorUnspecified);
         }
         self.advance(now);
     }
@@ -408,7 +408,7 @@ impl Lobby {
             match timer {
                 Timer::Hello(conn) => self.close_connection(now, conn, self.hello_refusal()),
                 Timer::Idle(conn) => self.check_idle(now, conn),
-                Timer::Grace(player) => self.end_session(now, player),
+                Timer::Grace(player) => self.end_session(now, player, ErrorCode::Idle),
                 Timer::Opening(room) => self.handle_opening_timeout(now, room),
                 Timer::Quarantine(room) => self.end_quarantine(now, room),
                 Timer::Trial(room) => self.end_trial_time(room),

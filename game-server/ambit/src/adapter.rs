@@ -17,7 +17,7 @@ use ambit_proto::message::TypedCommand;
 use ambit_proto::schema::{ControlSpec, Controls as _, FieldSpec, Predictors, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::BadParameter;
-use ambit_room::logic::game::{Game as RoomGame, GameCommand, Refusal as RoomRefusal};
+use ambit_room::logic::game::{Game as RoomGame, GameCommand, Left, Refusal as RoomRefusal};
 use ambit_room::logic::gate::Gate;
 use ambit_room::logic::world::{DueTimer, World as RoomWorld};
 use ambit_room::saved::BadState;
@@ -100,9 +100,9 @@ impl<G: Game> RoomGame for Typed<G> {
         with_player(world, player, |world, player| self.0.rename(world, player));
     }
 
-    fn leave(&mut self, world: &mut RoomWorld, player: PlayerId) {
+    fn leave(&mut self, world: &mut RoomWorld, player: PlayerId, why: Left) {
         let avatar = with_player(world, player, |world, player| {
-            self.0.leave(world, player);
+            self.0.leave(world, player, why);
             player.avatar().object()
         });
         if let Some(avatar) = avatar {

@@ -9,7 +9,7 @@ use ambit_proto::schema::{Codec, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::BadParameter;
-use ambit_room::logic::game::GameInfo;
+use ambit_room::logic::game::{GameInfo, Left};
 use ambit_room::logic::gate::Gate;
 use ambit_room::saved::BadState;
 
@@ -110,10 +110,13 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         world.show_name(player);
     }
 
-    /// A player has left for good; afterwards the avatar is removed. A player who only lost the
-    /// connection keeps the avatar for the grace period.
-    fn leave(&mut self, world: &mut World<Self>, player: Player<'_, Self>) {
-        let _ = (world, player);
+    /// A player has left this room for good, and `why`; afterwards the avatar is removed. A player
+    /// who only lost the connection keeps the avatar for the grace period.
+    ///
+    /// With [`Left::ToMap`] the player is on another map, and has there what
+    /// [`carry`](Game::carry) returned: goods that this map keeps or drops would exist twice.
+    fn leave(&mut self, world: &mut World<Self>, player: Player<'_, Self>, why: Left) {
+        let _ = (world, player, why);
     }
 
     /// Executes a command of a player, effective at [`World::now`], or refuses it.
@@ -197,7 +200,7 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     }
 
     /// What a player in a gate takes to the other map, at most 4,096 bytes; `None` if the player
-    /// must stay for now. `leave` follows at once. Each map has its own time: save how long
+    /// must stay for now. `leave` follows at once, with [`Left::ToMap`]. Each map has its own time: save how long
     /// something still lasts, not when it ends. [`saved::of`](crate::saved::of) encodes any type.
     fn carry(&self, world: &World<Self>, player: Player<'_, Self>) -> Option<Vec<u8>> {
         let _ = (world, player);

@@ -360,7 +360,11 @@ pub use self::{
 #[cfg(feature = "rules")]
 pub use ambit_room::{
     config::BadParameter,
-    logic::{contact, game::GameInfo, gate::Gate},
+    logic::{
+        contact,
+        game::{GameInfo, Left},
+        gate::Gate,
+    },
     saved,
 };
 pub use ambit_steering::statics;
@@ -376,8 +380,8 @@ pub mod prelude {
     #[cfg(feature = "rules")]
     #[doc(no_inline)]
     pub use crate::{
-        BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Newcomer, NoRefusal, Object,
-        ObstacleLook, Player, Scenery, World, no_commands,
+        BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Left, Newcomer, NoRefusal,
+        Object, ObstacleLook, Player, Scenery, World, no_commands,
         sight::{Cone, Sight, SightChecks},
     };
     #[doc(no_inline)]

@@ -61,6 +61,7 @@ use ambit_proto::message::{FrameValue, ShownComponents, TypedKind};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
+use ambit_room::logic::game::Left;
 use ambit_room::logic::registry::{Header, Registry};
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_room::tick_schedule::TickSchedule;
@@ -509,10 +510,15 @@ impl<G: Game> TestRoom<G> {
         player(client.0)
     }
 
-    /// The player leaves for good.
+    /// The player leaves for good, by the player's own will.
     pub fn leave(&mut self, client: TestClient) {
+        self.remove(client, Left::Quit);
+    }
+
+    /// The player leaves for good, for this reason.
+    pub fn remove(&mut self, client: TestClient, why: Left) {
         let player = player(client.0);
-        self.inputs.push(RoomInput::Remove { player });
+        self.inputs.push(RoomInput::Remove { player, why });
         self.clients[client.0].connected = false;
     }
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 /// Version of the host protocol: `Configure.version`, `HostReady.version`.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// A room is sent in pieces of so many bytes, so that no message is too long however large the room
 /// is. All pieces are sent one behind the other, so the line has to carry a room's snapshot well

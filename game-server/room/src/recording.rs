@@ -25,7 +25,7 @@ use crate::tick_schedule::TickSchedule;
 const MAGIC: &[u8; 8] = b"AMBITREC";
 /// Datagrams, inputs and snapshots are recorded as they are, so a new shape of these
 /// (`ambit_proto::message::VERSION`, [`RoomInput`], [`Room::save`]) is a new version here.
-const VERSION: u32 = 11;
+const VERSION: u32 = 12;
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -182,7 +182,7 @@ mod tests {
     use ambit_proto::space::Position;
 
     use super::*;
-    use crate::logic::game::GameCommand;
+    use crate::logic::game::{GameCommand, Left};
     use crate::room::{TransferArrival, TransferId};
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 11")
+                .starts_with("a recording of version 1, and this build runs those of version 12")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
@@ -258,7 +258,7 @@ mod tests {
                 carried: vec![4],
             }),
             RoomInput::Disconnect { client, player },
-            RoomInput::Remove { player },
+            RoomInput::Remove { player, why: Left::Kicked },
         ]
     }
 

@@ -351,7 +351,7 @@ impl Room {
                 }
                 *client = REPLAY_CLIENT;
             }
-            RoomInput::Remove { player } => self.remove(*player),
+            RoomInput::Remove { player, why } => self.remove(*player, *why),
             RoomInput::Rename { player, name } => {
                 self.rename(*player, name);
                 self.names.insert(*player, name.clone());

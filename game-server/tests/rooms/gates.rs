@@ -7,6 +7,7 @@ use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
+use ambit_room::logic::game::Left;
 use ambit_room::recording::Header;
 use ambit_room::room::*;
 
@@ -88,7 +89,7 @@ fn a_repeated_transfer_order_is_executed_once_and_answered_twice() {
     );
     assert_eq!(first.room.avatar(ANN), None);
     // A removed player may join again.
-    first.inputs.push(RoomInput::Remove { player: ANN });
+    first.inputs.push(RoomInput::Remove { player: ANN, why: Left::Quit });
     first.join(ANN);
     assert!(first.room.avatar(ANN).is_some());
 }

@@ -8,7 +8,7 @@ use ambit_proto::cell::Cell;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::GameTime;
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::Game;
+use ambit_room::logic::game::{Game, Left};
 use ambit_room::logic::world::{EventAudience, World, WorldChange};
 use ambit_room::network::loads::{CellLoad, LoadMap, MAX_REGIONS_PER_AXIS};
 
@@ -41,7 +41,7 @@ fn check(width: f32, height: f32) {
             world.add_player(player, avatar, "ann");
         }
         if tick % 80 == 60 {
-            game.leave(&mut world, PlayerId(tick - 55));
+            game.leave(&mut world, PlayerId(tick - 55), Left::Quit);
             world.remove_player(PlayerId(tick - 55));
         }
         game.step(&mut world, std::time::Duration::from_millis(50));

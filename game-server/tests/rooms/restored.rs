@@ -14,7 +14,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire;
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::Game;
+use ambit_room::logic::game::{Game, Left};
 use ambit_room::recording::Header;
 use ambit_room::room::*;
 use fastrand::Rng;
@@ -313,7 +313,7 @@ impl PlayedRoom {
                 }
                 (Some(_), 1) => {
                     self.clients.remove(&player);
-                    inputs.push(RoomInput::Remove { player });
+                    inputs.push(RoomInput::Remove { player, why: Left::Kicked });
                 }
                 (Some(_), 2) => {
                     inputs.push(RoomInput::Rename { player, name: format!("late {player}") });

@@ -25,6 +25,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire;
+use ambit_room::logic::game::Left;
 use ambit_room::room::{RoomInput, RoomOutput};
 use bytes::Bytes;
 use prost::Message;
@@ -321,7 +322,7 @@ fn field_seed() -> Vec<u8> {
             inputs.push(received(other.0, datagram.into()));
         }
         if tick == 20 {
-            inputs.push(RoomInput::Remove { player: other.1 });
+            inputs.push(RoomInput::Remove { player: other.1, why: Left::Quit });
         }
         let mut outputs = Vec::new();
         room.tick(at, &mut inputs, &mut outputs);

@@ -18,6 +18,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire;
+use ambit_room::logic::game::Left;
 use ambit_room::logic::registry::Registry;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use bytes::Bytes;
@@ -61,7 +62,9 @@ pub fn room(data: &[u8]) -> Reached {
                 fuzzed.inputs.push(RoomInput::Disconnect { client, player: player_of(client) });
             }
             JOIN => fuzzed.join(client),
-            REMOVE => fuzzed.inputs.push(RoomInput::Remove { player: player_of(client) }),
+            REMOVE => {
+                fuzzed.inputs.push(RoomInput::Remove { player: player_of(client), why: Left::Quit })
+            }
             _ => {
                 let name = String::from_utf8_lossy(choices.bytes()).chars().take(24).collect();
                 fuzzed.inputs.push(RoomInput::Rename { player: player_of(client), name });

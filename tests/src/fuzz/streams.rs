@@ -12,6 +12,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
 use ambit_room::journal::JournalEntry;
+use ambit_room::logic::game::Left;
 use ambit_room::recording::{self, Recording};
 use ambit_room::room::RoomInput;
 use ambit_transport::ticket::{Ticket, TicketSigner, TicketVerifier};
@@ -278,7 +279,7 @@ pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
         },
         RoomInput::Rename { player: PlayerId(3), name: "Zoë".into() },
         RoomInput::Disconnect { client, player: PlayerId(3) },
-        RoomInput::Remove { player: PlayerId(3) },
+        RoomInput::Remove { player: PlayerId(3), why: Left::Quit },
     ];
     let ticks = [(50, &inputs[..]), (100, &[])];
     for (ms, inputs) in ticks {

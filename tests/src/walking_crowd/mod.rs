@@ -35,7 +35,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Waypoint;
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_room::logic::game::{Game, GameInfo};
+use ambit_room::logic::game::{Game, GameInfo, Left};
 use ambit_room::logic::world::World;
 use ambit_room::saved::{self, BadState};
 use fastrand::Rng;
@@ -158,7 +158,7 @@ impl Game for WalkingCrowd {
         avatar
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
+    fn leave(&mut self, world: &mut World, player: PlayerId, _: Left) {
         self.walkers.catch_up(world);
         if let Some(avatar) = self.walkers.remove(player) {
             world.despawn(avatar);

@@ -9,7 +9,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::Game;
+use ambit_room::logic::game::{Game, Left};
 use ambit_room::logic::world::{World, WorldChange};
 use ambit_room::room::{Room, RoomInput};
 use ambit_tests::walking_crowd::heading::Heading;
@@ -196,7 +196,7 @@ fn a_walk_does_not_depend_on_other_walkers() {
                 crowd_world = with_players(crowd_world, 2..12);
             }
             if others && tick_number == 100 {
-                crowd_world.game.leave(&mut crowd_world.world, PlayerId(5));
+                crowd_world.game.leave(&mut crowd_world.world, PlayerId(5), Left::Quit);
             }
             crowd_world.tick();
         }
@@ -225,7 +225,7 @@ fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         let mut crowd_world = crowd(walk, 3, 40.0, 11);
         let leaving = walkers(&crowd_world)[1];
-        crowd_world.game.leave(&mut crowd_world.world, PlayerId(2));
+        crowd_world.game.leave(&mut crowd_world.world, PlayerId(2), Left::Quit);
         assert!(!crowd_world.world.contains(leaving));
         let before = positions(&crowd_world);
         crowd_world.run(60_000);

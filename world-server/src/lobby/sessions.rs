@@ -71,10 +71,10 @@ impl Lobby {
         Some(player)
     }
 
-    /// Ends the session: the seat and the name are free.
-    pub(super) fn end_session(&mut self, now: LocalTime, player: PlayerId) {
+    /// Ends the session for this reason: the seat and the name are free.
+    pub(super) fn end_session(&mut self, now: LocalTime, player: PlayerId, why: ErrorCode) {
         self.timers.cancel(Timer::Grace(player));
-        self.vacate_seat(now, player, ErrorCode::Idle);
+        self.vacate_seat(now, player, why);
         self.players.remove(player);
     }
 
@@ -99,7 +99,7 @@ impl Lobby {
             let message =
                 format!("nothing was asked for {} s; connect again to play", idle.as_secs());
             self.close_connection(now, conn, LobbyRefusal::new(ErrorCode::Idle, message));
-            self.end_session(now, player);
+            self.end_session(now, player, ErrorCode::Idle);
         }
     }
 
@@ -161,7 +161,7 @@ impl Lobby {
                     "the server has all the players that it takes",
                 )
             })?;
-            self.end_session(now, longest_away);
+            self.end_session(now, longest_away, ErrorCode::Idle);
         }
         let player = self.players.add(name, conn, network, &self.config);
         if !is_trusted {
@@ -187,7 +187,7 @@ impl Lobby {
                 );
                 LobbyRefusal::new(ErrorCode::TooManyFromAddress, message)
             })?;
-            self.end_session(now, oldest);
+            self.end_session(now, oldest, ErrorCode::Idle);
         }
         Ok(())
     }

@@ -187,7 +187,7 @@ impl Lobby {
         self.rooms.at_mut(world).world.arrivals.remove(&player);
         self.renumber_if_reversed(world, player);
         // Revokes the player's tickets for that map.
-        self.remove_from_game(player, id, ErrorCode::ErrorUnspecified);
+        self.remove_from_game(player, id, ErrorCode::NotInRoom);
         self.send_admit(world, player);
     }
 

@@ -18,7 +18,7 @@ use ambit_proto::frame::{MAX_FROM_GAME, MAX_FROM_WORLD, encode_frame};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::schema::{Codec, ComponentSpec, ObjectKind, Schema};
 use ambit_room::config::{BadParameter, Parameters};
-use ambit_room::logic::game::Game;
+use ambit_room::logic::game::{Game, Left};
 use ambit_room::logic::registry::{GameInfo, Registry};
 use ambit_room::logic::world::World;
 use ambit_transport::frame_reader::FrameReader;
@@ -111,7 +111,7 @@ impl Game for Bomb {
         panic!("the bomb panics when a player joins");
     }
 
-    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+    fn leave(&mut self, _: &mut World, _: PlayerId, _: Left) {}
 
     fn step(&mut self, _: &mut World, _: Duration) {}
 }

@@ -47,7 +47,7 @@ impl Game for Careless {
         avatar
     }
 
-    fn leave(&mut self, world: &mut World<Self>, player: Player<'_, Self>) {
+    fn leave(&mut self, world: &mut World<Self>, player: Player<'_, Self>, _: Left) {
         die(world, player);
     }
 
@@ -102,7 +102,7 @@ fn a_player_without_an_avatar_is_refused_and_the_room_goes_on() {
         assert_eq!(join(&mut room, number, name), [refused]);
         assert_eq!(room.avatar(player), None);
         // The player may try again, and so may others.
-        let removal = RoomInput::Remove { player };
+        let removal = RoomInput::Remove { player, why: Left::Quit };
         assert_eq!(tick(&mut room, vec![removal]), []);
     }
     assert_eq!(join(&mut room, 2, "ben"), []);
@@ -110,7 +110,7 @@ fn a_player_without_an_avatar_is_refused_and_the_room_goes_on() {
     assert_eq!(room.world().len(), 2);
     // The player leaves with the avatar that another one would have shared.
     let player = PlayerId(1);
-    tick(&mut room, vec![RoomInput::Remove { player }]);
+    tick(&mut room, vec![RoomInput::Remove { player, why: Left::Quit }]);
     assert_eq!(room.world().len(), 1);
 }
 

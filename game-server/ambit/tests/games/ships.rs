@@ -150,7 +150,7 @@ impl Game for Ships {
         world.spawn(Ship { pose: YawPose::at(at), name })
     }
 
-    fn leave(&mut self, _: &mut World<Self>, player: Player<'_, Self>) {
+    fn leave(&mut self, _: &mut World<Self>, player: Player<'_, Self>, _: Left) {
         self.crafts.remove(&player.id());
     }
 

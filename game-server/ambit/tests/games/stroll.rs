@@ -523,7 +523,7 @@ fn an_avatar_exists_until_its_player_has_left() {
     assert_eq!((player.id(), player.name(), player.avatar()), (ANN, "ann", avatar));
     assert_eq!(world.players().len(), 1);
     assert_eq!(world.player_of(avatar).map(Player::id), Some(ANN));
-    tick(&mut room, 100, vec![RoomInput::Remove { player: ANN }]);
+    tick(&mut room, 100, vec![RoomInput::Remove { player: ANN, why: Left::Quit }]);
     let world = World::<Stroll>::of_room(room.world());
     assert!(!world.contains(avatar));
     assert!(world.player(ANN).is_none());

@@ -250,7 +250,7 @@ impl Game for CubesGame {
         avatar
     }
 
-    fn leave(&mut self, world: &mut CubesWorld, player: Player<Self>) {
+    fn leave(&mut self, world: &mut CubesWorld, player: Player<Self>, _: Left) {
         self.catch_up(world);
         if let Some(seat) = self.players.leave(player.id()) {
             self.physics.remove(seat.body);

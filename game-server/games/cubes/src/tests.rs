@@ -385,7 +385,7 @@ impl Scene {
 
     /// Removes a player as a room does.
     fn leave(&mut self, player: PlayerId) {
-        self.game.leave(&mut self.world, player);
+        self.game.leave(&mut self.world, player, Left::Quit);
         self.world.remove_player(player);
     }
 

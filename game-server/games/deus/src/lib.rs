@@ -188,7 +188,7 @@ impl Game for Deus {
         hero
     }
 
-    fn leave(&mut self, world: &mut DeusWorld, player: Player<'_, Self>) {
+    fn leave(&mut self, world: &mut DeusWorld, player: Player<'_, Self>, _: Left) {
         if let Some(mut row) = world.edit_row::<HeroRow>(player.id()) {
             row.alive().set(false);
         }

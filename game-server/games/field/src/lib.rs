@@ -256,7 +256,7 @@ impl Game for FieldGame {
         avatar
     }
 
-    fn leave(&mut self, world: &mut FieldWorld, player: Player<Self>) {
+    fn leave(&mut self, world: &mut FieldWorld, player: Player<Self>, _: Left) {
         self.catch_up(world);
         self.creatures.remove(player.avatar().object());
     }

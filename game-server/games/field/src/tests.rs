@@ -24,7 +24,7 @@ use super::rules::{BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BOLT_MANA, HEAL_MA
 use super::{FieldGame, FieldRefusal, commands};
 use ambit::{Refusal as _, Typed};
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::{Game as RoomGame, GameCommand, Refusal};
+use ambit_room::logic::game::{Game as RoomGame, GameCommand, Left, Refusal};
 use ambit_room::logic::sight::Sight;
 use ambit_room::logic::world::{World, WorldChange};
 
@@ -102,7 +102,7 @@ impl Scene {
 
     /// Does what the room does when a player has left.
     fn leave(&mut self, player: PlayerId) {
-        self.game.leave(&mut self.world, player);
+        self.game.leave(&mut self.world, player, Left::Quit);
         self.world.remove_player(player);
     }
 

@@ -421,7 +421,7 @@ impl Game for Shooter {
         ship
     }
 
-    fn leave(&mut self, world: &mut ShooterWorld, player: Player<'_, Self>) {
+    fn leave(&mut self, world: &mut ShooterWorld, player: Player<'_, Self>, _: Left) {
         self.crafts.remove(&player.avatar());
         self.adjust_pilots(world);
     }

@@ -335,7 +335,9 @@ pub struct RoomClosed {
     #[prost(string, tag = "3")]
     pub message: ::prost::alloc::string::String,
 }
-/// The player has left the room for good (left, kicked, grace period over in the lobby).
+/// The player has left the room for good: by the player's own will (ERROR_UNSPECIFIED), kicked
+/// (KICKED), away for longer than the grace period (IDLE), gone to another map (NOT_IN_ROOM), or put
+/// out by the server (others). The game is told which.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RemovePlayer {
     #[prost(uint64, tag = "1")]

@@ -14,7 +14,7 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::{Predictors, Schema};
 use ambit_proto::space::Position;
-use ambit_room::logic::game::{Game, GameCommand, Refusal};
+use ambit_room::logic::game::{Game, GameCommand, Left, Refusal};
 use ambit_room::logic::gate::Gate;
 use ambit_room::logic::sight::{Sight, SightChecks};
 use ambit_room::logic::world::{DueTimer, World};
@@ -120,8 +120,8 @@ impl Game for MeasuredGame {
         self.game.rename(world, player, name);
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
-        self.measure(Callback::Leave, |game| game.leave(world, player));
+    fn leave(&mut self, world: &mut World, player: PlayerId, why: Left) {
+        self.measure(Callback::Leave, |game| game.leave(world, player, why));
     }
 
     fn command(

@@ -19,6 +19,7 @@ use crate::protocol::MAX_ROOM_STATE_BYTES;
 use ambit_room::config::RoomConfig;
 use ambit_room::journal::{JournalEntry, RoomSnapshot};
 use ambit_room::logic::game::Game;
+use ambit_room::logic::game::Left;
 use ambit_room::room::{Room, RoomInput};
 use ambit_room::saved::BadState;
 use ambit_room::tick_schedule::TickSchedule;
@@ -135,7 +136,8 @@ pub fn member_changes(room: &Room, members: &[RoomMember]) -> Vec<RoomInput> {
     let names: BTreeMap<PlayerId, &String> =
         members.iter().map(|member| (member.player, &member.name)).collect();
     let change = |(player, name): (PlayerId, &str)| match names.get(&player) {
-        None => Some(RoomInput::Remove { player }),
+        // The lobby's list of members does not say why one is not in it.
+        None => Some(RoomInput::Remove { player, why: Left::Removed }),
         Some(now) if *now != name => Some(RoomInput::Rename { player, name: (*now).clone() }),
         Some(_) => None,
     };

@@ -29,6 +29,7 @@ use super::release::RoomConfirmations;
 use super::tick_loss::TickCount;
 use crate::protocol::MAX_TICK_INPUT_BYTES;
 use ambit_room::journal::JournalEntry;
+use ambit_room::logic::game::Left;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_transport::ticket::Ticket;
@@ -216,7 +217,7 @@ impl RoomHost {
             return;
         };
         let reason = ErrorCode::ErrorUnspecified;
-        self.remove(player, reason, "you have left the game");
+        self.remove(player, (reason, Left::Quit), "you have left the game");
         self.send_player_out(player, reason);
     }
 
@@ -228,7 +229,7 @@ impl RoomHost {
         match order {
             RoomOrder::RemovePlayer { player, reason, revoked_until } => {
                 self.revoked.revoke(now, player, revoked_until);
-                self.remove_unless_back(player, reason, revoked_until);
+                self.remove_unless_back(player, (reason, why_left(reason)), revoked_until);
             }
             RoomOrder::SyncMembers { members, revoked_until } => {
                 self.sync_members(&members, revoked_until);
@@ -427,7 +428,7 @@ impl RoomHost {
         let (mut removed, mut renames) = (BTreeSet::new(), Vec::new());
         for change in member_changes(&self.room, members) {
             match change {
-                RoomInput::Remove { player } => drop(removed.insert(player)),
+                RoomInput::Remove { player, .. } => drop(removed.insert(player)),
                 rename => renames.push(rename),
             }
         }
@@ -435,27 +436,29 @@ impl RoomHost {
         let connected = self.clients.values().map(|client| client.player);
         removed.extend(connected.filter(|player| !seats.contains(player)));
         for player in removed {
-            self.remove_unless_back(player, ErrorCode::ErrorUnspecified, revoked_until);
+            let why = (ErrorCode::ErrorUnspecified, Left::Removed);
+            self.remove_unless_back(player, why, revoked_until);
         }
         self.inputs.extend(renames);
         self.revoked.revoke_all_but(seats, revoked_until);
     }
 
-    fn remove_unless_back(&mut self, player: PlayerId, reason: ErrorCode, revoked_until: u64) {
+    fn remove_unless_back(&mut self, player: PlayerId, why: (ErrorCode, Left), revoked_until: u64) {
         let is_back =
             |client: &ConnectedPlayer| client.player == player && client.serial > revoked_until;
         if !self.clients.values().any(is_back) {
-            self.remove(player, reason, "you are out of the room");
+            self.remove(player, why, "you are out of the room");
         }
     }
 
-    fn remove(&mut self, player: PlayerId, reason: ErrorCode, message: &str) {
+    /// The client is sent the code, and the game the reason.
+    fn remove(&mut self, player: PlayerId, (code, why): (ErrorCode, Left), message: &str) {
         while let Some((&client, _)) =
             self.clients.iter().find(|(_, client)| client.player == player)
         {
-            self.put_out(client, reason, message);
+            self.put_out(client, code, message);
         }
-        self.inputs.push(RoomInput::Remove { player });
+        self.inputs.push(RoomInput::Remove { player, why });
     }
 
     fn hand_over(&mut self) {
@@ -574,6 +577,18 @@ impl RevokedTickets {
             .filter(|(members, _)| !members.contains(&player))
             .map(|(_, revoked)| *revoked);
         own.max(others).is_some_and(|revoked| serial <= revoked)
+    }
+}
+
+/// What the game is told of a player whom the WorldServer removes for this reason.
+fn why_left(reason: ErrorCode) -> Left {
+    match reason {
+        ErrorCode::ErrorUnspecified => Left::Quit,
+        ErrorCode::Idle => Left::Lost,
+        ErrorCode::Kicked => Left::Kicked,
+        // The player is on another map of the world.
+        ErrorCode::NotInRoom => Left::ToMap,
+        _ => Left::Removed,
     }
 }
 

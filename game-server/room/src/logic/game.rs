@@ -78,7 +78,7 @@
 //! use std::time::Duration;
 //!
 //! use ambit_room::config::Parameters;
-//! use ambit_room::logic::game::{Game, GameCommand, GameInfo, Refusal};
+//! use ambit_room::logic::game::{Game, GameCommand, GameInfo, Left, Refusal};
 //! use ambit_room::logic::registry::Registry;
 //! use ambit_room::logic::world::World;
 //! use ambit_proto::codes::ErrorCode;
@@ -142,7 +142,7 @@
 //!         walker
 //!     }
 //!
-//!     fn leave(&mut self, world: &mut World, player: PlayerId) {
+//!     fn leave(&mut self, world: &mut World, player: PlayerId, _: Left) {
 //!         if let Some(walker) = self.walkers.remove(&player) {
 //!             world.despawn(walker);
 //!         }
@@ -216,6 +216,7 @@ use ambit_proto::keymap::Keymap;
 pub use ambit_proto::message::GameCommand;
 use ambit_proto::schema::{Predictors, Schema};
 use ambit_proto::space::Position;
+use serde::{Deserialize, Serialize};
 
 use super::gate::Gate;
 use super::sight::{Sight, SightChecks};
@@ -263,9 +264,9 @@ pub trait Game: Send {
         let _ = (world, player, name);
     }
 
-    /// A player has left for good: removes the avatar. A player who only lost the connection keeps
-    /// the avatar for the grace period.
-    fn leave(&mut self, world: &mut World, player: PlayerId);
+    /// A player has left this room for good, for this reason: removes the avatar. A player who only
+    /// lost the connection keeps the avatar for the grace period.
+    fn leave(&mut self, world: &mut World, player: PlayerId, why: Left);
 
     /// Executes a command of a player in the room, effective at `world.now()`, or refuses it. Its
     /// kind and its fields are as the schema declares them; positions are on the map, objects exist
@@ -329,7 +330,7 @@ pub trait Game: Send {
 
     /// The state that a player in a gate takes to the other map, at most
     /// [`MAX_TRANSFER_STATE_BYTES`]. `None` if the player must stay for now, for example
-    /// because it is dead. `leave` follows at once. Each map has its own time: save how long
+    /// because it is dead. `leave` follows at once, with [`Left::ToMap`]. Each map has its own time: save how long
     /// something still lasts, not when it ends. `saved::of` encodes any type that serde can
     /// serialize.
     fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
@@ -388,6 +389,25 @@ pub enum Refusal {
     /// The game's own: an index in the schema's refusals.
     #[error("refused: reason {0} of the game")]
     Game(u8),
+}
+
+/// Why a player has left a room. A room that closes calls no `leave`: it has ended, with all of its
+/// state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Left {
+    /// The player has left the game or the room, or has ended the session.
+    Quit,
+    /// The connection was lost, and the player was not back within the grace period.
+    Lost,
+    /// The room's host has put the player out.
+    Kicked,
+    /// The player goes on on another map of this world, and has there what `carry` returned. What
+    /// the player owns is there, too: a game must not give it to anyone here.
+    ToMap,
+    /// The server has put the player out for another reason; or the player left while the room
+    /// moved to another host, and the new host does not know the reason.
+    Removed,
 }
 
 /// What the lobby knows of a game.

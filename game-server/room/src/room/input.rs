@@ -8,7 +8,7 @@ use ambit_proto::time::GameTime;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::logic::game::GameCommand;
+use crate::logic::game::{GameCommand, Left};
 use crate::network::load_level::LoadLevel;
 
 /// The client of every player in a journal: a room that replays inputs has no connections.
@@ -40,7 +40,7 @@ pub enum RoomInput {
         player: PlayerId,
     },
     /// A player has left for good.
-    Remove { player: PlayerId },
+    Remove { player: PlayerId, why: Left },
     /// A player has another name.
     Rename {
         player: PlayerId,

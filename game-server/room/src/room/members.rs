@@ -9,6 +9,7 @@ use ambit_proto::time::GameTime;
 
 use super::seat::{Presence, Seat};
 use super::{REPLAY_CLIENT, Room, RoomInput, RoomOutput};
+use crate::logic::game::Left;
 use crate::network::JoiningClient;
 
 impl Room {
@@ -90,22 +91,22 @@ impl Room {
         true
     }
 
-    pub(super) fn remove(&mut self, player: PlayerId) {
+    pub(super) fn remove(&mut self, player: PlayerId, why: Left) {
         if let Some(Seat { presence: Presence::Here(client), .. }) = self.seats.get(&player) {
             self.remove_viewer(*client);
         }
-        self.vacate(player);
+        self.vacate(player, why);
     }
 
     /// Frees a player's seat and removes everything else that belongs to the player.
-    pub(super) fn vacate(&mut self, player: PlayerId) {
+    pub(super) fn vacate(&mut self, player: PlayerId, why: Left) {
         self.names.remove(&player);
         self.gates.forget(player);
         let Some(seat) = self.seats.remove(&player) else {
             return;
         };
         self.world.trace_leave(player, seat.avatar);
-        self.game.leave(&mut self.world, player);
+        self.game.leave(&mut self.world, player, why);
         self.world.remove_player(player);
         self.world.remove_controls(player);
     }
@@ -144,7 +145,7 @@ impl Room {
         };
         while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
             // Not in the journal: it follows from the time.
-            self.vacate(player);
+            self.vacate(player, Left::Lost);
             outputs.push(RoomOutput::PlayerOut { player, reason: ErrorCode::Idle });
         }
     }

@@ -18,6 +18,7 @@ use ambit_proto::wire;
 
 use super::*;
 use crate::logic::controls::{SAMPLE_BURST, SAMPLES_PER_TICK};
+use crate::logic::game::Left;
 use crate::logic::sight::SightChecks;
 use crate::logic::world::EventAudience;
 
@@ -445,7 +446,7 @@ impl Game for HiddenGhostGame {
         body(world)
     }
 
-    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+    fn leave(&mut self, _: &mut World, _: PlayerId, _: Left) {}
 
     fn command(
         &mut self,

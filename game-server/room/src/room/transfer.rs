@@ -4,7 +4,7 @@
 //! admits them. Departure and arrival are inputs like all others, so a room that goes on at another
 //! host has executed them too.
 
-use crate::logic::game::MAX_TRANSFER_STATE_BYTES;
+use crate::logic::game::{Left, MAX_TRANSFER_STATE_BYTES};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::GameTime;
 
@@ -60,7 +60,7 @@ impl Room {
             self.remove_viewer(client);
             self.gate_outputs.push(RoomOutput::MovedAway { client });
         }
-        self.vacate(player);
+        self.vacate(player, Left::ToMap);
         let departure = Departure { transfer, carried: carried.clone() };
         self.gates.depart(player, departure);
         Some(carried)
@@ -78,8 +78,9 @@ impl Room {
         if self.gates.departure(player).is_some_and(has_left) {
             return; // A repeated order: the player has been here since, and has left again.
         }
-        // The lobby knows better: what is left of an earlier stay goes.
-        self.vacate(player);
+        // The lobby knows better: what is left of an earlier stay goes. The player has been on
+        // another map since, with all that was carried there.
+        self.vacate(player, Left::ToMap);
         let at = if self.world.grid().contains(at) { at } else { self.world.middle() };
         let avatar = self.game.arrive(&mut self.world, player, name, at, carried);
         // Without an avatar there is no seat: the client that follows joins as a new player.

@@ -8,7 +8,7 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_room::logic::game::{Game, GameInfo};
+use ambit_room::logic::game::{Game, GameInfo, Left};
 use ambit_room::logic::gate::Gate;
 use ambit_room::logic::registry::Registry;
 use ambit_room::logic::world::World;
@@ -77,7 +77,7 @@ impl Game for WanderingGame {
         wanderer
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
+    fn leave(&mut self, world: &mut World, player: PlayerId, _: Left) {
         if let Some((wanderer, ..)) = self.0.remove(&player) {
             world.despawn(wanderer);
         }

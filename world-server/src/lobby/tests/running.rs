@@ -299,10 +299,12 @@ fn a_ticket_comes_after_the_answer_to_the_join() {
 fn the_game_server_is_notified_of_leaves_and_their_reasons() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let clients = ["ann", "bob", "cid", "dan"].map(|name| harness.connect_as(name));
-    let [ann, bob, cid, dan] = &clients;
-    let room = harness.running_room_of(host, &[ann, bob, cid, dan]);
+    let clients = ["ann", "bob", "cid", "dan", "eve"].map(|name| harness.connect_as(name));
+    let [ann, bob, cid, dan, eve] = &clients;
+    let room = harness.running_room_of(host, &[ann, bob, cid, dan, eve]);
     harness.ask(bob.conn, leave());
+    // Closes the connection on purpose, as a program does that ends.
+    harness.lobby.handle_quit(harness.now, eve.conn);
     harness.expect_done(ann.conn, kick(cid.id));
     harness.disconnect(dan);
     harness.advance(seconds(31));
@@ -318,6 +320,7 @@ fn the_game_server_is_notified_of_leaves_and_their_reasons() {
         .collect();
     let expected = [
         (bob.id, ErrorCode::ErrorUnspecified),
+        (eve.id, ErrorCode::ErrorUnspecified),
         (cid.id, ErrorCode::Kicked),
         (dan.id, ErrorCode::Idle),
     ];

@@ -34,7 +34,9 @@ fn a_player_moves_through_a_gate_and_back_with_tickets() {
     );
     harness.departed(FIRST, world, &ann, 1, b"7 apples");
     let order = harness.next_order_for(FIRST);
-    assert!(matches!(order, order::Body::RemovePlayer(remove) if remove.room == world));
+    let order::Body::RemovePlayer(remove) = order else { panic!("{order:?}") };
+    // The game must not take this for leaving.
+    assert_eq!((remove.room, remove.reason()), (world, ErrorCode::NotInRoom));
     let admit = admit(map, &ann, 1, b"7 apples");
     assert_eq!(harness.next_order_for(SECOND), order::Body::Admit(admit));
     assert_eq!(harness.tickets(&ann), [], "no ticket before the avatar has arrived");

@@ -46,7 +46,7 @@ fn removing_a_player_removes_its_cube() {
     scene.tick(Some(join(1)));
     scene.ticks(20);
     let avatar = scene.room.avatar(ANN).expect("ann is in the room");
-    scene.tick(Some(RoomInput::Remove { player: ANN }));
+    scene.tick(Some(RoomInput::Remove { player: ANN, why: Left::Quit }));
     assert!(!scene.room.world().contains(avatar));
     scene.ticks(20);
     assert_eq!(scene.room.world().len(), 20);

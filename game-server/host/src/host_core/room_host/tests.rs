@@ -10,6 +10,7 @@ use ambit_room::journal::SavedRoom;
 use ambit_room::logic::registry::Registry;
 use ambit_room::recording::Header;
 use ambit_room::room::TransferId;
+use ambit_room::saved;
 
 const ID: RoomId = RoomId(3);
 const ANN: PlayerId = PlayerId(1);
@@ -123,6 +124,63 @@ fn a_removed_player_is_disconnected_unless_back_with_a_newer_ticket() {
     host.room.handle_closed(ClientId(1));
     host.tick();
     assert_eq!(host.room.room().avatar(ANN), None);
+}
+
+#[test]
+fn the_game_learns_why_each_player_has_left_and_so_does_its_next_host() {
+    let mut host = Host::of_a_game_of_leaving();
+    for number in 1..=8 {
+        host.join(number, PlayerId(number.into()), 1);
+    }
+    host.tick();
+    let snapshot = host.room.room().save().expect("the game can be saved");
+    host.room.handle_leave(ClientId(1));
+    let orders = [
+        (2, ErrorCode::ErrorUnspecified),
+        (3, ErrorCode::Idle),
+        (4, ErrorCode::Kicked),
+        (5, ErrorCode::NotInRoom),
+        (6, ErrorCode::HostDied),
+    ];
+    for (player, reason) in orders {
+        let player = PlayerId(player);
+        host.order(RoomOrder::RemovePlayer { player, reason, revoked_until: 1 });
+    }
+    let members = vec![RoomMember { player: PlayerId(8), name: "ann".into() }];
+    host.order(RoomOrder::SyncMembers { members, revoked_until: 1 });
+    host.room.handle_closed(ClientId(8));
+    let first = host.tick();
+    host.now += Duration::from_secs(31);
+    let second = host.tick();
+    let expected = [
+        (1, Left::Quit),
+        (2, Left::Quit),
+        (3, Left::Lost),
+        (4, Left::Kicked),
+        (5, Left::ToMap),
+        (6, Left::Removed),
+        (7, Left::Removed),
+        (8, Left::Lost),
+    ];
+    let left = expected.map(|(player, why)| (PlayerId(player), why)).to_vec();
+    assert_eq!(host.room.room().game().save(), Some(saved::of(&left)));
+
+    let game = Box::<Typed<Leaving>>::default();
+    let mut next = Room::restore(host.room.room().config().clone(), game, &snapshot)
+        .expect("the snapshot was just made");
+    for output in first.into_iter().chain(second) {
+        if let RoomHostOutput::Journal(entry) = output {
+            next.replay(entry.at, &entry.inputs().expect("the entry was just made"));
+        }
+    }
+    assert_eq!(next.game().save(), Some(saved::of(&left)));
+}
+
+#[test]
+fn who_has_left_through_a_gate_has_gone_to_another_map() {
+    let mut host = Host::of_a_game_of_leaving();
+    host.send_through_gate(1, ANN);
+    assert_eq!(host.room.room().game().save(), Some(saved::of(&vec![(ANN, Left::ToMap)])));
 }
 
 #[test]
@@ -491,6 +549,34 @@ impl ambit::Game for ShortGame {
     }
 }
 
+/// Notes who has left, and why. There is a gate in the east.
+#[derive(Default, serde::Serialize, serde::Deserialize, ambit::Declare)]
+#[declare(kinds(Walker))]
+struct Leaving {
+    left: Vec<(PlayerId, Left)>,
+}
+
+impl ambit::Game for Leaving {
+    const INFO: GameInfo = GameInfo::new("leaving", "Notes who leaves.");
+    type Avatar = Walker;
+    ambit::no_commands!();
+    type Refusal = ambit::NoRefusal;
+
+    fn join(&mut self, world: &mut ambit::World<Self>, _: ambit::Newcomer<'_>) -> Id<Walker> {
+        let path = ambit::component::Path::at(world.centre());
+        world.spawn(Walker { path })
+    }
+
+    fn leave(&mut self, _: &mut ambit::World<Self>, player: ambit::Player<'_, Self>, why: Left) {
+        self.left.push((player.id(), why));
+    }
+
+    fn gates(&self, _: &ambit::World<Self>) -> Vec<ambit::Gate> {
+        let (low, high) = (Position::on_ground(198.0, 0.0), Position::on_ground(200.0, 200.0));
+        vec![ambit::Gate { low, high, map: 1, at: Position::on_ground(5.0, 100.0) }]
+    }
+}
+
 /// A room host with a room of the game `field`, and its time.
 struct Host {
     room: RoomHost,
@@ -524,6 +610,11 @@ impl Host {
     fn of_a_short_game() -> Self {
         let game = Box::<Typed<ShortGame>>::default();
         Self::saved(4, Room::new(RoomConfig::default(), game))
+    }
+
+    fn of_a_game_of_leaving() -> Self {
+        let game = Box::<Typed<Leaving>>::default();
+        Self::saved(8, Room::new(RoomConfig::default(), game))
     }
 
     fn of_a_game_without_avatars() -> Self {

@@ -7,6 +7,7 @@ use ambit_proto::schema::{Codec, Component, ComponentSpec, Freshness, ObjectKind
 use ambit_proto::space::Position;
 
 use super::super::*;
+use crate::logic::game::Left;
 use crate::logic::statics::Obstacle;
 
 /// A yaw of 8 bits, 100 units a metre.
@@ -119,7 +120,7 @@ impl Game for MovingAvatars {
         object
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
+    fn leave(&mut self, world: &mut World, player: PlayerId, _: Left) {
         self.avatars.retain(|avatar| {
             if avatar.player == player {
                 world.despawn(avatar.object);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::*;
 use super::simulation::{PathQuality, RoomSimulation};
+use crate::logic::game::Left;
 
 const BAD_PATH: PathQuality = PathQuality { loss: 20, late: 10, duplicate: 5 };
 const AVATAR: u8 = 0;
@@ -61,7 +62,7 @@ impl Game for Scores {
         world.spawn(AVATAR, vec![Component::at_rest(world.now(), at)])
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
+    fn leave(&mut self, world: &mut World, player: PlayerId, _: Left) {
         let avatar = world.player(player).map(|player| player.avatar);
         world.despawn(avatar.expect("the player is in the room"));
     }
@@ -129,7 +130,7 @@ fn every_client_has_all_rows_and_only_its_own_hidden_column() {
             assert_eq!(received.contains(&(avatar, 0)), is_own, "avatars are far apart");
         }
     }
-    simulation.inputs.push(RoomInput::Remove { player: PlayerId(3) });
+    simulation.inputs.push(RoomInput::Remove { player: PlayerId(3), why: Left::Quit });
     simulation.ticks(40);
     assert_eq!(simulation.room.world().room_wide(SCORE, Some(PlayerId(3))), None);
     let viewers = simulation.room.network().viewers();

@@ -55,7 +55,7 @@ impl Game for FoggySea {
         ship
     }
 
-    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+    fn leave(&mut self, _: &mut World, _: PlayerId, _: Left) {}
 
     fn step(&mut self, world: &mut World, _: Duration) {
         self.tick += 1;

@@ -6,7 +6,7 @@ use ambit_proto::pose::{Pose, PoseFormat, Turning};
 
 use super::*;
 use crate::logic::contact::first_contact;
-use crate::logic::game::Game;
+use crate::logic::game::{Game, Left};
 use crate::logic::statics::Obstacle;
 
 const CAR: u8 = 0;
@@ -241,7 +241,7 @@ impl Game for PushedCubesGame {
         world.spawn(CUBE, vec![Component::Pose(CUBES.free(at(50.0, 50.0), [0.0, 0.0, 0.0, 1.0]))])
     }
 
-    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+    fn leave(&mut self, _: &mut World, _: PlayerId, _: Left) {}
 
     fn input(&mut self, _: &mut World, _: PlayerId, keys: Keymap) {
         self.pushed = keys.down(3);
