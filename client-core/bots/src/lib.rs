@@ -146,6 +146,8 @@ impl BotsOptions {
     }
 }
 
+pub use self::profiles::GAMES;
+
 /// The whole program, with its arguments (the first one is the program's name). `motions` is what
 /// the bots share with games.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, motions: Vec<SharedMotion>) -> ExitCode {

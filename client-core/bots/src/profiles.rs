@@ -14,6 +14,9 @@ use self::crowd::CommandIds;
 /// The game of a created room, if nothing says which one.
 const DEFAULT_GAME: &str = "field";
 
+/// The games with a profile of their own, by name: those that come with Ambit.
+pub const GAMES: [&str; 4] = [ambit_cubes_physics::GAME, deus::GAME, DEFAULT_GAME, shooter::GAME];
+
 /// What bots do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Profile {

@@ -1,11 +1,11 @@
 //! The games that a server offers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_proto::codes;
 use ambit_proto::ids::RoomId;
-use ambit_proto::schema::{Codec, ObjectKind, Schema};
+use ambit_proto::schema::{Codec, CommandKind, FieldType, ObjectKind, Schema};
 use ambit_room::config::{
     Allowed, BadParameter, Parameter, Parameters as CheckedParameters, ROOM_PARAMETERS, RoomConfig,
 };
@@ -24,6 +24,8 @@ pub struct Games {
     registry: Registry,
     /// What clients share with the games.
     motions: Vec<SharedMotion>,
+    /// Those that were added by type, as an author does.
+    named: Vec<&'static str>,
 }
 
 impl Games {
@@ -38,7 +40,7 @@ impl Games {
     /// At the start of the program, if the game cannot be offered: another game has its name, a
     /// parameter is that of every room, its defaults make no room, its declaration is too large
     /// for the wire, two events or sounds have one name, its shots are of no kind or control of
-    /// it, a refusal has the name of a general code, or it cannot be read from what it saves. The
+    /// it, a command is for or lists what does not exist, a `Listed` has no names, a refusal has the name of a general code, or it cannot be read from what it saves. The
     /// message says which.
     #[must_use]
     pub fn with<G: Game>(self) -> Self {
@@ -56,6 +58,7 @@ impl Games {
             );
         }
         check_shots::<G>(&schema);
+        check_hints::<G>();
         let refusals = G::Refusal::declarations();
         let is_general = |name: &str| codes::from_name(name).is_some();
         if let Some(refusal) = refusals.iter().find(|it| is_general(&it.name)) {
@@ -77,7 +80,24 @@ impl Games {
         }
         let info = G::INFO.parameters(table_with_words::<G>());
         let motions = self.motions.into_iter().chain(motions_of::<G>()).collect();
-        Self { registry: self.registry.with(info, Typed::<G>::make), motions }
+        let named = self.named.into_iter().chain([G::INFO.name]).collect();
+        Self { registry: self.registry.with(info, Typed::<G>::make), motions, named }
+    }
+
+    /// Checks that no game of an author's has one of these names, which belong to games of Ambit:
+    /// bots and consoles would take it for that one.
+    ///
+    /// # Panics
+    /// If one has.
+    #[cfg(feature = "serve")]
+    pub(crate) fn check_names(&self, shipped: &[&str]) {
+        if let Some(name) = self.named.iter().find(|name| shipped.contains(name)) {
+            panic!(
+                "the game {name:?} cannot be offered: a game that comes with Ambit has this name, \
+                 and bots would play it by that one's rules; the names that are taken: {}",
+                shipped.join(", ")
+            );
+        }
     }
 
     /// What the clients of these programs share with the games.
@@ -170,6 +190,82 @@ fn check_shots<G: Game>(schema: &Schema) {
     }
 }
 
+/// Words in commands by which clients decide what to offer: one that is misspelt would never be
+/// offered, or always. They are checked as a room without parameters has them.
+fn check_hints<G: Game>() {
+    let parameters =
+        CheckedParameters::parse(&BTreeMap::new(), &[ROOM_PARAMETERS, G::Parameters::TABLE]);
+    let made = parameters.ok().and_then(|it| Typed::<G>::make(&it).ok());
+    let schema = made.map_or_else(|| Typed(G::default()).schema(), |game| game.schema());
+    let fails = |problem: String| -> ! {
+        panic!("the game {:?} cannot be offered: {problem}", G::INFO.name)
+    };
+    let named = |is_wanted: fn(&Codec) -> bool| {
+        let components = schema.kinds.iter().flat_map(|kind| &kind.components);
+        components.filter(move |it| is_wanted(&it.codec)).map(|it| it.name.as_str())
+    };
+    let texts: Vec<&str> = named(|codec| matches!(codec, Codec::Text { .. })).collect();
+    let mut words: Vec<&str> = named(|codec| matches!(codec, Codec::Flag)).collect();
+    words.extend(G::kinds().into_iter().flat_map(|declared| declared.words));
+    words.extend(schema.commands.iter().flat_map(choices));
+    for command in &schema.commands {
+        let of_choices = command.fields.iter().flat_map(|field| &field.choices);
+        let hints = of_choices.map(|about| &about.only_for).chain([&command.only_for]);
+        for hint in hints.filter(|hint| !hint.is_empty()) {
+            if !words.contains(&hint.as_str()) {
+                fails(format!(
+                    "its command {:?} is only for {hint:?}, which is no flag, no choice of a \
+                     command and no word of a text; write it as one of them, or name what the \
+                     text may be: `#[component(words(\"...\"))]`. Known are: {}",
+                    command.name,
+                    list(&words)
+                ));
+            }
+        }
+        for field in &command.fields {
+            if !field.listed_in.is_empty() && !texts.contains(&field.listed_in.as_str()) {
+                fails(format!(
+                    "the choices of the field {:?} of its command {:?} are listed in {:?}, and no \
+                     text component has this name; the texts are: {}",
+                    field.name,
+                    command.name,
+                    field.listed_in,
+                    list(&texts)
+                ));
+            }
+        }
+    }
+    let of_commands = schema.commands.iter().map(|it| ("command", &it.name, &it.fields));
+    let of_events = schema.events.iter().map(|it| ("event", &it.name, &it.fields));
+    for (what, name, fields) in of_commands.chain(of_events) {
+        if let Some(field) = fields.iter().find(|field| field.ty.is_listed()) {
+            fails(format!(
+                "the field {:?} of its {what} {name:?} is a `Listed` without names; give them in \
+                 `Game::schema`: `field.ty = FieldType::choice([...])`",
+                field.name
+            ));
+        }
+    }
+}
+
+/// The names of all choices of a command.
+fn choices(command: &CommandKind) -> impl Iterator<Item = &str> {
+    command
+        .fields
+        .iter()
+        .flat_map(|field| match &field.ty {
+            FieldType::Choice(names) => names.as_slice(),
+            _ => &[],
+        })
+        .map(String::as_str)
+}
+
+/// For a message: each once, in order.
+fn list(names: &[&str]) -> String {
+    let names: BTreeSet<&str> = names.iter().copied().collect();
+    names.into_iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+}
+
 /// What clients share with a game, as its kinds declare it.
 pub(crate) fn motions_of<G: Game>() -> impl Iterator<Item = SharedMotion> {
     let steering = |(kind, functions)| Steering { game: G::INFO.name, kind, functions };
@@ -181,12 +277,33 @@ pub(crate) fn motions_of<G: Game>() -> impl Iterator<Item = SharedMotion> {
 #[doc(hidden)]
 impl From<Registry> for Games {
     fn from(registry: Registry) -> Self {
-        Self { registry, motions: Vec::new() }
+        Self { registry, motions: Vec::new(), named: Vec::new() }
     }
 }
 
 impl From<Games> for Registry {
     fn from(games: Games) -> Self {
         games.registry
+    }
+}
+
+#[cfg(all(test, feature = "serve"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(
+        expected = "the game \"shooter\" cannot be offered: a game that comes with Ambit has this \
+                    name"
+    )]
+    fn a_game_called_like_one_of_ambit_s_is_not_offered() {
+        let games = Games { named: vec!["gather", "shooter"], ..Games::default() };
+        games.check_names(&ambit_bots_lib::GAMES);
+    }
+
+    #[test]
+    fn a_game_with_a_name_of_its_own_is_offered() {
+        let games = Games { named: vec!["gather"], ..Games::default() };
+        games.check_names(&ambit_bots_lib::GAMES);
     }
 }

@@ -25,6 +25,10 @@ pub trait Kind: TypedKind {
     #[doc(hidden)]
     const STEER: Option<SteerFunctions> = None;
 
+    /// What its texts may say, as far as that decides which commands are offered.
+    #[doc(hidden)]
+    const WORDS: &'static [&'static str] = &[];
+
     #[doc(hidden)]
     fn into_components(self, spawn: &Spawn<'_>) -> Vec<Component>;
 
@@ -66,9 +70,11 @@ pub(crate) fn find_within<G, K: KindOf<G>>(
 pub struct DeclaredKind {
     pub(crate) kind: ObjectKind,
     pub(crate) steering: Option<(&'static str, SteerFunctions)>,
+    pub(crate) words: &'static [&'static str],
 }
 
 /// For the derive of [`Declare`](crate::Declare).
 pub fn declared_kind<G, K: KindOf<G>>() -> DeclaredKind {
-    DeclaredKind { kind: K::declaration(), steering: K::STEER.map(|steer| (K::NAME, steer)) }
+    let steering = K::STEER.map(|steer| (K::NAME, steer));
+    DeclaredKind { kind: K::declaration(), steering, words: K::WORDS }
 }

@@ -212,6 +212,7 @@
 //! | | `#[reckoning(order, tolerance_m, tolerance_per_m, converge, converge_ms)]` | dead reckoning of poses |
 //! | a component | `#[audience(owner)]`, `team` | who receives it; all who follow it otherwise |
 //! | | `#[component(name = "...", label = "...", unit = "s")]` | of a number: `ms`, `%`; seconds are shown as minutes |
+//! | | `#[component(words("open", "closed"))]` | what a text may be, as far as a command is `only_for` it |
 //! | | `#[pose(format = ...)]` | the grid of a pose, with velocities |
 //! | | `#[effect(ring, colour, size)]` | shown as long as a flag is set, or when a gauge falls at once |
 //! | [`Event`] | `#[about]` | the object whose followers receive it; the first one otherwise |

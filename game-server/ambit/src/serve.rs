@@ -33,12 +33,19 @@ fn subcommands(motions: &[SharedMotion]) -> [Subcommand; 2] {
 /// With a subcommand it does something else, as the programs of that name do: `console` plays in a
 /// terminal, `bots --game NAME --count 20 --seconds 10` with many clients, and `replay FILE` runs a
 /// recording (`--record`) again.
+///
+/// # Panics
+/// If the game cannot be offered ([`Games::with`]), or has the name of one that comes with Ambit.
 pub fn serve<G: Game>() -> ExitCode {
     serve_all(Games::new().with::<G>())
 }
 
 /// As [`serve`], for several games.
+///
+/// # Panics
+/// If a game has the name of one that comes with Ambit.
 pub fn serve_all(games: Games) -> ExitCode {
+    games.check_names(&ambit_bots_lib::GAMES);
     let subcommands = subcommands(games.motions());
     ambit_world_server::run_with(games.into(), &subcommands)
 }

@@ -407,8 +407,18 @@ impl<G> World<G> {
         player: impl Into<PlayerId>,
         row: K,
     ) -> Id<K> {
+        let player = player.into();
+        if let Some(first) = self.find_room_wide::<K>(Some(player)) {
+            tracing::error!(
+                player = player.0,
+                "`World::spawn_row` gives a player a second row of the kind {:?}: the first one \
+                 stays; change it with `World::edit_row`",
+                K::NAME
+            );
+            return first;
+        }
         let id = self.spawn(row);
-        self.room.set_owner(id.object(), player.into());
+        self.room.set_owner(id.object(), player);
         id
     }
 

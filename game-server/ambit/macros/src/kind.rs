@@ -32,6 +32,8 @@ struct ComponentField<'i> {
     /// The trait that its type implements: `Place` for the first one, `Attribute` for all others.
     role: TokenStream,
     codec: TokenStream,
+    /// What a text may say, as far as that decides which commands are offered.
+    words: Vec<LitStr>,
     /// An `Option` of what is shown of it.
     effect: TokenStream,
 }
@@ -179,6 +181,7 @@ impl<'i> ComponentField<'i> {
             is_place,
             role,
             codec,
+            words: Vec::new(),
             effect: quote!(::core::option::Option::None),
         }
     }
@@ -203,6 +206,7 @@ impl<'i> ComponentField<'i> {
         let (ident, ty, mut name) = (component.ident, component.ty, None);
         let (mut codec, mut audience) = (component.codec, component.audience);
         let (mut label, mut unit, mut is_public) = (String::new(), String::new(), true);
+        let mut words = Vec::new();
         for attribute in &field.attrs {
             if attribute.path().is_ident("audience") {
                 if component.is_place {
@@ -224,8 +228,15 @@ impl<'i> ComponentField<'i> {
                     } else if meta.path.is_ident("unit") {
                         unit = read_label(&meta)?;
                         Ok(())
+                    } else if meta.path.is_ident("words") {
+                        let content;
+                        syn::parenthesized!(content in meta.input);
+                        let given = content.parse_terminated(parse_word, syn::Token![,])?;
+                        words.extend(given);
+                        Ok(())
                     } else {
-                        let known = "`name = \"...\"`, `label = \"...\"`, `unit = \"...\"`";
+                        let known = "`name = \"...\"`, `label = \"...\"`, `unit = \"...\"`, \
+                                     `words(\"...\", ...)`";
                         Err(unknown_option(&meta, known))
                     }
                 })?;
@@ -256,10 +267,16 @@ impl<'i> ComponentField<'i> {
             audience,
             is_public,
             codec,
+            words,
             effect: effect::read(&field.attrs, &[])?,
             ..component
         })
     }
+}
+
+/// One of the words of a text.
+fn parse_word(input: syn::parse::ParseStream<'_>) -> Result<LitStr> {
+    input.parse()
 }
 
 /// The audience, and whether it is everybody.
@@ -551,6 +568,17 @@ fn declaration(
                 ::core::option::Option::Some(::ambit::steering::functions_of::<#kind>());
         }
     });
+    let is_moved = options.is_steered || options.is_simulated;
+    let has_pose = components.first().filter(|_| is_moved).map(|first| {
+        let ty = first.ty;
+        quote_spanned! { ty.span() =>
+            const _: () = {
+                const fn has_pose<P: ::ambit::__private::Posed>() {}
+                has_pose::<#ty>();
+            };
+        }
+    });
+    let words = components.iter().flat_map(|component| &component.words);
     let reckoning = options.reckoning();
     let (label, is_projectile) = (&options.label, options.is_projectile);
     let freshness = options.freshness.iter().map(|(name, value)| quote!(freshness.#name = #value;));
@@ -573,6 +601,7 @@ fn declaration(
         impl ::ambit::Kind for #kind {
             type Ref<'w> = #reader<'w>;
             type Mut<'w> = #editor<'w>;
+            const WORDS: &'static [&'static str] = &[#(#words),*];
             #steering
 
             fn into_components(
@@ -594,6 +623,8 @@ fn declaration(
     quote! {
         #[automatically_derived]
         impl ::ambit::#marker for #kind {}
+
+        #has_pose
 
         #in_rooms
 

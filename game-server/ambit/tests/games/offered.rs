@@ -155,3 +155,127 @@ fn defaults_of_rooms_that_do_not_fit_are_not_offered() {
     game!(Duel, kind: "missile", by: Key::Fire, parameters = Settings);
     let _ = Games::new().with::<Duel>();
 }
+
+/// A game whose commands have these hints for clients.
+macro_rules! hinting_game {
+    ($game:ident, [$($command:meta)?], $schema:expr) => {
+        #[derive(Kind)]
+        struct Monk {
+            path: Path,
+            awake: Flag,
+            #[component(words("dawn", "dusk"))]
+            hour: Text<12>,
+            book: Text<40>,
+        }
+
+        #[derive(Command)]
+        enum Command {
+            /// Read in a book.
+            $(#[$command])?
+            Read { page: ambit::Listed },
+        }
+
+        #[derive(Default, Serialize, Deserialize, Declare)]
+        #[declare(kinds(Monk))]
+        struct $game;
+
+        impl Game for $game {
+            const INFO: GameInfo = GameInfo::new("abbey", "Read.");
+            type Avatar = Monk;
+            type Command = Command;
+            type Refusal = NoRefusal;
+
+            fn schema(&self, schema: &mut ambit::schema::Schema) {
+                let adjust: fn(&mut ambit::schema::FieldSpec) = $schema;
+                adjust(&mut schema.commands[0].fields[0]);
+            }
+
+            fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Monk> {
+                world.spawn(Monk {
+                    path: Path::at(world.centre()),
+                    awake: Flag::on(),
+                    hour: "dawn".into(),
+                    book: "".into(),
+                })
+            }
+
+            fn command(
+                &mut self,
+                _: &mut World<Self>,
+                _: Player<'_, Self>,
+                Command::Read { page }: Command,
+            ) -> Result<(), NoRefusal> {
+                let _ = page;
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Gives the field its names.
+fn pages(field: &mut ambit::schema::FieldSpec) {
+    field.ty = ambit::schema::FieldType::choice(["first", "last"]);
+}
+
+#[test]
+fn commands_for_a_flag_a_choice_or_a_word_of_a_text_are_offered() {
+    {
+        hinting_game!(Abbey, [command(only_for = "awake")], pages);
+        let _ = Games::new().with::<Abbey>();
+    }
+    {
+        hinting_game!(Abbey, [command(only_for = "dusk")], pages);
+        let _ = Games::new().with::<Abbey>();
+    }
+    hinting_game!(Abbey, [command(only_for = "last")], |field| {
+        pages(field);
+        "book".clone_into(&mut field.listed_in);
+    });
+    let _ = Games::new().with::<Abbey>();
+}
+
+#[test]
+#[should_panic(
+    expected = "the game \"abbey\" cannot be offered: its command \"read\" is only for \"awaek\", \
+                which is no flag, no choice of a command and no word of a text; write it as one of \
+                them, or name what the text may be: `#[component(words(\"...\"))]`. Known are: \
+                \"awake\", \"dawn\", \"dusk\", \"first\", \"last\""
+)]
+fn a_command_for_a_misspelt_flag_is_not_offered() {
+    hinting_game!(Abbey, [command(only_for = "awaek")], pages);
+    let _ = Games::new().with::<Abbey>();
+}
+
+#[test]
+#[should_panic(expected = "its command \"read\" is only for \"down\", which is no flag")]
+fn a_choice_for_a_misspelt_word_is_not_offered() {
+    hinting_game!(Abbey, [], |field| {
+        pages(field);
+        let only_for = "down".to_owned();
+        field.choices = vec![ambit::schema::ChoiceAbout { only_for, ..Default::default() }];
+    });
+    let _ = Games::new().with::<Abbey>();
+}
+
+#[test]
+#[should_panic(
+    expected = "the choices of the field \"page\" of its command \"read\" are listed in \"boook\", \
+                and no text component has this name; the texts are: \"book\", \"hour\""
+)]
+fn a_list_in_a_misspelt_text_is_not_offered() {
+    hinting_game!(Abbey, [], |field| {
+        pages(field);
+        "boook".clone_into(&mut field.listed_in);
+    });
+    let _ = Games::new().with::<Abbey>();
+}
+
+#[test]
+#[should_panic(
+    expected = "the field \"page\" of its command \"read\" is a `Listed` without names; give them \
+                in `Game::schema`"
+)]
+fn a_choice_without_names_is_not_offered() {
+    hinting_game!(Abbey, [], |_| {});
+    let _ = Games::new().with::<Abbey>();
+}

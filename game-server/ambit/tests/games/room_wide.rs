@@ -158,6 +158,24 @@ fn all_players_have_the_table_whatever_is_in_sight() {
 }
 
 #[test]
+fn a_player_has_one_row_of_a_kind_and_it_is_the_first_one() {
+    let mut room = TestRoom::<Running>::new();
+    let ann = room.join("ann", Line::default());
+    let player = room.player(ann);
+    room.edit(|world, _| {
+        let mut rows: Vec<Id<Standing>> = Vec::new();
+        world.find_all(&mut rows);
+        let (points, stake, plan) = (50.into(), 0.into(), 0.into());
+        let again = world.spawn_row(player, Standing { name: "again".into(), points, stake, plan });
+        assert_eq!(rows, [again]);
+        world.find_all(&mut rows);
+        assert_eq!(rows.len(), 1, "no row that is never changed and never goes");
+    });
+    room.run(1.secs());
+    assert_eq!(standings(&room, ann), [("ann".to_owned(), 0)]);
+}
+
+#[test]
 fn columns_for_the_owner_or_the_team_reach_nobody_else() {
     let mut room = TestRoom::<Running>::new();
     let clients = ["ann", "bob", "eve"].map(|name| room.join(name, Line::default()));

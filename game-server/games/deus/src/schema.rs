@@ -23,6 +23,7 @@ pub struct Hero {
     pub(crate) mana: Gauge<100>,
     pub(crate) name: Text<NAME_BYTES>,
     /// `newcomer` before it is chosen.
+    #[component(words("newcomer"))]
     pub(crate) class: Text<12>,
     pub(crate) alive: Flag,
     #[audience(owner)]
@@ -103,6 +104,7 @@ pub(crate) struct Campaign {
     /// Counted from 1; 0 before the first one.
     pub(crate) wave: Number<0, 99>,
     /// `choose`, `fight`, `chest`, `share`, `merchant`, `onward`, `won` or `lost`.
+    #[component(words("choose", "fight", "chest", "share", "merchant", "onward", "won", "lost"))]
     pub(crate) phase: Text<12>,
     /// Seconds to the end of the phase; 0 before somebody has chosen.
     #[component(unit = "s")]
