@@ -2,6 +2,10 @@
 //!
 //! A missile is a straight path that is known when it is fired; what it hits is found out tick by
 //! tick, in the order of time. Cost: ships, missiles, and what is near them.
+//!
+//! Invariant: on each map that [`check_map`] accepts there is a place where a ship can fly [`MOVES_M`]
+//! in each direction, and each ship begins at such a place. Asteroids keep off some of these places,
+//! and leave a gap for a ship around themselves.
 
 use std::f32::consts::TAU;
 
@@ -14,8 +18,20 @@ use crate::{Craft, Shooter, ShooterWorld, Shot, ShotTiming};
 
 /// The height of walls and asteroids: nothing flies over them.
 const HEIGHT_M: f32 = 4.0;
-/// Attempts to find a free place.
+/// Attempts to find a free place by chance.
 const TRIES: u32 = 64;
+/// Then so many places along each side of the map are tried in turn.
+const GRID: u16 = 48;
+/// How far a ship can fly in each direction from where it begins.
+const MOVES_M: f32 = 3.0;
+/// Room around what stands, by which it is not touched at once.
+const SKIN_M: f32 = 0.5;
+/// The least side of a map: on a smaller one the walls leave no room.
+const LEAST_SIDE_M: f32 = 40.0;
+/// The least area for each asteroid.
+const M2_PER_ASTEROID: f64 = 400.0;
+/// Asteroids keep off so many places, over the whole map, where ships can begin.
+const CLEARINGS: usize = 4;
 /// A ship comes back at the best of so many free places.
 const PLACES: usize = 12;
 
@@ -46,28 +62,77 @@ pub(crate) fn add_walls(world: &mut ShooterWorld) {
     }
 }
 
+/// Checks that ships can fly on a map of this size. Returns the largest number of asteroids.
+pub(crate) fn check_map((width, height): (f32, f32)) -> Result<u32, BadParameter> {
+    if width.min(height) < LEAST_SIDE_M {
+        let problem = format!(
+            "{width}x{height} m is too tight to fly: between the walls there is room from \
+             {LEAST_SIDE_M}x{LEAST_SIDE_M} m on"
+        );
+        return Err(BadParameter::Conflict { key: "size", problem });
+    }
+    Ok((f64::from(width) * f64::from(height) / M2_PER_ASTEROID) as u32)
+}
+
+/// Adds asteroids; one for which there is no place is left out.
 pub(crate) fn add_asteroids(world: &mut ShooterWorld, count: u32) {
     let table = &TABLES.asteroid;
+    let free: Vec<Position> = grid_places(world, start_radius_m()).collect();
+    let step = free.len().div_ceil(CLEARINGS).max(1);
+    let clearings: Vec<Position> = free.into_iter().skip(step / 2).step_by(step).collect();
+    let gap_m = 2.0 * TABLES.ship.radius_m + SKIN_M;
     for _ in 0..count {
         let wider_m = table.greatest_radius_m - table.least_radius_m;
         let radius_m = table.least_radius_m + world.rng().f32() * wider_m;
-        let Position { x, y, .. } = free_place(world, radius_m);
-        world.statics_mut().add(Obstacle::round(x, y, radius_m, HEIGHT_M).with_look(ASTEROID));
+        for _ in 0..TRIES {
+            let at = random_place(world, radius_m);
+            let keeps_off = radius_m + start_radius_m();
+            if clearings.iter().all(|clearing| clearing.ground_distance(at) >= keeps_off)
+                && !world.statics().is_blocked(at, radius_m + gap_m)
+            {
+                let asteroid = Obstacle::round(at.x, at.y, radius_m, HEIGHT_M);
+                world.statics_mut().add(asteroid.with_look(ASTEROID));
+                break;
+            }
+        }
     }
 }
 
-/// A place without obstacles around it; by chance another one after many attempts.
-pub(crate) fn free_place(world: &mut ShooterWorld, radius_m: f32) -> Position {
-    let (width, height) = (world.width() - 2.0 * radius_m, world.height() - 2.0 * radius_m);
-    let mut place = world.centre();
+/// A place where a ship can begin: it can fly away from there.
+pub(crate) fn start_place(world: &mut ShooterWorld) -> Position {
+    let radius_m = start_radius_m();
     for _ in 0..TRIES {
-        let (x, y) = (world.rng().f32() * width, world.rng().f32() * height);
-        place = Position::on_ground(x + radius_m, y + radius_m);
+        let place = random_place(world, radius_m);
         if !world.statics().is_blocked(place, radius_m) {
-            break;
+            return place;
         }
     }
-    place
+    let free: Vec<Position> = grid_places(world, radius_m).collect();
+    let chosen = world.rng().usize(..free.len().max(1));
+    free.get(chosen).copied().unwrap_or_else(|| world.centre())
+}
+
+/// The radius around the place where a ship begins in which there is nothing.
+fn start_radius_m() -> f32 {
+    TABLES.ship.radius_m + MOVES_M + SKIN_M
+}
+
+/// Any place that is so far from the borders.
+fn random_place(world: &mut ShooterWorld, radius_m: f32) -> Position {
+    let (width, height) = (world.width() - 2.0 * radius_m, world.height() - 2.0 * radius_m);
+    let (x, y) = (world.rng().f32() * width, world.rng().f32() * height);
+    Position::on_ground(x + radius_m, y + radius_m)
+}
+
+/// The places of a grid over the map around which there is nothing within this radius.
+fn grid_places(world: &ShooterWorld, radius_m: f32) -> impl Iterator<Item = Position> {
+    let along = move |extent: f32, number: u16| {
+        radius_m + (extent - 2.0 * radius_m) * f32::from(number) / f32::from(GRID - 1)
+    };
+    let places = (0..GRID).flat_map(move |y| (0..GRID).map(move |x| (x, y)));
+    let places = places
+        .map(move |(x, y)| Position::on_ground(along(world.width(), x), along(world.height(), y)));
+    places.filter(move |place| !world.statics().is_blocked(*place, radius_m))
 }
 
 /// The heading from one place to another.
@@ -162,8 +227,7 @@ impl Shooter {
         let distance = |place: &Position| {
             others.iter().map(|at| at.ground_distance(*place)).fold(f32::INFINITY, f32::min)
         };
-        let places: [Position; PLACES] =
-            std::array::from_fn(|_| free_place(world, 3.0 * TABLES.ship.radius_m));
+        let places: [Position; PLACES] = std::array::from_fn(|_| start_place(world));
         let farthest = places.into_iter().max_by(|a, b| distance(a).total_cmp(&distance(b)));
         let (Some(at), now) = (farthest, world.now()) else { return };
         let table = &TABLES.ship;

@@ -74,9 +74,12 @@ pub struct ShooterSettings {
     /// how far off that may be beside a ship, in centimetres; the farther away, the more
     #[parameter(default = 10, range = 0..=100, label = "Error of drawn ships (cm)")]
     tolerance: u16,
-    /// asteroids, which stop ships and missiles
+    /// asteroids, which stop ships and missiles; without a number as many as a small map has room
+    /// for
     #[parameter(default = 8, range = 0..=100)]
-    asteroids: u32,
+    asteroids: Given<u32>,
+    #[parameter(of_room)]
+    size: (f32, f32),
 }
 
 /// Players see their own ships ahead of those of others: what decides whether a shot hits?
@@ -108,6 +111,8 @@ pub(crate) const ASTEROID: ObstacleLook = ObstacleLook::new('O', 0x90_7860);
 /// The look of walls.
 pub(crate) const WALL: ObstacleLook = ObstacleLook::new('#', 0x4a_6a90);
 
+/// What a player who is alone waits for.
+const A_SECOND_SHIP: &str = "a second ship";
 /// The table's pings are that close.
 const PING_STEP_MS: u64 = 10;
 /// What a ship sees: 200 m, all that is not behind it, and not through walls.
@@ -182,7 +187,7 @@ impl Shooter {
         player: Option<PlayerId>,
         name: &str,
     ) -> Id<Ship> {
-        let at = flight::free_place(world, 3.0 * TABLES.ship.radius_m);
+        let at = flight::start_place(world);
         let yaw = flight::towards_middle(world, at);
         let team = self.smallest_team();
         let team_name = team_name(team).as_str().into();
@@ -314,6 +319,7 @@ impl Shooter {
         if let Some(mut state) = world.edit_state::<Match>() {
             state.round().set(round);
             state.winner().set("");
+            state.waits_for().set("");
             state.time_left().set_both(time.as_secs_f32(), -1.0);
         }
         world.after(time, ShooterTimer::TimeUp(round));
@@ -379,9 +385,18 @@ impl Game for Shooter {
 
     fn configure(&mut self, settings: ShooterSettings) -> Result<(), BadParameter> {
         let ShooterSettings { goal, minutes, rounds, teams, ships, .. } = settings;
-        let ShooterSettings { asteroids, shots, order, tolerance, .. } = settings;
+        let ShooterSettings { asteroids, shots, order, tolerance, size, .. } = settings;
+        let most = flight::check_map(size)?;
+        if asteroids.value > most && asteroids.is_given {
+            let (width, height) = size;
+            let problem = format!(
+                "a map of {width}x{height} m has room for {most} at most, not {}",
+                asteroids.value
+            );
+            return Err(BadParameter::Conflict { key: "asteroids", problem });
+        }
         (self.goal, self.minutes, self.rounds) = (goal, minutes, rounds);
-        (self.teams, self.ships, self.asteroids) = (teams, ships, asteroids);
+        (self.teams, self.ships, self.asteroids) = (teams, ships, asteroids.value.min(most));
         (self.shot_timing, self.order, self.tolerance) = (shots, order, tolerance);
         Ok(())
     }
@@ -411,7 +426,8 @@ impl Game for Shooter {
         flight::add_asteroids(world, self.asteroids);
         let (round, goal) = (1.into(), self.goal.into());
         let time_left = Gauge::of((self.minutes * 60) as f32);
-        world.spawn(Match { round, goal, time_left, winner: "".into() });
+        let waits_for = A_SECOND_SHIP.into();
+        world.spawn(Match { round, goal, time_left, winner: "".into(), waits_for });
         self.adjust_pilots(world);
     }
 

@@ -7,7 +7,7 @@
 use ambit::prelude::*;
 
 use crate::Ship;
-use crate::flight::{along, bearing, direction, free_place, wrapped};
+use crate::flight::{along, bearing, direction, start_place, wrapped};
 use crate::{Craft, ShipControl, Shooter, ShooterWorld, TABLES};
 
 /// What a pilot has in mind.
@@ -40,7 +40,7 @@ impl Shooter {
             bearing(at, lead(at, target)) + error
         } else {
             if world.now() >= course.until || at.ground_distance(course.to) < 10.0 {
-                course.to = free_place(world, TABLES.ship.radius_m);
+                course.to = start_place(world);
                 course.until = world.now() + Duration::from_secs_f32(table.roams_for_s);
             }
             bearing(at, course.to)

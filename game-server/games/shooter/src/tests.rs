@@ -106,6 +106,40 @@ fn the_tables_are_complete() {
 }
 
 #[test]
+fn who_is_alone_is_told_what_the_round_waits_for() {
+    let mut room = Room::with(&[("ships", "0")]);
+    let ann = room.join("ann", Line::default());
+    let waits_for = |room: &Room, client| {
+        let room_wide = room.room_wide(client);
+        let state = room_wide.iter().find_map(|seen| seen.get::<Match>());
+        state.expect("there is a match").waits_for.to_owned()
+    };
+    room.hold(ann, [ShipControl::Fire]);
+    room.run(1.secs());
+    assert_eq!((waits_for(&room, ann).as_str(), fired(&mut room, ann)), ("a second ship", 0));
+    let bob = room.join("bob", Line::default());
+    room.run(1.secs());
+    for client in [ann, bob] {
+        assert_eq!(waits_for(&room, client), "");
+    }
+    assert!(fired(&mut room, ann) > 0);
+    // With pilots no player waits.
+    let mut room = Room::new();
+    let ann = room.join("ann", Line::default());
+    room.run(1.secs());
+    assert_eq!(waits_for(&room, ann), "");
+}
+
+/// How many missiles a player has fired in this round.
+fn fired(room: &mut Room, client: TestClient) -> i64 {
+    let player = room.player(client);
+    room.edit(|world, game| {
+        let ship = world.player(player).expect("she is there").avatar();
+        game.crafts[&ship].shots
+    })
+}
+
+#[test]
 fn a_ship_turns_flies_and_brakes_by_keys() {
     let (mut room, ann, _) = duel(&[]);
     put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);

@@ -56,6 +56,9 @@ pub struct Match {
     pub time_left: Gauge<3_600>,
     /// Of the last round; empty while one is played.
     pub winner: Text<24>,
+    /// What the first round needs to begin; empty from then on. Until then no ship fires.
+    #[component(label = "Waits for")]
+    pub waits_for: Text<24>,
 }
 
 /// A row of the table: a player, or a pilot.
