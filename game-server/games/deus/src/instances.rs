@@ -2,7 +2,7 @@
 //! further wave, and to the first one for the end.
 //!
 //! In the phase `Onward` all heroes are sent on from wherever they are. What one carries is all
-//! that is known of it, and how the course goes on: the merchant of the next map waits until all
+//! that is known of it, who has left the world after its death, and how the course goes on: the merchant of the next map waits until all
 //! have come. Who joins later, on the first map, follows the party from map to map; who finds it
 //! nowhere begins anew.
 //!
@@ -10,6 +10,7 @@
 //! 1. What arrives makes a valid hero, whatever a host sends: indices, levels and gold are within
 //!    what the content allows, else a new hero comes.
 //! 2. Only the room of the first map ends the game.
+//! 3. Who has died and left is out on each map that the party comes to, whoever brings it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +18,9 @@ use ambit::prelude::*;
 use ambit::{TimeLeft, saved};
 
 use crate::course::Phase;
+use crate::heroes::HeroState;
 use crate::schema::{Hero, HeroRow};
-use crate::{Deus, DeusWorld};
+use crate::{Deus, DeusWorld, MOST_FALLEN};
 
 /// Who cannot leave within this stays here.
 const LEAVE_S: f32 = 15.0;
@@ -30,6 +32,9 @@ const MOST_KILLS: u32 = 9_999;
 const MOST_EXPERIENCE: u32 = 9_999_999;
 const MOST_ITEMS: usize = 999;
 const MOST_WAVES: u8 = 98;
+/// Of those who have left after their death a hero carries so many, the newest sessions: a number
+/// takes up to 9 bytes, and all that is carried at most 4,096.
+const MOST_FALLEN_CARRIED: usize = 360;
 
 /// The way of a course over several maps.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -62,6 +67,8 @@ struct CarriedHero {
     kills: u32,
     /// Until each spell can be cast again.
     ready_in: BTreeMap<u8, TimeLeft>,
+    /// Who has left the party after its death.
+    fallen: BTreeSet<PlayerId>,
 }
 
 impl Deus {
@@ -146,12 +153,14 @@ impl Deus {
             gold: row.gold() as u32,
             kills: row.kills() as u32,
             ready_in: ready.filter(|(_, left)| !left.is_over()).collect(),
+            fallen: self.fallen.iter().rev().take(MOST_FALLEN_CARRIED).copied().collect(),
         }))
     }
 
     /// A hero has come from another map: it is as it was there, with full health.
     pub(crate) fn arrived(&mut self, world: &mut DeusWorld, id: Id<Hero>, carried: &[u8]) {
         let Ok(carried) = saved::all::<CarriedHero>(carried) else { return };
+        self.remember_fallen(world, &carried.fallen);
         self.restore_hero(world, id, &carried);
         let is_end = carried.next.is_end();
         if carried.next == Phase::Choose {
@@ -172,6 +181,19 @@ impl Deus {
             self.journey.party = self.journey.party.saturating_sub(1);
         }
         self.check_all_said(world);
+    }
+
+    /// Those who are here and have fallen on another map before they left it are out here, too.
+    fn remember_fallen(&mut self, world: &mut DeusWorld, fallen: &BTreeSet<PlayerId>) {
+        let free = MOST_FALLEN.saturating_sub(self.fallen.len());
+        self.fallen.extend(fallen.iter().take(free));
+        let heroes = self.heroes.iter();
+        let is_out = |hero: &HeroState| hero.class.is_some() && fallen.contains(&hero.player);
+        let out: Vec<Id<Hero>> =
+            heroes.filter(|(_, hero)| is_out(hero)).map(|(id, _)| *id).collect();
+        for id in out {
+            self.enter(world, id);
+        }
     }
 
     fn restore_hero(&mut self, world: &mut DeusWorld, id: Id<Hero>, carried: &CarriedHero) {

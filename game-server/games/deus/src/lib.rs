@@ -188,12 +188,14 @@ impl Game for Deus {
         hero
     }
 
-    fn leave(&mut self, world: &mut DeusWorld, player: Player<'_, Self>, _: Left) {
+    fn leave(&mut self, world: &mut DeusWorld, player: Player<'_, Self>, why: Left) {
         if let Some(mut row) = world.edit_row::<HeroRow>(player.id()) {
             row.alive().set(false);
         }
         let hero = self.heroes.remove(&player.avatar());
-        let fell = hero.filter(|hero| hero.class.is_some() && !hero.is_alive);
+        // Who goes on with the party is carried as one of the dead.
+        let leaves = why != Left::ToMap;
+        let fell = hero.filter(|hero| leaves && hero.class.is_some() && !hero.is_alive);
         self.fallen
             .extend(fell.map(|hero| hero.player).filter(|_| self.fallen.len() < MOST_FALLEN));
         if self.heroes.is_empty() {

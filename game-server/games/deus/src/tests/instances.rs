@@ -126,6 +126,76 @@ fn a_party_comes_to_the_next_map_as_it_left_and_the_dead_with_it() {
 }
 
 #[test]
+fn who_dies_on_one_map_and_leaves_is_out_on_each_map() {
+    let (mut room, all) = leave(&["ann", "bob"]);
+    let bytes: Vec<_> = all.iter().map(|client| carried(&mut room, *client)).collect();
+    let mut second = map("1");
+    let [ann, bob] = [("ann", &bytes[0]), ("bob", &bytes[1])]
+        .map(|(name, bytes)| arrive(&mut second, name, bytes));
+    for client in [ann, bob] {
+        second.command(client, "ready");
+    }
+    second.run(1.secs());
+    assert_eq!(phase(&second), Phase::Fight);
+    let player = second.player(ann);
+    second.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let hero = world.player(player).expect("ann is here").avatar();
+        game.hurt_hero(world, hero, 1.0e6);
+    });
+    second.leave(ann);
+    second.run(300.millis());
+    kill_all(&mut second, bob);
+    second.run(25.secs() + 500.millis());
+    second.command(bob, "want");
+    second.run(1.secs());
+    assert_eq!(phase(&second), Phase::Onward);
+    let bytes = carried(&mut second, bob);
+
+    // Ann is back with the same number, on the first map, and waits there until the party comes.
+    let mut first = map("0");
+    let again = first.join("ann", Line::default());
+    assert_eq!(first.player(again), player);
+    first.run(1.secs());
+    arrive(&mut first, "bob", &bytes);
+    first.command(again, "choose mage");
+    first.run(1.secs());
+    let is_out = |room: &mut Room| {
+        room.edit(|_: &mut DeusWorld, game: &mut Deus| {
+            let hero = game.heroes.values().find(|hero| hero.player == player);
+            hero.is_some_and(|hero| hero.class.is_some() && !hero.is_alive && !hero.waits)
+        })
+    };
+    assert!(is_out(&mut first));
+
+    // Who has chosen before the party comes is out when it comes.
+    let mut first = map("0");
+    let again = first.join("ann", Line::default());
+    first.command(again, "choose mage");
+    first.run(1.secs());
+    assert!(!is_out(&mut first));
+    arrive(&mut first, "bob", &bytes);
+    assert!(is_out(&mut first));
+    // The party takes the news along to the next map.
+    first.run(1.secs());
+    let fallen = first.edit(|_: &mut DeusWorld, game: &mut Deus| game.fallen.clone());
+    assert!(fallen.contains(&player));
+}
+
+#[test]
+fn the_dead_who_go_on_with_the_party_are_not_among_those_who_left() {
+    let (mut room, all) = leave(&["ann", "bob"]);
+    let player = room.player(all[0]);
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let hero = world.player(player).expect("ann is here").avatar();
+        game.heroes.get_mut(&hero).expect("ann").is_alive = false;
+    });
+    room.remove(all[0], Left::ToMap);
+    room.run(200.millis());
+    let fallen = room.edit(|_: &mut DeusWorld, game: &mut Deus| game.fallen.clone());
+    assert!(fallen.is_empty(), "{fallen:?}");
+}
+
+#[test]
 fn who_cannot_leave_meets_the_merchant_and_fights_where_it_is() {
     let (mut room, all) = leave(&["ann", "bob"]);
     // There is no other map: nobody is let through.
