@@ -200,8 +200,9 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     }
 
     /// What a player in a gate takes to the other map, at most 4,096 bytes; `None` if the player
-    /// must stay for now. `leave` follows at once, with [`Left::ToMap`]. Each map has its own time: save how long
-    /// something still lasts, not when it ends. [`saved::of`](crate::saved::of) encodes any type.
+    /// must stay for now. `leave` follows at once, with [`Left::ToMap`]. Each map has its own time:
+    /// save how long something still lasts, not when it ends. [`saved::of`](crate::saved::of)
+    /// encodes any type.
     fn carry(&self, world: &World<Self>, player: Player<'_, Self>) -> Option<Vec<u8>> {
         let _ = (world, player);
         Some(Vec::new())

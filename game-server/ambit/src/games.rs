@@ -40,8 +40,8 @@ impl Games {
     /// At the start of the program, if the game cannot be offered: another game has its name, a
     /// parameter is that of every room, its defaults make no room, its declaration is too large
     /// for the wire, two events or sounds have one name, its shots are of no kind or control of
-    /// it, a command is for or lists what does not exist, a `Listed` has no names, a refusal has the name of a general code, or it cannot be read from what it saves. The
-    /// message says which.
+    /// it, a command is for or lists what does not exist, a `Listed` has no names, a refusal has
+    /// the name of a general code, or it cannot be read from what it saves. The message says which.
     #[must_use]
     pub fn with<G: Game>(self) -> Self {
         let game = Typed(G::default());

@@ -11,10 +11,10 @@ pub(super) mod access;
 /// A component with an adjustable grid: `#[pose(format = MY_FORMAT)]` replaces the grid that the
 /// type's parameters give, for velocities or for physics that clients share.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no format of poses",
-    note = "`#[pose(format = ...)]`, `#[kind(steered)]` and `#[kind(simulated)]` are for kinds whose \
-            first component is a `YawPose` or a `FreePose`; a `Path` is known in advance, so nothing \
-            moves along it by keys or by physics"
+    message = "`{Self}` is not a pose",
+    note = "`#[pose(format = ...)]`, `#[kind(steered)]` and `#[kind(simulated)]` are for kinds \
+            whose first component is a `YawPose` or a `FreePose`; a `Path` is known in advance, \
+            so nothing moves along it by keys or by physics"
 )]
 pub trait Posed: Place {
     /// Whether its format may have velocities.

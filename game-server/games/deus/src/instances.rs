@@ -2,9 +2,9 @@
 //! further wave, and to the first one for the end.
 //!
 //! In the phase `Onward` all heroes are sent on from wherever they are. What one carries is all
-//! that is known of it, who has left the world after its death, and how the course goes on: the merchant of the next map waits until all
-//! have come. Who joins later, on the first map, follows the party from map to map; who finds it
-//! nowhere begins anew.
+//! that is known of it, who has left the world after its death, and how the course goes on: the
+//! merchant of the next map waits until all have come. Who joins later, on the first map, follows
+//! the party from map to map; who finds it nowhere begins anew.
 //!
 //! Invariants:
 //! 1. What arrives makes a valid hero, whatever a host sends: indices, levels and gold are within

@@ -3,9 +3,9 @@
 //! A missile is a straight path that is known when it is fired; what it hits is found out tick by
 //! tick, in the order of time. Cost: ships, missiles, and what is near them.
 //!
-//! Invariant: on each map that [`check_map`] accepts there is a place where a ship can fly [`MOVES_M`]
-//! in each direction, and each ship begins at such a place. Asteroids keep off some of these places,
-//! and leave a gap for a ship around themselves.
+//! Invariant: on each map that [`check_map`] accepts there is a place where a ship can fly
+//! [`MOVES_M`] in each direction, and each ship begins at such a place. Asteroids keep off some of
+//! these places, and leave a gap for a ship around themselves.
 
 use std::f32::consts::TAU;
 

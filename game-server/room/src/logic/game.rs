@@ -330,9 +330,9 @@ pub trait Game: Send {
 
     /// The state that a player in a gate takes to the other map, at most
     /// [`MAX_TRANSFER_STATE_BYTES`]. `None` if the player must stay for now, for example
-    /// because it is dead. `leave` follows at once, with [`Left::ToMap`]. Each map has its own time: save how long
-    /// something still lasts, not when it ends. `saved::of` encodes any type that serde can
-    /// serialize.
+    /// because it is dead. `leave` follows at once, with [`Left::ToMap`]. Each map has its own
+    /// time: save how long something still lasts, not when it ends. `saved::of` encodes any type
+    /// that serde can serialize.
     fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
         let _ = (world, player);
         Some(Vec::new())
