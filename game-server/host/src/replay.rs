@@ -2,14 +2,17 @@
 //! as it goes.
 //!
 //! `world-server replay DIR/room-1.rec` prints what the room was, how long it ran, a hash of all
-//! that came out, and what it did; so do `game-server` and each program of an author's own, with
-//! its games. A room that panicked panics again, at the same tick, under a debugger if you like.
+//! that came out, whether its state was that of the room that was played (once a second; otherwise
+//! from when on not, and in which objects), and what it did; so do `game-server` and each program
+//! of an author's own, with its games. A room that panicked panics again, at the same tick, under a
+//! debugger if you like.
 //!
 //! With a number of seconds after the file name, the room then runs for so long without its
 //! players, as at its next host. `DIR/room-1-condemned.rec`, the last state of a room that seems to
 //! crash its hosts, ends before the tick that does: give it ten seconds.
 //!
-//! Exit status: 0 after a replay, 1 if the file cannot be replayed, 2 for invalid arguments.
+//! Exit status: 0 after a replay, 1 if the file cannot be replayed or the replay departs from what
+//! was played, 2 for invalid arguments.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -20,7 +23,7 @@ use std::time::Duration;
 
 use ambit_proto::time::GameTime;
 use ambit_room::logic::registry::{Header, Registry};
-use ambit_room::recording::{self, Recording};
+use ambit_room::recording::{self, Recording, Replayed};
 use ambit_room::room::RoomOutput;
 use ambit_room::stats::RoomStats;
 
@@ -107,14 +110,25 @@ fn replay(
     });
     println!("ran until        {} of room time", seconds_text(last));
     println!("datagrams' hash  {:016x}", hash.finish());
-    let mut room = result?;
+    let Replayed { mut room, comparison } = result?;
+    if comparison.departure.is_none() {
+        println!("{}", comparison_text(comparison.compared));
+    }
     if !and_then.is_zero() {
         recording::run_without_players(&mut room, and_then);
         let last = room.last_tick().unwrap_or_default();
         println!("went on until    {} without players", seconds_text(last));
     }
     print!("{}", stats_text(room.stats()));
-    Ok(())
+    comparison.departure.map_or(Ok(()), |departure| Err(departure.to_string().into()))
+}
+
+/// Of a replay that is what was played, as far as that is known.
+fn comparison_text(times: u64) -> String {
+    match times {
+        0 => "compared         never: the recording has no digests".to_owned(),
+        times => format!("compared         {times} times, the same as what was played"),
+    }
 }
 
 fn seconds_text(time: GameTime) -> String {

@@ -28,6 +28,7 @@ use serde_json::{Map, Value, json};
 
 use crate::host::counters::{Counters, DropReason};
 use crate::host_core::making::PreparedRoom;
+use ambit_room::digest::StateDigest;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::world::{TraceEvent, TraceLine};
 use ambit_room::recording::{self, Header};
@@ -56,6 +57,8 @@ pub fn check_directory(directory: &Path) -> anyhow::Result<()> {
 pub(crate) struct RoomFiles {
     blocks: Option<SyncSender<Block>>,
     is_recorded: bool,
+    /// The second of the room's time of the last digest.
+    digested_s: u64,
 }
 
 impl RoomFiles {
@@ -88,7 +91,7 @@ impl RoomFiles {
         std::thread::Builder::new()
             .name(format!("ambit-files-{id}"))
             .spawn(move || files.write_all(id, &arrivals, &lost))?;
-        Ok(Self { blocks: Some(blocks), is_recorded })
+        Ok(Self { blocks: Some(blocks), is_recorded, digested_s: 0 })
     }
 
     /// Notes the inputs of a tick, before it runs: so the recording of a room that panics holds the
@@ -97,6 +100,17 @@ impl RoomFiles {
         if self.is_recorded {
             let mut bytes = Vec::new();
             recording::append(&JournalEntry::new(now, inputs), &mut bytes);
+            self.hand_over(Block::Record(bytes));
+        }
+    }
+
+    /// Notes once a second what state the tick has led to, so that a replay can be compared.
+    pub(crate) fn record_state(&mut self, room: &Room) {
+        let second = room.last_tick().unwrap_or_default().millis() / 1_000;
+        if self.is_recorded && second != self.digested_s {
+            self.digested_s = second;
+            let mut bytes = Vec::new();
+            recording::append_digest(StateDigest::of(room), &mut bytes);
             self.hand_over(Block::Record(bytes));
         }
     }

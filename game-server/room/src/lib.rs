@@ -2,9 +2,10 @@
 //!
 //! From the inside out: [`logic`] (objects, statics, the [`Game`](logic::game::Game) trait),
 //! [`network`] (which client is sent what), [`room`], both in step, and [`recording`] to run it
-//! again.
+//! again. [`digest`] compares such a run with the first one.
 
 pub mod config;
+pub mod digest;
 pub mod journal;
 pub mod logic;
 pub mod network;

@@ -9,12 +9,16 @@
 //!
 //! Format: the magic `AMBITREC`, version (32 bits big-endian), then entries, each a 32-bit
 //! big-endian length and that many bytes of postcard. The first entry is the [`Header`] and the
-//! snapshot, each other one a tick: the room's time and its inputs. Cost: a copy of the inputs.
+//! snapshot, each other one a tick, the room's time and its inputs, or a digest of the room's state
+//! after the tick before it ([`crate::digest`]), by which a replay is compared. Cost: a copy of the
+//! inputs.
 
 use std::time::Duration;
 
 use ambit_proto::time::GameTime;
+use serde::{Deserialize, Serialize};
 
+use crate::digest::{Comparison, StateDigest};
 use crate::journal::{JournalEntry, RoomSnapshot, SavedRoom};
 pub use crate::logic::registry::Header;
 use crate::logic::registry::Registry;
@@ -59,6 +63,21 @@ pub struct Recording<'a> {
     rest: &'a [u8],
 }
 
+/// What follows the first entry.
+#[derive(Serialize, Deserialize)]
+enum Entry {
+    /// The room's time, and the encoded inputs.
+    Tick(GameTime, Vec<u8>),
+    Digest(StateDigest),
+}
+
+/// A room that has run again.
+pub struct Replayed {
+    pub room: Room,
+    /// How it compares with what was played.
+    pub comparison: Comparison,
+}
+
 /// Appends the beginning of a recording to `out`. `snapshot` is the room before the first tick that
 /// is recorded, unless that is its first one.
 pub fn begin(header: &Header, snapshot: Option<&RoomSnapshot>, out: &mut Vec<u8>) {
@@ -70,7 +89,12 @@ pub fn begin(header: &Header, snapshot: Option<&RoomSnapshot>, out: &mut Vec<u8>
 
 /// Appends one tick to `out`.
 pub fn append(entry: &JournalEntry, out: &mut Vec<u8>) {
-    put_entry(&saved::of(&(entry.at, &entry.inputs)), out);
+    put_entry(&saved::of(&Entry::Tick(entry.at, entry.inputs.clone())), out);
+}
+
+/// Appends a digest of the state that the last tick has led to.
+pub fn append_digest(digest: StateDigest, out: &mut Vec<u8>) {
+    put_entry(&saved::of(&Entry::Digest(digest)), out);
 }
 
 /// A whole recording of what is known of a room.
@@ -113,30 +137,51 @@ impl<'a> Recording<'a> {
 
     /// The next tick; `None` at the end.
     pub fn next_tick(&mut self) -> Result<Option<(GameTime, Vec<RoomInput>)>, BadRecording> {
+        loop {
+            let Some((entry, rest)) = split_entry(self.rest)? else {
+                return Ok(None);
+            };
+            self.rest = rest;
+            if let Entry::Tick(at, inputs) = saved::all(entry)? {
+                return Ok(Some((at, JournalEntry { at, inputs }.inputs()?)));
+            }
+        }
+    }
+
+    /// The digest of the room after the tick that was read last, if the recording has one.
+    pub fn digest(&mut self) -> Result<Option<StateDigest>, BadRecording> {
         let Some((entry, rest)) = split_entry(self.rest)? else {
             return Ok(None);
         };
+        let Entry::Digest(digest) = saved::all(entry)? else {
+            return Ok(None);
+        };
         self.rest = rest;
-        let (at, inputs) = saved::all(entry)?;
-        Ok(Some((at, JournalEntry { at, inputs }.inputs()?)))
+        Ok(Some(digest))
     }
 }
 
-/// Runs a recording through a new room; `each` sees what comes out of every tick.
+/// Runs a recording through a new room, and compares it with what was played; `each` sees what
+/// comes out of every tick.
 pub fn replay(
     bytes: &[u8],
     registry: &Registry,
     mut each: impl FnMut(GameTime, &[RoomOutput]),
-) -> Result<Room, BadRecording> {
+) -> Result<Replayed, BadRecording> {
     let mut recording = Recording::read(bytes)?;
+    let mut comparison = Comparison::default();
     let mut room = recording.room(registry)?;
     let mut outputs = Vec::new();
     while let Some((now, mut inputs)) = recording.next_tick()? {
         outputs.clear();
         room.tick(now, &mut inputs, &mut outputs);
         each(now, &outputs);
+        // A process that died while it wrote a digest has lost no tick.
+        if let Ok(Some(played)) = recording.digest() {
+            comparison.note(&played, &room);
+        }
     }
-    Ok(room)
+    Ok(Replayed { room, comparison })
 }
 
 /// Runs a room on after its recording has ended: all players have lost their connections.

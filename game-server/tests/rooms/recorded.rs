@@ -1,8 +1,13 @@
 //! A saved room is a recording of a snapshot and a journal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use ambit::prelude::{
+    Declare, Deserialize, Game, GameInfo, Games, Id, Kind, Newcomer, NoRefusal, Path, Position,
+    Serialize,
+};
+use ambit_field::FieldGame;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig};
@@ -10,7 +15,10 @@ use ambit_proto::message::{KeyInput, Uplink};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Wire;
+use ambit_room::digest::StateDigest;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use ambit_room::logic::registry::Registry;
+use ambit_room::logic::world::World;
 use ambit_room::recording::{self, Header, recording_of, replay, room, run_without_players};
 use ambit_room::room::{RoomInput, RoomOutput};
 
@@ -43,7 +51,7 @@ fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
         journal: vec![JournalEntry::new(GameTime::from_millis(50), first.journal())],
     };
     let recording = recording_of(&header, &saved);
-    let mut replayed = replay(&recording, &registry, |_, _| {}).expect("a recording");
+    let mut replayed = replay(&recording, &registry, |_, _| {}).expect("a recording").room;
     assert_eq!(replayed.last_tick(), first.last_tick());
     assert_eq!(replayed.avatar(ANN), first.avatar(ANN));
     run_without_players(&mut replayed, Duration::from_millis(120));
@@ -114,6 +122,104 @@ fn a_replay_codes_poses_as_each_client_asked() {
     assert_ne!(run([PoseCoding::Shared, PoseCoding::Fine]).1, sent);
 }
 
+/// Plays a game for 4 s and records it, with a digest each second. `meddles` may change the world
+/// after 2 s, as what is in no recording does. Returns the recording, and its length without the
+/// digests.
+fn play<G: Game>(meddles: impl Fn(&mut World)) -> (Registry, Vec<u8>, usize) {
+    let registry = Registry::from(Games::new().with::<G>());
+    let header =
+        Header { game: G::INFO.name.to_owned(), capacity: 5, grace_ms: 1_000, ..Header::default() };
+    let mut room = room(&header, &registry).expect("a room");
+    let mut recorded = Vec::new();
+    recording::begin(&header, None, &mut recorded);
+    let mut without = recorded.len();
+    let mut inputs = vec![RoomInput::Join {
+        client: ClientId(1),
+        player: ANN,
+        name: "ann".to_owned(),
+        coding: PoseCoding::Auto,
+    }];
+    for tick in 1..=80 {
+        let now = GameTime::from_millis(50 * tick);
+        let before = recorded.len();
+        recording::append(&JournalEntry::new(now, &inputs), &mut recorded);
+        without += recorded.len() - before;
+        room.tick(now, &mut inputs, &mut Vec::new());
+        if tick == 41 {
+            meddles(room.arrange().0);
+        }
+        if tick % 20 == 0 {
+            recording::append_digest(StateDigest::of(&room), &mut recorded);
+        }
+    }
+    (registry, recorded, without)
+}
+
+#[test]
+fn a_replay_is_compared_with_what_was_played() {
+    let (registry, recorded, without) = play::<FieldGame>(|_| {});
+    let comparison = replay(&recorded, &registry, |_, _| {}).expect("a recording").comparison;
+    assert_eq!((comparison.compared, comparison.departure), (4, None));
+    // Two hashes of the whole, and for each of the 25 objects or so its id and 16 bits.
+    let each = (recorded.len() - without) / 4;
+    assert!(each < 256, "{each} bytes a second");
+}
+
+#[test]
+fn a_replay_says_when_and_in_which_object_it_departs() {
+    let (registry, recorded, _) = play::<FieldGame>(|world| {
+        let lowest = world.objects().min().expect("wanderers");
+        world.teleport(lowest, Position::on_ground(3.0, 4.0));
+    });
+    let replayed = replay(&recorded, &registry, |_, _| {}).expect("a recording");
+    let strayed = replayed.room.world().objects().min();
+    let departure = replayed.comparison.departure.expect("one was moved");
+    assert_eq!(departure.same_until, Some(GameTime::from_millis(2_000)));
+    assert_eq!((departure.at, departure.is_of_world), (GameTime::from_millis(3_000), true));
+    assert_eq!(Some(departure.objects[0].0), strayed);
+    let text = departure.to_string();
+    assert!(text.contains("departs from what was played after 2.000 s, by 3.000 s: "), "{text}");
+    let object = format!("at 3.000 s these objects do: {} (npc)", departure.objects[0].0);
+    assert!(text.contains(&object), "{text}");
+}
+
+#[derive(Kind)]
+struct Token {
+    path: Path,
+}
+
+/// Keeps its state in an order that differs between runs.
+#[derive(Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Token))]
+struct Unordered {
+    numbers: HashMap<u32, u32>,
+}
+
+impl Game for Unordered {
+    const INFO: GameInfo = GameInfo::new("unordered", "Has a HashMap.");
+    type Avatar = Token;
+    ambit::no_commands!();
+    type Refusal = NoRefusal;
+
+    fn start(&mut self, _: &mut ambit::World<Self>) {
+        self.numbers = (0..64).map(|number| (number, number)).collect();
+    }
+
+    fn join(&mut self, world: &mut ambit::World<Self>, _: Newcomer<'_>) -> Id<Token> {
+        world.spawn(Token { path: Path::at(world.centre()) })
+    }
+}
+
+#[test]
+fn a_game_whose_state_has_no_order_is_found() {
+    let (registry, recorded, _) = play::<Unordered>(|_| {});
+    let comparison = replay(&recorded, &registry, |_, _| {}).expect("a recording").comparison;
+    let departure = comparison.departure.expect("the order differs in each map");
+    assert_eq!((departure.same_until, departure.at), (None, GameTime::from_millis(1_000)));
+    assert_eq!((departure.is_of_game, departure.is_of_world), (true, false));
+    assert!(departure.to_string().contains("such as a HashMap"), "{departure}");
+}
+
 #[test]
 fn avatars_of_connected_clients_leave_after_a_replay() {
     let header =
@@ -131,7 +237,7 @@ fn avatars_of_connected_clients_leave_after_a_replay() {
         recording::append(&entry, &mut bytes);
     }
     let registry = ambit_game_server::standard();
-    let mut replayed = replay(&bytes, &registry, |_, _| {}).expect("a recording");
+    let mut replayed = replay(&bytes, &registry, |_, _| {}).expect("a recording").room;
     assert_eq!(replayed.network().viewers().count(), 1);
     assert!(replayed.avatar(ANN).is_some());
     run_without_players(&mut replayed, Duration::from_secs(2));

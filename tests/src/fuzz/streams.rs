@@ -167,6 +167,7 @@ pub fn recording(data: &[u8]) -> Reached {
     let mut again = Vec::new();
     recording::begin(&recording.header, None, &mut again);
     while let Ok(Some((now, inputs))) = recording.next_tick() {
+        let _ = recording.digest();
         again.clear();
         recording::append(&JournalEntry::new(now, &inputs), &mut again);
         reached.insert(if inputs.is_empty() {

@@ -23,6 +23,7 @@ use ambit_proto::control::game::{
 };
 use ambit_proto::ids::{ClientId, RoomId};
 use ambit_proto::time::{GameTime, LocalTime};
+use ambit_room::digest::StateDigest;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
 use ambit_room::recording;
@@ -84,6 +85,8 @@ pub struct SimRoom {
     /// The room's recording so far. Rooms of hosts in their own processes are not recorded, because
     /// their runs are long.
     recording: Option<Vec<u8>>,
+    /// The second of the room's time of the last digest in it.
+    digested_s: u64,
     /// Hash over all datagrams that the room has sent so far (see [`hash_datagrams`]).
     pub outputs: DefaultHasher,
 }
@@ -268,6 +271,7 @@ impl SimHost {
                 }
                 at.hash(&mut room.outputs);
                 room.host.tick(at);
+                room.record_state();
                 self.handle_room_outputs(now, id);
             }
         }
@@ -487,6 +491,7 @@ impl SimRoom {
             clock,
             conns: BTreeMap::new(),
             recording,
+            digested_s: 0,
             outputs,
         }
     }
@@ -516,6 +521,17 @@ impl SimRoom {
 
     pub fn connection(&self, client: ClientId) -> Option<GameConn> {
         self.conns.get(&client).copied()
+    }
+
+    /// Once a second, as a host's shell does.
+    fn record_state(&mut self) {
+        let last = self.room().last_tick().unwrap_or_default();
+        let is_due = last.millis() / 1_000 != self.digested_s && !self.host.is_over();
+        if is_due && self.recording.is_some() {
+            self.digested_s = last.millis() / 1_000;
+            let digest = StateDigest::of(self.room());
+            recording::append_digest(digest, self.recording.get_or_insert_default());
+        }
     }
 
     fn next_tick(&self) -> LocalTime {

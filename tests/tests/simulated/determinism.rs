@@ -25,9 +25,11 @@ fn a_recorded_room_can_be_replayed_bit_by_bit() {
     act_randomly(&mut system, &mut rng, 5, 80.0, 40);
     let (recording, outputs) = system.recording(room).expect("the room runs");
     let mut again = std::hash::DefaultHasher::new();
-    recording::replay(recording, &ambit_game_server::standard(), |now, outputs| {
+    let replayed = recording::replay(recording, &ambit_game_server::standard(), |now, outputs| {
         ambit_tests::sim::host::hash_datagrams(now, outputs, &mut again);
-    })
-    .expect("the recording is complete");
+    });
+    let comparison = replayed.expect("the recording is complete").comparison;
+    assert_eq!(comparison.departure, None);
+    assert!(comparison.compared > 0);
     assert_eq!(std::hash::Hasher::finish(&again), outputs);
 }

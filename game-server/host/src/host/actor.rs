@@ -152,6 +152,7 @@ impl RoomActor {
         match ticked {
             Ok(()) => {
                 files.trace(room.room().trace());
+                files.record_state(room.room());
                 room.handle_work(due, work, skipped);
             }
             Err(panic) => {
