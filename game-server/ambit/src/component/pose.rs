@@ -10,6 +10,18 @@ pub(super) mod access;
 
 /// A component with an adjustable grid: `#[pose(format = MY_FORMAT)]` replaces the grid that the
 /// type's parameters give, for velocities or for physics that clients share.
+///
+/// What is steered or simulated begins with one. This does not compile:
+///
+/// ```compile_fail
+/// use ambit::prelude::*;
+///
+/// #[derive(Kind)]
+/// #[kind(simulated)]
+/// struct Ball {
+///     path: Path,
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a pose",
     note = "`#[pose(format = ...)]`, `#[kind(steered)]` and `#[kind(simulated)]` are for kinds \
