@@ -183,7 +183,8 @@ impl WorldServer {
         self.process_outputs(outputs, ctx);
     }
 
-    /// Carries out the lobby's outputs and schedules the next timeout. Messages that confirm
+    /// Carries out the lobby's outputs and schedules the next timeout. Rooms are set aside before
+    /// the records of the same call say that they are gone. Messages that confirm
     /// something, and orders to hosts, wait until the directory has stored the records of the same
     /// call.
     fn process_outputs(&mut self, all: Vec<LobbyAction>, ctx: &mut Context<Self>) {
@@ -191,6 +192,9 @@ impl WorldServer {
         for output in all {
             match output {
                 LobbyAction::Record { key, value } => records.push((key, value)),
+                LobbyAction::SetAsideRoom { header, build, why } => {
+                    self.checkpoints.set_aside(header, build, why);
+                }
                 output => outputs.push(output),
             }
         }
@@ -243,7 +247,7 @@ impl WorldServer {
                 LobbyAction::AdoptRoom { room, host } => {
                     self.checkpoints.adopt(self.clock.now(), room, host);
                 }
-                LobbyAction::Record { .. } => {}
+                LobbyAction::Record { .. } | LobbyAction::SetAsideRoom { .. } => {}
                 LobbyAction::SetChildCount(count) => drop(self.children.send_replace(count)),
             }
         }

@@ -195,6 +195,7 @@ impl FuzzedLobby {
                 }
                 LobbyAction::ForgetRoom { room } => self.checkpoints.remove(room),
                 LobbyAction::SaveCondemned { .. }
+                | LobbyAction::SetAsideRoom { .. }
                 | LobbyAction::NoteTrial { .. }
                 | LobbyAction::RestoreDone
                 | LobbyAction::AdoptRoom { .. }

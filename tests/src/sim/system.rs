@@ -445,6 +445,7 @@ impl System {
             }
             LobbyAction::AdoptRoom { .. }
             | LobbyAction::Record { .. }
+            | LobbyAction::SetAsideRoom { .. }
             | LobbyAction::NoteTrial { .. }
             | LobbyAction::RestoreDone => {}
         }

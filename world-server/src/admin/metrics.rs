@@ -219,7 +219,7 @@ fn encode_kept(kept: KeepStats, out: &mut MetricsEncoder) -> Result<(), Error> {
     )?;
     out.encode_gauge(
         "kept_rooms_set_aside",
-        "Rooms in `set-aside` of the directory, since the server ended when it restored them",
+        "Rooms in `set-aside` of the directory, since they could not go on",
         kept.set_aside,
     )?;
     out.encode_gauge("kept_waiting_bytes", "Bytes that wait to be written", kept.waiting_bytes)?;

@@ -7,7 +7,8 @@
 //!
 //! The name of an object is the leader's epoch and the room. So a former leader that still writes
 //! overwrites nothing of its successor, and the objects of earlier epochs are deleted once they
-//! have successors or their rooms are gone.
+//! have successors or their rooms are gone. A room that could not go on is set aside: it becomes an
+//! object `set-aside/room-ID.rec`, a recording.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use ambit_proto::ids::RoomId;
 use ambit_room::journal::SavedRoom;
+use ambit_room::recording::recording_of;
 use anyhow::Context as _;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::object_store::{Config, ObjectStore};
@@ -183,7 +185,9 @@ impl KeptRooms {
         checkpoints: &RoomCheckpoints,
         done: &mut Vec<RoomId>,
     ) -> anyhow::Result<()> {
+        // Before what is set aside: a room that is missing here is among that.
         let versions = checkpoints.versions();
+        self.set_aside(checkpoints).await?;
         let changed =
             versions.iter().filter(|(room, version)| self.stored.get(*room) != Some(*version));
         let changed: Vec<RoomId> = changed.map(|(room, _)| *room).collect();
@@ -224,6 +228,35 @@ impl KeptRooms {
             self.has_parts = false;
         }
         failure.map_or(Ok(()), Err)
+    }
+
+    /// Stores the rooms that could not go on. What fails is tried again in the next turn.
+    async fn set_aside(&mut self, checkpoints: &RoomCheckpoints) -> anyhow::Result<()> {
+        let mut rooms = checkpoints.take_set_aside().into_iter();
+        while let Some(room) = rooms.next() {
+            let name = format!("set-aside/room-{}.rec", room.header.room);
+            let bytes = recording_of(&room.header, &room.saved);
+            let mut reader = &bytes[..];
+            let put = timeout(OBJECT_TIMEOUT, self.bucket.put(name.as_str(), &mut reader)).await;
+            let put = put.context("NATS is late").and_then(|put| Ok(put?));
+            if let Err(error) = put {
+                self.has_parts = true;
+                checkpoints.return_set_aside([room].into_iter().chain(rooms));
+                return Err(error.context("a room could not be set aside"));
+            }
+            checkpoints.note_set_aside();
+            tracing::error!(
+                room = room.header.room,
+                game = room.header.game,
+                build = room.build,
+                bucket = BUCKET,
+                object = name,
+                "a kept room was set aside: {}. Its players are told that it was closed. `replay` \
+                 shows what is in the object, with the build that saved it",
+                room.why
+            );
+        }
+        Ok(())
     }
 
     /// Deletes the objects of rooms that have ended, and those that have successors.

@@ -21,10 +21,11 @@ use ambit_host::protocol::{MAX_ROOM_JOURNAL_BYTES, MAX_ROOM_STATE_BYTES};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::SavedRoom;
+use ambit_room::recording::Header;
 
 use crate::keep::directory::Keeper;
 use crate::keep::log::MAX_ROOM_TICKS;
-use crate::keep::planner::KeepStats;
+use crate::keep::planner::{KeepStats, RoomSetAside};
 use crate::lobby::{HostId, HostOrder, HostReport};
 
 /// The checkpoints of all rooms; see the module.
@@ -35,6 +36,8 @@ pub struct RoomCheckpoints {
     keeper: Option<Arc<Keeper>>,
     /// With a cluster that keeps rooms: what was stored.
     store: Mutex<Option<KeepStats>>,
+    /// Without a keeper: rooms that could not go on, until they are stored.
+    set_aside: Mutex<Vec<RoomSetAside>>,
 }
 
 #[derive(Debug)]
@@ -153,6 +156,7 @@ impl RoomCheckpoints {
             rooms: Mutex::new(kept.into_iter().map(checkpoint).collect()),
             keeper,
             store: Mutex::default(),
+            set_aside: Mutex::default(),
         }
     }
 
@@ -175,6 +179,12 @@ impl RoomCheckpoints {
     pub(crate) fn note_stored(&self, bytes: usize) {
         let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         store.get_or_insert_default().bytes += bytes as u64;
+    }
+
+    /// A cluster has put a room aside.
+    pub(crate) fn note_set_aside(&self) {
+        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        store.get_or_insert_default().set_aside += 1;
     }
 
     /// A cluster has stored all rooms that have changed, or failed.
@@ -229,6 +239,32 @@ impl RoomCheckpoints {
         let mut rooms = self.rooms();
         rooms.insert(room, RoomCheckpoint::new(now, host));
         self.interrupt(room);
+    }
+
+    /// Puts a room aside that could not go on, so that it is not lost when it is removed.
+    pub(crate) fn set_aside(&self, header: Header, build: String, why: String) {
+        let room = RoomId(header.room);
+        let Some(saved) = self.saved(room) else {
+            return tracing::error!(
+                room = room.0,
+                "a kept room could not go on, and there is no checkpoint of it to set aside: {why}"
+            );
+        };
+        let aside = RoomSetAside { header, saved, build, why };
+        match &self.keeper {
+            Some(keeper) => keeper.set_aside(aside),
+            None => self.set_aside.lock().unwrap_or_else(PoisonError::into_inner).push(aside),
+        }
+    }
+
+    /// The rooms that a cluster is to put aside.
+    pub(crate) fn take_set_aside(&self) -> Vec<RoomSetAside> {
+        std::mem::take(&mut self.set_aside.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Those that it could not put aside.
+    pub(crate) fn return_set_aside(&self, rooms: impl IntoIterator<Item = RoomSetAside>) {
+        self.set_aside.lock().unwrap_or_else(PoisonError::into_inner).extend(rooms);
     }
 
     /// Removes the checkpoint of a closed room.

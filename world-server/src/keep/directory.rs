@@ -5,7 +5,8 @@
 //! What is written survives the end of the process, what is synced that of the machine.
 //!
 //! Files: `lock`, `rooms-NUMBER.log` for each segment, `unfinished-start` from the start until all
-//! rooms have run for a moment, and `set-aside/room-ID.rec` for each room that ended the process.
+//! rooms have run for a moment, and `set-aside/room-ID.rec` for each room that ended the process or
+//! that no host could restore.
 //! Only their owner may read them: they have the tokens that resume sessions.
 
 use std::collections::BTreeSet;
@@ -18,13 +19,13 @@ use std::time::{Duration, Instant};
 
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
-use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
-use ambit_room::recording::{Header, recording_of};
+use ambit_room::journal::{JournalEntry, RoomSnapshot};
+use ambit_room::recording::recording_of;
 use anyhow::Context as _;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::log::{self, KeptState, LogSalt};
-use super::planner::{KeepPlanner, KeepStats, KeepWork};
+use super::planner::{KeepPlanner, KeepStats, KeepWork, RoomSetAside};
 use super::starts::{StartPlan, UnfinishedStarts};
 use super::waiting::QueuedEntry;
 use crate::lobby::RecordKey;
@@ -51,7 +52,7 @@ pub(crate) struct Keeper {
     started: Instant,
     directory: PathBuf,
     start: Mutex<ThisStart>,
-    /// Rooms in the directory of those that were set aside.
+    /// Files in the directory of the rooms that were set aside.
     set_aside: AtomicU64,
     /// Locked as long as this lives.
     _lock: File,
@@ -185,27 +186,16 @@ impl Keeper {
         self.write_end_of_start(UnfinishedStarts::default());
     }
 
-    /// Moves a room that ended the process out of the way, as a recording.
-    pub(crate) fn set_aside(&self, header: &Header, saved: &SavedRoom) -> io::Result<()> {
-        let directory = self.directory.join(SET_ASIDE);
-        create_directory(&directory)?;
-        let path = directory.join(format!("room-{}.rec", header.room));
-        let mut file = owner_only().truncate(true).open(&path)?;
-        file.write_all(&recording_of(header, saved))?;
-        file.sync_all()?;
-        File::open(&directory)?.sync_all()?;
-        File::open(&self.directory)?.sync_all()?;
-        let count = count_set_aside(&self.directory)?;
-        self.set_aside.store(count, Ordering::Relaxed);
-        tracing::error!(
-            room = header.room,
-            game = header.game,
-            path = %path.display(),
-            "a kept room was set aside, since the server ended when it went on with it: its \
-             players are told that it was closed. Find the cause with the subcommand `replay`, \
-             then delete the file"
-        );
-        Ok(())
+    /// Moves a room that ended the process out of the way, as a recording, before it returns.
+    pub(crate) fn set_aside_now(&self, room: &RoomSetAside) -> io::Result<()> {
+        set_aside(&self.directory, room)?;
+        self.count_set_aside()
+    }
+
+    /// The same in its turn, before the room is forgotten.
+    pub(crate) fn set_aside(&self, room: RoomSetAside) {
+        self.planner().set_aside(room);
+        self.wake.notify_all();
     }
 
     pub(crate) fn keep_records(
@@ -299,10 +289,18 @@ impl Keeper {
         let Some(work) = self.planner().poll(self.time()) else {
             return Ok(());
         };
-        let written = files.carry_out(&work, &self.unsynced);
+        let mut written = files.carry_out(&work, &self.unsynced);
+        if !work.set_aside.is_empty() {
+            written = written.and_then(|()| self.count_set_aside());
+        }
         self.planner().handle_done(self.time(), &work, written.is_ok());
         self.wake.notify_all();
         written
+    }
+
+    fn count_set_aside(&self) -> io::Result<()> {
+        self.set_aside.store(count_set_aside(&self.directory)?, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Syncs if that is due.
@@ -435,6 +433,28 @@ fn write_start(directory: &Path, starts: UnfinishedStarts) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
+/// Writes a room to a file of its own, and waits until the disk has it.
+fn set_aside(kept: &Path, room: &RoomSetAside) -> io::Result<()> {
+    let RoomSetAside { header, saved, build, why } = room;
+    let directory = kept.join(SET_ASIDE);
+    create_directory(&directory)?;
+    let path = directory.join(format!("room-{}.rec", header.room));
+    let mut file = owner_only().truncate(true).open(&path)?;
+    file.write_all(&recording_of(header, saved))?;
+    file.sync_all()?;
+    File::open(&directory)?.sync_all()?;
+    File::open(kept)?.sync_all()?;
+    tracing::error!(
+        room = header.room,
+        game = header.game,
+        build,
+        path = %path.display(),
+        "a kept room was set aside: {why}. Its players are told that it was closed. `replay` shows \
+         what is in the file, with the build that saved it; then delete the file"
+    );
+    Ok(())
+}
+
 fn count_set_aside(directory: &Path) -> io::Result<u64> {
     match fs::read_dir(directory.join(SET_ASIDE)) {
         Ok(entries) => Ok(entries.count() as u64),
@@ -473,6 +493,9 @@ impl SegmentFiles {
         work: &KeepWork,
         unsynced: &Mutex<Vec<Arc<File>>>,
     ) -> io::Result<()> {
+        for room in &work.set_aside {
+            set_aside(&self.directory, room)?;
+        }
         if !work.append.is_empty() {
             let newest = self.newest.clone();
             let newest = newest.ok_or_else(|| io::Error::other("no segment was begun"))?;
@@ -615,6 +638,8 @@ mod tests {
     use std::sync::mpsc;
 
     use ambit_proto::time::GameTime;
+    use ambit_room::journal::SavedRoom;
+    use ambit_room::recording::Header;
 
     use super::*;
 
@@ -725,12 +750,11 @@ mod tests {
         keeper.note_trial(Some(ROOM));
         let keeper = reopen(&directory, keeper);
         assert_eq!(keeper.start_plan().set_aside, Some(ROOM));
-        let header = Header { room: ROOM.0, ..Header::default() };
-        let saved = SavedRoom { snapshot: snapshot(), journal: vec![tick(100)] };
-        keeper.set_aside(&header, &saved).unwrap();
+        let room = room_set_aside();
+        keeper.set_aside_now(&room).unwrap();
         assert_eq!(keeper.stats().set_aside, 1);
         let recording = fs::read(directory.join("set-aside/room-7.rec")).unwrap();
-        assert_eq!(recording, recording_of(&header, &saved));
+        assert_eq!(recording, recording_of(&room.header, &room.saved));
         // One that is ended on purpose, or has restored all rooms, leaves nothing.
         keeper.note_trial(None);
         keeper.finish_start();
@@ -741,6 +765,40 @@ mod tests {
         keeper.finish();
         assert!(!begun.exists());
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_room_that_cannot_go_on_is_in_a_file_before_it_is_forgotten() {
+        let directory = scratch("aside");
+        let (keeper, _) = Keeper::open(&directory, SYNC).unwrap();
+        keeper.keep_snapshot(ROOM, &snapshot());
+        let room = room_set_aside();
+        let recording = recording_of(&room.header, &room.saved);
+        keeper.set_aside(room);
+        keeper.forget(ROOM);
+        keeper.finish();
+        assert_eq!(keeper.stats().set_aside, 1);
+        drop(keeper);
+        let (keeper, kept) = open_later(&directory);
+        assert!(kept.rooms.is_empty());
+        assert_eq!(fs::read(directory.join("set-aside/room-7.rec")).unwrap(), recording);
+        assert_eq!(keeper.stats().set_aside, 1);
+        // A server that ends leaves its rooms to the next one.
+        keeper.freeze();
+        let other = Header { room: 8, ..Header::default() };
+        keeper.set_aside(RoomSetAside { header: other, ..room_set_aside() });
+        keeper.finish();
+        assert_eq!(keeper.stats().set_aside, 1);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    fn room_set_aside() -> RoomSetAside {
+        RoomSetAside {
+            header: Header { room: ROOM.0, ..Header::default() },
+            saved: SavedRoom { snapshot: snapshot(), journal: vec![tick(100)] },
+            build: "1".into(),
+            why: "no host can read it".into(),
+        }
     }
 
     /// The next process; the last one was killed.

@@ -17,16 +17,19 @@
 //!    snapshot has waited longest is left out until its next snapshot, and counted.
 //! 2. After a failed write or sync everything begins anew in a new segment: records at once, rooms
 //!    with their next snapshots.
-//! 3. No segment is deleted before everything that takes its place is synced. What was written
+//! 3. A room that is set aside is in a file of its own before the log forgets it.
+//! 4. No segment is deleted before everything that takes its place is synced. What was written
 //!    before a failure, and not synced, never takes its place.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_host::protocol::MAX_ROOM_JOURNAL_BYTES;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
-use ambit_room::journal::{JournalEntry, RoomSnapshot};
+use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use ambit_room::recording::Header;
 use bytes::Bytes;
 
 use super::log::{self, KeptState, MAX_ROOM_TICKS};
@@ -57,6 +60,8 @@ pub(crate) struct KeepPlanner {
     gone: BTreeMap<RoomId, u64>,
     /// Not written yet.
     waiting: WaitingEntries,
+    /// To be written to files of their own before anything that waits.
+    set_aside: Vec<Arc<RoomSetAside>>,
     /// The newest segment.
     segment: u64,
     segment_bytes: u64,
@@ -97,8 +102,19 @@ pub(crate) struct KeepStats {
     pub(crate) left_out: u64,
     pub(crate) waiting_bytes: u64,
     pub(crate) is_failing: bool,
-    /// Rooms that ended the process and were set aside, until the operator deletes them.
+    /// Rooms that could not go on and were set aside, until the operator deletes them.
     pub(crate) set_aside: u64,
+}
+
+/// A room that could not go on here, as it was kept.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RoomSetAside {
+    pub(crate) header: Header,
+    pub(crate) saved: SavedRoom,
+    /// The build that saved it.
+    pub(crate) build: String,
+    /// For operators.
+    pub(crate) why: String,
 }
 
 /// How far the log is with a room.
@@ -121,6 +137,8 @@ struct RoomProgress {
 /// What the writer is to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct KeepWork {
+    /// First write a file for each of these.
+    pub(crate) set_aside: Vec<Arc<RoomSetAside>>,
     /// Append these to the newest segment.
     pub(crate) append: Vec<QueuedEntry>,
     /// Then begin a new segment of that number with these.
@@ -159,6 +177,7 @@ impl KeepPlanner {
             rooms: rooms.collect(),
             gone: BTreeMap::new(),
             waiting: WaitingEntries::default(),
+            set_aside: Vec::new(),
             segment,
             segment_bytes: 0,
             older_segments: segments,
@@ -266,6 +285,13 @@ impl KeepPlanner {
         }
     }
 
+    /// The room is to be written to a file of its own. [`KeepPlanner::forget`] follows.
+    pub(crate) fn set_aside(&mut self, room: RoomSetAside) {
+        if !self.is_frozen {
+            self.set_aside.push(Arc::new(room));
+        }
+    }
+
     /// The room has ended.
     pub(crate) fn forget(&mut self, room: RoomId) {
         if !self.is_frozen && self.rooms.remove(&room).is_some() {
@@ -297,7 +323,7 @@ impl KeepPlanner {
     }
 
     fn has_something_to_write(&self) -> bool {
-        self.begins_segment || !self.waiting.is_empty()
+        self.begins_segment || !self.waiting.is_empty() || !self.set_aside.is_empty()
     }
 
     /// When [`KeepPlanner::poll`] has something to do.
@@ -314,8 +340,13 @@ impl KeepPlanner {
         if self.next_deadline().is_none_or(|at| at > now) {
             return None;
         }
-        let mut work =
-            KeepWork { append: Vec::new(), begin: None, began_at: now, attempt: self.attempt };
+        let mut work = KeepWork {
+            set_aside: self.set_aside.clone(),
+            append: Vec::new(),
+            begin: None,
+            began_at: now,
+            attempt: self.attempt,
+        };
         let (mut waiting, snapshots) = self.waiting.take();
         // The waiting entries come before a next segment, but after one that begins anew.
         let mut holder = self.segment;
@@ -344,6 +375,9 @@ impl KeepPlanner {
     pub(crate) fn handle_done(&mut self, now: LocalTime, work: &KeepWork, is_done: bool) {
         self.is_writing = false;
         let in_flight = std::mem::take(&mut self.in_flight);
+        if is_done {
+            self.set_aside.drain(..work.set_aside.len());
+        }
         if work.attempt != self.attempt {
             return;
         }

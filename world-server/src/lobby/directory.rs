@@ -25,6 +25,7 @@ use ambit_host::protocol::messages::{CloseRoom, RoomHere, SyncMembers, world_to_
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_room::recording::Header;
 use ambit_transport::address::SourceNetwork;
 use prost::Message as _;
 
@@ -34,14 +35,16 @@ use crate::lobby::output::{HostId, RecordKey};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, parse_capacity};
 use crate::lobby::rooms::bans::Ban;
+use crate::lobby::rooms::parameters::{MAP, parameters_of_game};
 use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
+use crate::lobby::rooms::seed::SEED;
 use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::sessions::creations::{CreationKey, RecentCreations};
 use crate::lobby::sessions::players::{LobbyPlayer, ResumeToken, SavedPlayer};
 use crate::lobby::text::{LobbyRoomName, PlayerName};
 use crate::lobby::timers::Timer;
 use crate::lobby::worlds::state::WorldState;
-use crate::lobby::{Lobby, LobbyAction};
+use crate::lobby::{Lobby, LobbyAction, to_millis};
 
 /// The number of ids that are reserved at a time.
 const RESERVED_IDS: u64 = 10_000;
@@ -221,7 +224,8 @@ impl Lobby {
     /// Restores the lobby that put out these records; this one must be new. Rooms whose hosts do
     /// not reconnect within `reconnect_time` go on at other hosts if they are among
     /// `checkpointed`, those of which the shell has a checkpoint; otherwise they are lost. Records
-    /// that do not decode are skipped and logged.
+    /// that do not decode are skipped and logged. The checkpoint of a room whose record cannot be
+    /// restored is set aside, if it had players; that of a room without a record is forgotten.
     pub fn restore<'a>(
         &mut self,
         now: LocalTime,
@@ -271,8 +275,19 @@ impl Lobby {
             {
                 tracing::error!(%key, "cannot restore a room of the directory: it has no players, \
                     or its host is unknown");
+                if checkpointed.contains(&id)
+                    && let Some((header, build)) = self.header_of_record(&records, id)
+                {
+                    let why = "its record cannot be restored".to_owned();
+                    self.outbox.push(LobbyAction::SetAsideRoom { header, build, why });
+                }
                 // Marks it as changed, so that its record is removed.
                 drop(self.rooms.remove(id));
+            }
+        }
+        for &room in checkpointed {
+            if !self.is_running(room) {
+                self.outbox.push(LobbyAction::ForgetRoom { room });
             }
         }
         self.watch_restored_rooms();
@@ -285,6 +300,39 @@ impl Lobby {
         }
         self.repair_worlds(now);
         self.emit_changed_records();
+    }
+
+    /// What a recording of the room begins with, and the build that saved it, by its record alone;
+    /// `None` if its players had left.
+    fn header_of_record(
+        &self,
+        records: &BTreeMap<RecordKey, &[u8]>,
+        id: RoomId,
+    ) -> Option<(Header, String)> {
+        let record_of = |id| pb::Room::decode(*records.get(&RecordKey::Room(id))?).ok();
+        let mut world = record_of(id)?;
+        let map = world.map_identity;
+        if let Some(identity) = map {
+            world = record_of(RoomId(identity.world))?;
+        }
+        let mut seats = world.seats.iter();
+        if !seats.any(|seat| records.contains_key(&RecordKey::Player(PlayerId(seat.player)))) {
+            return None;
+        }
+        let mut parameters = parameters_of_game(&world.parameters);
+        if let Some(seed) = parameters.get_mut(SEED) {
+            *seed = world.seed.to_string();
+        }
+        parameters.extend(map.map(|identity| (MAP.to_owned(), identity.map.to_string())));
+        let header = Header {
+            game: world.game,
+            room: id.0,
+            seed: world.seed,
+            capacity: world.capacity,
+            grace_ms: to_millis(self.config.grace),
+            parameters,
+        };
+        Some((header, world.build))
     }
 
     /// Whether the room runs, or waits for a host to go on.

@@ -149,6 +149,15 @@ pub enum LobbyAction {
     SaveCondemned {
         header: Header,
     },
+    /// A kept room ends that could not go on here: put it aside with its checkpoint before anything
+    /// else that comes out of the same call, since another build may be able to read it.
+    SetAsideRoom {
+        header: Header,
+        /// The build that saved it.
+        build: String,
+        /// For operators.
+        why: String,
+    },
     /// This restored room is being tried, or none is: note it before anything that follows, so that
     /// the next start knows which room was being tried if this process ends.
     NoteTrial {

@@ -23,6 +23,7 @@ use crate::config::Config;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::keep::directory::Keeper;
 use crate::keep::log::KeptState;
+use crate::keep::planner::RoomSetAside;
 use crate::lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
 
 /// How long hosts on other machines may take, beside `--host-silence`, to come back to a server
@@ -77,8 +78,7 @@ pub(super) fn start_lobby(
         LobbySource::Cluster(StoredLobby { write_queue: queue, records, rooms }) => {
             let reconnect_time = LEADER_LEASE + config.host_silence;
             restore(&mut lobby, now, &records, reconnect_time, &rooms);
-            let known = rooms.into_iter().filter(|(id, _)| lobby.is_running(*id));
-            checkpoints = RoomCheckpoints::with_kept(now, known, None);
+            checkpoints = RoomCheckpoints::with_kept(now, rooms, None);
             write_queue = Some(queue);
         }
         LobbySource::Directory(keeper, KeptState { records, rooms, .. }) => {
@@ -90,18 +90,15 @@ pub(super) fn start_lobby(
             restore(&mut lobby, now, &records, reconnect_time, &rooms);
             if let Some(room) = plan.set_aside
                 && let Some(kept) = rooms.get(&room)
-                && let Some(header) = lobby.set_aside_room(now, room)
+                && let Some((header, build)) = lobby.set_aside_room(now, room)
             {
-                let set_aside = keeper.set_aside(&header, &kept.saved);
+                let why = "the server ended when it went on with it".to_owned();
+                let saved = kept.saved.clone();
+                let set_aside = keeper.set_aside_now(&RoomSetAside { header, saved, build, why });
                 set_aside.context("cannot set aside the room that ended the last server")?;
             }
-            let (known, unknown): (Vec<_>, Vec<_>) =
-                rooms.into_iter().partition(|(id, _)| lobby.is_running(*id));
-            for (room, _) in unknown {
-                keeper.forget(room);
-            }
-            let known = known.into_iter().map(|(id, room)| (id, room.saved));
-            checkpoints = RoomCheckpoints::with_kept(now, known, Some(keeper));
+            let rooms = rooms.into_iter().map(|(id, room)| (id, room.saved));
+            checkpoints = RoomCheckpoints::with_kept(now, rooms, Some(keeper));
         }
     }
     let (lifeline, ended) = oneshot::channel();

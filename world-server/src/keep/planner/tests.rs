@@ -407,6 +407,28 @@ fn what_the_lobby_does_while_it_ends_is_not_kept_and_ticks_are() {
     assert_eq!(state.rooms[&ROOMS[0]].saved.journal.len(), 1);
 }
 
+#[test]
+fn a_room_is_set_aside_before_it_is_forgotten_and_again_after_a_failure() {
+    let mut planner = planner(&KeptState::default(), BTreeSet::new());
+    planner.handle_snapshot(ROOMS[0], snapshot(50, 100));
+    write(&mut planner, LocalTime::from_millis(10));
+    let header = Header { room: ROOMS[0].0, ..Header::default() };
+    let saved = SavedRoom { snapshot: snapshot(50, 100), journal: Vec::new() };
+    let (build, why) = (String::new(), String::new());
+    planner.set_aside(RoomSetAside { header, saved, build, why });
+    planner.forget(ROOMS[0]);
+    let now = LocalTime::from_millis(20);
+    let work = planner.poll(now).unwrap();
+    assert_eq!(work.set_aside.len(), 1);
+    assert_eq!(work.append, [QueuedEntry::RoomGone(ROOMS[0])]);
+    planner.handle_done(now, &work, false);
+    let work = write(&mut planner, LocalTime::from_millis(2_000));
+    assert_eq!(work.set_aside.len(), 1, "it was not written");
+    planner.handle_tick(ROOMS[0], &tick(100, 1));
+    planner.handle_records([(RecordKey::Ids, Some(vec![1]))]);
+    assert!(write(&mut planner, LocalTime::from_millis(2_010)).set_aside.is_empty());
+}
+
 fn planner(kept: &KeptState, segments: BTreeSet<u64>) -> KeepPlanner {
     KeepPlanner::new(SYNC, kept, segments)
 }

@@ -1,7 +1,8 @@
 //! Rooms that an earlier process has kept, until they have run here for a moment.
 //!
 //! They wait for a host as long as they have members: that hosts come late, hang, or have another
-//! build is no reason to end a room.
+//! build is no reason to end a room. One that ends before it has run here, or because it failed, is
+//! set aside (`LobbyAction::SetAsideRoom`): the build that saved it may be able to read it.
 //!
 //! A room may end the process that restores it, and with an embedded host that is the WorldServer.
 //! So the shell counts starts that did not finish. After one, rooms are tried one at a time: the
@@ -63,17 +64,40 @@ impl Lobby {
     }
 
     /// Ends a restored room, which ended an earlier process. Returns what a recording of it begins
-    /// with; `None` if there is no such room.
-    pub fn set_aside_room(&mut self, now: LocalTime, id: RoomId) -> Option<Header> {
-        self.rooms.get(id).filter(|room| room.is_running())?;
+    /// with, and the build that saved it; `None` if there is no such room.
+    pub fn set_aside_room(&mut self, now: LocalTime, id: RoomId) -> Option<(Header, String)> {
+        let room = self.rooms.get(id).filter(|room| room.is_running())?;
+        let build = room.build.clone();
         let why = LobbyRefusal::new(
             ErrorCode::ServerError,
             format!("room {id} was closed: the server ended when it went on with it"),
         );
         let header = self.room_assignment(id).into_header(to_millis(self.config.grace));
+        // The caller sets it aside.
+        self.clear_restored(id);
         self.close_room(now, id, why);
         self.advance(now);
-        Some(header)
+        Some((header, build))
+    }
+
+    /// A room ends. If it was kept, and has not run here or has failed, the shell sets it aside.
+    pub(in crate::lobby) fn set_aside_unrestored(&mut self, id: RoomId, why: &LobbyRefusal) {
+        let kept = self.rooms.get(id).filter(|room| room.has_checkpoint);
+        let Some(room) = kept.filter(|_| self.restored.unproven.contains(&id)) else {
+            return;
+        };
+        let has_failed = matches!(
+            why.code,
+            ErrorCode::RoomCrashed | ErrorCode::ServerError | ErrorCode::HostDied
+        );
+        if matches!(room.phase, RoomPhase::Running { .. }) && !has_failed {
+            // It was restored, and its players have left.
+            return;
+        }
+        let build = room.build.clone();
+        let header = self.room_assignment(id).into_header(to_millis(self.config.grace));
+        let why = format!("it ended before it could go on here ({})", why.message);
+        self.outbox.push(LobbyAction::SetAsideRoom { header, build, why });
     }
 
     /// Rooms were restored: those of which the shell has a checkpoint are watched.

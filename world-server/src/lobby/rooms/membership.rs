@@ -246,10 +246,11 @@ impl Lobby {
         if self.rooms.get(id).is_some_and(|room| room.map_identity.is_some()) {
             return self.handle_map_lost(now, id, &why);
         }
+        self.set_aside_unrestored(id, &why);
         let Some(room) = self.rooms.remove(id) else {
             return;
         };
-        self.close_maps(&room, why.code);
+        self.close_maps(&room, &why);
         self.pool_changed = true;
         if room.has_started() {
             self.outbox.push(output::LobbyAction::ForgetRoom { room: id });

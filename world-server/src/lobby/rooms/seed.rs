@@ -12,7 +12,7 @@ use crate::lobby::rooms::room::LobbyRoom;
 use crate::lobby::server_secret::ServerSecret;
 
 /// The room parameter.
-const SEED: &str = "seed";
+pub(in crate::lobby) const SEED: &str = "seed";
 
 impl ServerSecret {
     /// The seed that a room gets for the one that its player named.

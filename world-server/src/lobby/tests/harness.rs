@@ -50,6 +50,8 @@ pub(super) struct LobbyHarness {
     disconnected_hosts: Vec<HostId>,
     /// Number of children in the newest output that sets it.
     pub(super) children: Option<u32>,
+    /// Kept rooms that were set aside, and why.
+    pub(super) set_aside: Vec<(u64, String)>,
     /// Rooms whose checkpoints were removed.
     pub(super) removed_checkpoints: Vec<u64>,
     /// The newest value of each directory record.
@@ -137,6 +139,7 @@ impl LobbyHarness {
             orders: Vec::new(),
             disconnected_hosts: Vec::new(),
             children: None,
+            set_aside: Vec::new(),
             removed_checkpoints: Vec::new(),
             records: BTreeMap::new(),
             log: Vec::new(),
@@ -493,6 +496,10 @@ impl LobbyHarness {
                 LobbyAction::DisconnectHost { host } => self.disconnected_hosts.push(host),
                 LobbyAction::SetChildCount(count) => self.children = Some(count),
                 LobbyAction::SaveCondemned { header } => self.condemned.push(header.room),
+                LobbyAction::SetAsideRoom { header, why, .. } => {
+                    assert!(!self.removed_checkpoints.contains(&header.room), "it is gone");
+                    self.set_aside.push((header.room, why));
+                }
                 LobbyAction::NoteTrial { room } => self.trials.push(room.map(|room| room.0)),
                 LobbyAction::RestoreDone => self.is_restored = true,
                 LobbyAction::ForgetRoom { room } => self.removed_checkpoints.push(room.0),

@@ -557,6 +557,7 @@ impl RandomRun {
                     assert!(self.directory.is_some(), "hosts keep rooms for the next leader");
                 }
                 LobbyAction::SaveCondemned { .. }
+                | LobbyAction::SetAsideRoom { .. }
                 | LobbyAction::ForgetRoom { .. }
                 | LobbyAction::NoteTrial { .. }
                 | LobbyAction::RestoreDone => {}

@@ -1,6 +1,6 @@
 //! A lobby that writes directory records, and another one that restores them.
 
-use ambit_host::protocol::messages::world_to_host;
+use ambit_host::protocol::messages::{RoomClosed, host_to_world, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{
     self, CreateRoom, client_to_world as ask, world_to_client::Body,
@@ -250,9 +250,7 @@ fn a_heartbeat_of_a_remote_host_is_acknowledged() {
     let host = harness.reconnecting_host(1, 9, &[]);
     harness.send_from_host(
         host,
-        ambit_host::protocol::messages::host_to_world::Body::Heartbeat(
-            ambit_host::protocol::messages::Heartbeat { number: 5 },
-        ),
+        host_to_world::Body::Heartbeat(ambit_host::protocol::messages::Heartbeat { number: 5 }),
     );
     let is_acknowledgement = |order: &world_to_host::Body| {
         matches!(
@@ -424,7 +422,7 @@ fn players_of_a_room_that_is_set_aside_are_told_when_they_come_back() {
     let (first, [ann, bob, _], [one, two, three]) = three_kept_rooms();
     let mut next = first.start_careful_successor(&[one, two, three]);
     let header = next.lobby.set_aside_room(next.now, RoomId(one));
-    assert_eq!(header.map(|header| header.room), Some(one));
+    assert_eq!(header.map(|(header, _)| header.room), Some(one));
     assert_eq!(next.lobby.set_aside_room(next.now, RoomId(one)), None);
     next.handle_outputs();
     assert_eq!(next.removed_checkpoints, [one]);
@@ -458,6 +456,72 @@ fn players_are_told_later_why_no_host_could_go_on_with_their_room() {
     let (code, message) = next.leave_reason(&ann);
     assert_eq!(code, ErrorCode::HostDied);
     assert!(message.contains("the state does not fit"), "{message}");
+}
+
+#[test]
+fn kept_rooms_that_no_host_can_restore_are_set_aside() {
+    let (first, _, [one, two, three]) = three_kept_rooms();
+    let mut next = first.start_successor_with(seconds(5), &[one, two, three]);
+    let host = next.host(next.lobby.last_host().0 + 1, 4);
+    next.opened(host, one, Some(codes::error(ErrorCode::ServerError, "the state does not fit")));
+    let [(room, why)] = &next.set_aside[..] else { panic!("{:?}", next.set_aside) };
+    assert!(*room == one && why.contains("the state does not fit"), "{why}");
+    assert_eq!(next.removed_checkpoints, [one]);
+    // It was restored, and fails at once.
+    next.opened(host, two, None);
+    let crashed = RoomClosed {
+        room: two,
+        reason: ErrorCode::RoomCrashed.into(),
+        message: "the game has failed".into(),
+    };
+    next.send_from_host(host, host_to_world::Body::RoomClosed(crashed));
+    assert_eq!(next.set_aside[1].0, two);
+    // It goes on, and its player does not come back.
+    next.opened(host, three, None);
+    next.advance(seconds(60));
+    assert_eq!(next.removed_checkpoints, [one, two, three]);
+    assert_eq!(next.set_aside.len(), 2, "{:?}", next.set_aside);
+}
+
+#[test]
+fn a_kept_room_of_another_build_waits_and_is_set_aside_in_the_end() {
+    let (first, [ann, bob, _], [one, two, three]) = three_kept_rooms();
+    let mut next = first.start_successor_with(seconds(5), &[one, two, three]);
+    let ann = next.resume(&ann);
+    next.resume(&bob);
+    next.host_with_build("other", next.lobby.last_host().0 + 1, 4);
+    next.advance(seconds(600));
+    let set_aside = |next: &LobbyHarness| -> Vec<u64> {
+        next.set_aside.iter().map(|(room, _)| *room).collect()
+    };
+    assert_eq!(set_aside(&next), [three], "its player is gone");
+    next.ask(ann.conn, leave());
+    assert_eq!(set_aside(&next), [three, one]);
+    // The next server goes on with what is left.
+    let mut last = next.start_successor_with(seconds(5), &[two]);
+    let host = last.host(last.lobby.last_host().0 + 1, 4);
+    assert_eq!(opened(&mut last), [two]);
+    last.opened(host, two, None);
+    assert!(last.set_aside.is_empty());
+}
+
+#[test]
+fn a_kept_room_with_players_whose_record_is_bad_is_set_aside() {
+    let (mut first, _, [one, two, three]) = three_kept_rooms();
+    let change = |first: &mut LobbyHarness, room, to: fn(&mut pb::Room)| {
+        let record = first.records.get_mut(&RecordKey::Room(RoomId(room))).expect("a room");
+        let mut changed = pb::Room::decode(&record[..]).expect("its record");
+        to(&mut changed);
+        *record = changed.encode_to_vec();
+    };
+    change(&mut first, one, |room| room.name = "\0".into());
+    change(&mut first, two, |room| room.seats.clear());
+    let gone = first.records.remove(&RecordKey::Room(RoomId(three)));
+    assert!(gone.is_some());
+    let next = first.start_successor_with(seconds(5), &[one, two, three]);
+    assert_eq!(next.removed_checkpoints, [one, two, three]);
+    let [(room, why)] = &next.set_aside[..] else { panic!("{:?}", next.set_aside) };
+    assert!(*room == one && why.contains("record"), "{why}");
 }
 
 #[test]

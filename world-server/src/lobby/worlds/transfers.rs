@@ -148,7 +148,7 @@ impl Lobby {
         let Some(room) = self.rooms.at(id).map_identity else {
             return;
         };
-        let lost = self.remove_map(id);
+        let lost = self.remove_map(id, why);
         self.rooms.at_mut(room.world).world.maps.remove(&room.map);
         for player in lost.seats.players() {
             let Some(transfer) = self.rooms.at_mut(room.world).world.transfers.get_mut(&player)
@@ -227,17 +227,18 @@ impl Lobby {
     }
 
     /// Closes the further maps of a closed world.
-    pub(in crate::lobby) fn close_maps(&mut self, world: &LobbyRoom, reason: ErrorCode) {
+    pub(in crate::lobby) fn close_maps(&mut self, world: &LobbyRoom, why: &LobbyRefusal) {
         for &id in world.world.maps.values() {
             if let Some(host) = self.reachable_host(id) {
-                let close = CloseRoom { room: id.0, reason: reason.into() };
+                let close = CloseRoom { room: id.0, reason: why.code.into() };
                 self.outbox.send_to_host(host, world_to_host::Body::CloseRoom(close));
             }
-            self.remove_map(id);
+            self.remove_map(id, why);
         }
     }
 
-    fn remove_map(&mut self, id: RoomId) -> LobbyRoom {
+    fn remove_map(&mut self, id: RoomId, why: &LobbyRefusal) -> LobbyRoom {
+        self.set_aside_unrestored(id, why);
         self.pool_changed = true;
         self.timers.cancel(Timer::Opening(id));
         self.clear_restored(id);
