@@ -247,6 +247,7 @@ impl BouncingBalls {
         description: "Balls that fall and bounce.",
         min_players: 1,
         join_running: true,
+        version: "",
         parameters: PARAMETERS,
     };
 

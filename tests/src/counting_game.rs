@@ -71,6 +71,7 @@ impl CountingGame {
         description: "Counts the commands of its players.",
         min_players: 1,
         join_running: true,
+        version: "",
         parameters: &[Parameter {
             key: "ballast",
             label: "",

@@ -46,6 +46,7 @@ impl CrowdGame {
         description: "A dense crowd of avatars.",
         min_players: 1,
         join_running: true,
+        version: "",
         parameters: &[],
     };
 

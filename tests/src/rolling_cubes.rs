@@ -115,6 +115,7 @@ impl RollingCubes {
         description: "Cubes that roll, fly and rest.",
         min_players: 1,
         join_running: true,
+        version: "",
         parameters: PARAMETERS,
     };
 

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ambit_host::cli::{Advertise, MemoryLimit};
+use ambit_host::cli::{Advertise, MemoryLimit, parse_build};
 use ambit_room::logic::registry::Registry;
 use ambit_room::room_limits::{RoomLimit, RoomLimits};
 use clap::parser::ValueSource;
@@ -249,6 +249,12 @@ pub struct Config {
           value_delimiter = ',', default_value = RoomLimits::default().to_string())]
     pub room_limit: Vec<RoomLimit>,
 
+    /// For `embedded` and `process`: the name of the build of the games of this server's own hosts.
+    /// Rooms that change hosts, and those that `--keep` has kept, go on only at hosts of the same
+    /// build. By default it is made of the versions and schemas of the games.
+    #[arg(long, value_name = "NAME", env = "AMBIT_BUILD", value_parser = parse_build)]
+    pub build: Option<String>,
+
     /// For `process`: memory of each child process, in MiB, or `off`. A child that needs more ends;
     /// its rooms resume on others, and a room that ends two hosts so within three seconds is
     /// closed. Each child counts what it reserves to write to, about 2 MiB for each room more than
@@ -405,6 +411,7 @@ impl Config {
         for (flag, applies, used_by) in [
             ("spare-hosts", has_pool, "process:MIN..MAX"),
             ("child-memory", has_children, "process:N"),
+            ("build", !is_cluster, "embedded` or `--hosts process:N"),
             ("nats", is_cluster, "cluster"),
             ("nats-ca", is_cluster, "cluster"),
             ("nats-cert", is_cluster, "cluster"),

@@ -48,6 +48,9 @@ pub trait Declare: Sized {
     /// Whether it is.
     #[doc(hidden)]
     const HAS_TIMERS: bool;
+    /// The version of the crate that declares the game; empty if it has none.
+    #[doc(hidden)]
+    const VERSION: &'static str;
 
     #[doc(hidden)]
     fn kinds() -> Vec<DeclaredKind>;

@@ -78,7 +78,7 @@ impl Games {
                 G::INFO.name
             );
         }
-        let info = G::INFO.parameters(table_with_words::<G>());
+        let info = G::INFO.parameters(table_with_words::<G>()).version(version_of::<G>());
         let motions = self.motions.into_iter().chain(motions_of::<G>()).collect();
         let named = self.named.into_iter().chain([G::INFO.name]).collect();
         Self { registry: self.registry.with(info, Typed::<G>::make), motions, named }
@@ -121,6 +121,25 @@ fn table_with_words<G: Game>() -> &'static [Parameter] {
         Parameter { allowed: Allowed::Word(words.leak()), ..*parameter }
     };
     G::Parameters::TABLE.iter().map(with_words).collect::<Vec<_>>().leak()
+}
+
+/// The game's version, and a hash of what a new game saves: a field that is added to the game's
+/// struct changes it, also where the author forgets the version. A game that saves another state at
+/// each start has the version alone.
+fn version_of<G: Game>() -> &'static str {
+    let version = if G::INFO.version.is_empty() { G::VERSION } else { G::INFO.version };
+    let saved = G::default().save_fields();
+    match saved.filter(|saved| G::default().save_fields().as_ref() == Some(saved)) {
+        // It lives as long as the program, which makes it once.
+        Some(saved) => format!("{version}+{:016x}", fnv_1a(&saved)).leak(),
+        None => version,
+    }
+}
+
+/// FNV-1a: the same on all machines and in all versions of Rust.
+fn fnv_1a(bytes: &[u8]) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325;
+    bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// The room that is created without parameters.

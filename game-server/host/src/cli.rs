@@ -13,8 +13,6 @@ use crate::identity::parse_fingerprint;
 /// Rooms by default: at 20 ticks a second a core carries some dozens of busy ones.
 const CAPACITY: u32 = 64;
 
-/// The build of a host that is started without `--build`.
-pub const BUILD: &str = env!("CARGO_PKG_VERSION");
 /// Longest name of a build, in bytes.
 const MAX_BUILD_BYTES: usize = 64;
 
@@ -72,15 +70,9 @@ pub struct Options {
 
     /// The name of this build of the games. Rooms that change hosts go to hosts of the same build,
     /// new rooms to the newest build: so a new build can be started beside an old one, whose rooms
-    /// go on. By default the version of Ambit.
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "AMBIT_BUILD",
-        default_value = BUILD,
-        value_parser = build_name
-    )]
-    pub build: String,
+    /// go on. By default it is made of the versions and schemas of the games.
+    #[arg(long, value_name = "NAME", env = "AMBIT_BUILD", value_parser = parse_build)]
+    pub build: Option<String>,
 
     /// Tells Agones of this host, by the sidecar at `localhost:$AGONES_SDK_HTTP_PORT` (9358): when
     /// it is ready, its health, its rooms and players (as counters), its end. Without --advertise,
@@ -139,7 +131,8 @@ impl std::str::FromStr for MemoryLimit {
     }
 }
 
-fn build_name(text: &str) -> Result<String, String> {
+/// The name of a build, as the command lines of hosts and servers take it.
+pub fn parse_build(text: &str) -> Result<String, String> {
     if text.is_empty() || text.len() > MAX_BUILD_BYTES || text.chars().any(char::is_control) {
         return Err(format!("a name of 1 to {MAX_BUILD_BYTES} bytes, without control characters"));
     }

@@ -5,6 +5,7 @@
 //! WorldServer and hosts say to each other.
 
 pub mod agones;
+mod build_name;
 pub mod cli;
 pub mod clock_thread;
 pub mod data_files;
@@ -21,6 +22,7 @@ pub mod replay;
 mod room_files;
 pub mod web_certificates;
 
+pub use build_name::build_name;
 pub use process::run;
 pub use room_files::check_directory;
 

@@ -24,6 +24,7 @@ use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::prelude::*;
 
 use crate::agones::Agones;
+use crate::build_name::build_name;
 use crate::cli::{Advertise, MemoryLimit, Options, WorldAddress};
 use crate::dial::{WorldAddresses, dial};
 use crate::endpoint;
@@ -170,7 +171,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         web_certificates: certificates,
         capacity: options.capacity,
         label: format!("process {}", std::process::id()),
-        build: options.build,
+        build: options.build.unwrap_or_else(|| build_name(&registry)),
         trace: options.trace,
         record: options.record,
     };

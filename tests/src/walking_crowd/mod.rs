@@ -102,6 +102,7 @@ impl WalkingCrowd {
         description: "A crowd that the server walks.",
         min_players: 1,
         join_running: true,
+        version: "",
         parameters: &[Parameter {
             key: "walk",
             label: "",

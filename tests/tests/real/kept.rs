@@ -123,6 +123,49 @@ fn a_room_that_ends_its_server_is_set_aside_and_the_others_go_on() -> Result<()>
 }
 
 #[test]
+fn a_room_of_another_build_waits_and_is_set_aside_when_it_is_left() -> Result<()> {
+    let scratch = ScratchFolder::new("kept-build");
+    let directory = scratch.path().join("kept");
+    let flags = ["--keep", directory.to_str().context("a plain path")?, "--grace", GRACE];
+    let server = Server::start(&scratch, &[&flags[..], &["--build", "one"]].concat())?;
+    let address = server.world.to_string();
+    let mut consoles = Vec::new();
+    for name in ["ann", "bob"] {
+        let mut console = Console::start(&scratch, server.world, name, &[])?;
+        console.run_command(&format!("create {name} game=field npcs=1"), "created")?;
+        console.run_command("start", "started")?;
+        consoles.push(console);
+    }
+    server.wait_until_kept()?;
+    server_signal(server.id(), "KILL")?;
+    server.wait()?;
+    let flags = [&flags[..], &["--listen", &address]].concat();
+    let mut server = Server::start(&scratch, &[&flags[..], &["--build", "two"]].concat())?;
+    for console in &mut consoles {
+        console.wait_until("the session", |event| {
+            event["ev"] == "welcome" && event["resumed"] == true
+        })?;
+    }
+    assert_eq!(server.metrics()?["ambit_host_rooms"], 0.0);
+    let left = consoles[1].run_command("leave", "left")?;
+    server.wait_for_metrics("the room that was left", |metrics| {
+        metrics["ambit_kept_rooms_set_aside"] == 1.0
+    })?;
+    let file = directory.join(format!("set-aside/room-{}.rec", left["room"]));
+    assert!(file.exists(), "{left}");
+    server.wait_for_log(&file.display().to_string())?;
+    assert_eq!(server.terminate()?, Some(0));
+    // The other one goes on with the build that it waited for.
+    let server = Server::start(&scratch, &[&flags[..], &["--build", "one"]].concat())?;
+    server.wait_for_metrics("its room", |metrics| metrics["ambit_host_rooms"] == 1.0)?;
+    server.wait_for_metrics("its player", |metrics| metrics["ambit_game_connections"] == 1.0)?;
+    assert_eq!(server.metrics()?["ambit_kept_rooms_set_aside"], 1.0);
+    let ended = consoles[0].events.iter().find(|event| event["ev"] == "left");
+    assert_eq!(ended, None);
+    Ok(())
+}
+
+#[test]
 fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()> {
     let scratch = ScratchFolder::new("kept-remote");
     let directory = scratch.path().join("kept");

@@ -143,6 +143,9 @@ fn settings_of_another_way_of_hosting_are_refused() {
         ("process:2", &["--spare-hosts", "1"], false),
         ("process:2..3", &["--spare-hosts", "1"], true),
         ("embedded", &["--host-key", "0123456789abcdef"], true),
+        ("embedded", &["--build", "next"], true),
+        ("process:2", &["--build", "next"], true),
+        ("cluster", &[&["--build", "next"], &nats[..], &key].concat(), false),
     ] {
         let arguments = [&["world-server", "--hosts", hosts], flags].concat();
         match Config::from_arguments(arguments) {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Addr;
-use ambit_host::cli::{Advertise, BUILD};
+use ambit_host::build_name;
+use ambit_host::cli::Advertise;
 use ambit_host::host::{GameHost, HostConfig};
 use ambit_host::web_certificates::WebCertificates;
 use ambit_room::logic::registry::Registry;
@@ -42,7 +43,7 @@ pub(super) async fn start_hosts(
                 web_certificates: Arc::clone(certificates),
                 capacity: config.host_capacity,
                 label: "embedded".into(),
-                build: BUILD.into(),
+                build: build_of(config, &registry),
                 trace: config.trace.clone(),
                 record: config.record.clone(),
             };
@@ -56,7 +57,7 @@ pub(super) async fn start_hosts(
         HostingMode::Process { min, .. } => {
             let (ready, mut starts) = mpsc::channel(usize::from(min));
             let supervisor = ChildSupervisor {
-                arguments: child_arguments(config),
+                arguments: child_arguments(config, &registry),
                 world: world.clone(),
                 ready,
                 wanted,
@@ -79,13 +80,19 @@ pub(super) async fn start_hosts(
     }
 }
 
+/// The name of the build of the games of this server's own hosts.
+fn build_of(config: &Config, registry: &Registry) -> String {
+    config.build.clone().unwrap_or_else(|| build_name(registry))
+}
+
 /// The command line of a child: where to listen and what to write. Rooms come over the pipe.
-fn child_arguments(config: &Config) -> Vec<OsString> {
+fn child_arguments(config: &Config, registry: &Registry) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
     add("--world", "stdio".into());
     add("--listen", SocketAddr::new(config.listen.ip(), 0).to_string().into());
     add("--capacity", config.host_capacity.to_string().into());
+    add("--build", build_of(config, registry).into());
     if let Some(Advertise { ip, .. }) = config.advertise {
         add("--advertise", ip.to_string().into());
     }
@@ -99,4 +106,26 @@ fn child_arguments(config: &Config) -> Vec<OsString> {
         add("--record", directory.into());
     }
     arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_host::cli::Options;
+
+    use super::*;
+
+    #[test]
+    fn children_have_the_build_of_their_server() {
+        let build_of_child = |flags: &[&str]| {
+            let flags = ["world-server", "--hosts", "process:2"].iter().chain(flags);
+            let config = Config::from_arguments(flags).expect("good flags");
+            let registry = ambit_game_server::standard();
+            let arguments = child_arguments(&config, &registry);
+            let arguments = [OsString::from("game-server")].into_iter().chain(arguments);
+            Options::from_arguments(arguments).expect("good flags of a host").build
+        };
+        let of_games = build_name(&ambit_game_server::standard());
+        assert_eq!(build_of_child(&[]), Some(of_games));
+        assert_eq!(build_of_child(&["--build", "next"]), Some("next".to_owned()));
+    }
 }

@@ -84,6 +84,7 @@ pub(crate) fn registry() -> Registry {
         description: "panics when a player joins",
         min_players: 1,
         join_running: true,
+        version: "",
         parameters: &[],
     };
     ambit_game_server::standard().with(info, make_bomb)

@@ -143,6 +143,11 @@ impl Declaration {
                 type Controls = #controls;
                 type Parameters = #settings;
                 const HAS_TIMERS: bool = #has_timers;
+                const VERSION: &'static str =
+                    match ::core::option_env!("CARGO_PKG_VERSION") {
+                        ::core::option::Option::Some(version) => version,
+                        ::core::option::Option::None => "",
+                    };
 
                 fn kinds() -> ::std::vec::Vec<::ambit::__private::DeclaredKind> {
                     ::std::vec![#(#kind_declarations),*]
@@ -174,6 +179,7 @@ impl Declaration {
             type Controls = #controls;
             type Parameters = #settings;
             const HAS_TIMERS: bool = false;
+            const VERSION: &'static str = "";
 
             fn kinds() -> ::std::vec::Vec<::ambit::__private::DeclaredKind> {
                 ::core::unreachable!()

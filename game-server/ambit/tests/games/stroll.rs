@@ -491,6 +491,40 @@ fn a_game_that_cannot_be_read_from_what_it_saves_is_not_offered() {
 }
 
 #[test]
+fn a_game_s_version_tells_what_it_saves_apart() {
+    /// A game with these fields, offered.
+    macro_rules! version_of {
+        ($version:expr, { $($fields:tt)* }) => {{
+            #[derive(Default, Serialize, Deserialize, Declare)]
+            #[declare(kinds(Walker))]
+            struct Counting { $($fields)* }
+            impl Game for Counting {
+                const INFO: GameInfo = $version;
+                type Avatar = Walker;
+                no_commands!();
+                type Refusal = NoRefusal;
+                fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Walker> {
+                    world.spawn(walker_at(50.0, 60.0))
+                }
+            }
+            let registry = Registry::from(Games::new().with::<Counting>());
+            registry.info("counting").expect("it is offered").version
+        }};
+    }
+    let first = version_of!(GameInfo::new("counting", "Counts."), { _count: u32 });
+    assert!(first.starts_with(env!("CARGO_PKG_VERSION")), "{first}");
+    assert_eq!(version_of!(GameInfo::new("counting", "Counts."), { _count: u32 }), first);
+    let longer = version_of!(GameInfo::new("counting", "Counts."), {
+        _count: u32,
+        #[serde(default)]
+        _names: Vec<String>,
+    });
+    assert_ne!(longer, first, "it cannot read what the first one has saved");
+    let next = version_of!(GameInfo::new("counting", "Counts.").version("7"), { _count: u32 });
+    assert!(next.starts_with('7'), "{next}");
+}
+
+#[test]
 fn an_event_takes_effect_when_the_game_says() {
     let mut room = RoomWorld::new(&RoomConfig::default(), Typed::<Stroll>::declared_schema());
     let world = World::<Stroll>::of_room_mut(&mut room);

@@ -184,6 +184,7 @@
 //!         min_players: 1,
 //!         join_running: true,
 //!         parameters: &[],
+//!         version: env!("CARGO_PKG_VERSION"),
 //!     },
 //!     |_: &Parameters| Ok(Box::new(Stones::default())),
 //! );
@@ -424,13 +425,17 @@ pub struct GameInfo {
     /// The game's own parameters. A game may also override the default of a parameter that every
     /// room has (`config::override_default`).
     pub parameters: &'static [Parameter],
+    /// Names the rules and what they save: a part of the name of a build, so saved rooms go on only
+    /// at hosts with the same version.
+    pub version: &'static str,
 }
 
 impl GameInfo {
     /// A game of this name, with a line for users. One player can start it, others may join while
-    /// it runs, and it has no parameters of its own.
+    /// it runs, and it has no parameters of its own. Its version is that of the crate that declares
+    /// what it consists of.
     pub const fn new(name: &'static str, description: &'static str) -> Self {
-        Self { name, description, min_players: 1, join_running: true, parameters: &[] }
+        Self { name, description, min_players: 1, join_running: true, parameters: &[], version: "" }
     }
 
     /// The number of players needed to start.
@@ -443,6 +448,12 @@ impl GameInfo {
     #[must_use]
     pub const fn parameters(self, parameters: &'static [Parameter]) -> Self {
         Self { parameters, ..self }
+    }
+
+    /// Another version than that of the crate.
+    #[must_use]
+    pub const fn version(self, version: &'static str) -> Self {
+        Self { version, ..self }
     }
 
     /// No player may join while the game runs.

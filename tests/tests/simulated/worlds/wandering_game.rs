@@ -39,6 +39,7 @@ pub(super) fn registry() -> Registry {
         description: "Wander.",
         min_players: 1,
         join_running: true,
+        version: "",
         parameters: &[],
     };
     ambit_game_server::standard().with(info, |_| Ok(Box::new(WanderingGame::default())))
