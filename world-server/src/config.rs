@@ -367,8 +367,9 @@ const AFTER_HELP: &str = "Each flag can also be given as the environment variabl
     in the file of --config: a flag overrides a variable, a variable overrides the file. When the \
     server is ready it prints one line to standard output that begins with `ready`. Logs go to \
     standard error; AMBIT_LOG (or RUST_LOG) filters them: `info`, `debug`, \
-    `ambit_world_server=trace`. SIGTERM notifies the players and ends the server. \
-    `replay FILE` instead of flags runs a recording (`--record`) again; `replay --help` says more.";
+    `ambit_world_server=trace`. SIGTERM notifies the players and ends the server; so do SIGINT and \
+    SIGHUP. `replay FILE` instead of flags runs a recording (`--record`) again; `replay --help` \
+    says more.";
 
 impl Config {
     /// Reads the command line (the first argument is the program's name), the environment, and the

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use actix::System;
-use ambit_host::process::{USAGE_EXIT_STATUS, multi_thread_runtime, start_logging};
+use ambit_host::process::{Hangups, USAGE_EXIT_STATUS, multi_thread_runtime, start_logging};
 use ambit_host::replay;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::quic::Fingerprint;
@@ -271,6 +271,10 @@ async fn serve(
 struct ShutdownSignals {
     interrupt: Signal,
     terminate: Signal,
+    hangups: Hangups,
+    /// Whether a SIGHUP has come: shells send another one after that of the terminal, which is no
+    /// second request.
+    has_hung_up: bool,
 }
 
 impl ShutdownSignals {
@@ -278,16 +282,19 @@ impl ShutdownSignals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hangups: Hangups::new()?,
+            has_hung_up: false,
         })
     }
 
     async fn next(this: Option<&mut Self>) {
-        let Some(Self { interrupt, terminate }) = this else {
+        let Some(Self { interrupt, terminate, hangups, has_hung_up }) = this else {
             return std::future::pending().await;
         };
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            _ = hangups.next(), if !*has_hung_up => *has_hung_up = true,
         }
     }
 }

@@ -27,8 +27,8 @@ fn subcommands(motions: &[SharedMotion]) -> [Subcommand; 2] {
 /// Runs a server for one game: the lobby, and the hosts of its rooms.
 ///
 /// It takes the command line of `world-server` (`--help` lists it), prints a line that begins with
-/// `ready`, and returns after SIGTERM. With `--hosts process:N` the program starts itself as the
-/// hosts.
+/// `ready`, and returns after SIGTERM, SIGINT or SIGHUP. With `--hosts process:N` the program
+/// starts itself as the hosts.
 ///
 /// With a subcommand it does something else, as the programs of that name do: `console` plays in a
 /// terminal, `bots --game NAME --count 20 --seconds 10` with many clients, and `replay FILE` runs a

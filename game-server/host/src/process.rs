@@ -2,7 +2,8 @@
 //!
 //! As a child (`--world stdio`) it ends when standard input does, so it never outlives its parent.
 //! On its own (`--world ADDR`) it dials again whenever the link is lost, and has a second process
-//! that reports its end (`process_watcher`). On SIGTERM it hands its rooms over and ends.
+//! that reports its end (`process_watcher`). On SIGTERM, or SIGHUP from its terminal, it hands its
+//! rooms over and ends.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -18,7 +19,7 @@ use ambit_transport::quic::{ALPN_GAME, ALPN_WEB, ResetSecret};
 use anyhow::{Context as _, bail};
 use nix::sys::resource::{Resource, setrlimit};
 use tokio::net::unix::pipe;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::prelude::*;
@@ -292,22 +293,54 @@ async fn serve_worlds(
     }
 }
 
-/// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too,
-/// but the parent drains and ends them. A child that is terminated alone hands its rooms over.
+/// Cancelled by SIGTERM, and by SIGINT and SIGHUP unless this is a child: a terminal sends these to
+/// children too, but the parent drains and ends them. A child that is terminated alone hands its
+/// rooms over.
 fn stop_at_signal(world: &WorldAddress) -> anyhow::Result<CancellationToken> {
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut hangups = Hangups::new()?;
     let stop = CancellationToken::new();
     let stopping = stop.clone();
     let is_child = *world == WorldAddress::Stdio;
     tokio::spawn(async move {
         tokio::select! {
             () = async { while interrupt.recv().await.is_some() && is_child {} } => {}
+            () = async { while hangups.next().await.is_some() && is_child {} } => {}
             _ = terminate.recv() => {}
         }
         stopping.cancel();
     });
     Ok(stop)
+}
+
+/// SIGHUP, which comes when the terminal of a process is closed.
+pub struct Hangups(Option<Signal>);
+
+impl Hangups {
+    /// To be called before one comes: until then it would end the process. A process that was
+    /// started so that it ignores them (`nohup`) goes on to do so.
+    pub fn new() -> std::io::Result<Self> {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let hangups = (!ignores_hangups(&status)).then(|| signal(SignalKind::hangup()));
+        hangups.transpose().map(Self)
+    }
+
+    /// The next one; never, if they are ignored.
+    pub async fn next(&mut self) -> Option<()> {
+        match &mut self.0 {
+            Some(hangups) => hangups.recv().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Whether the process ignores SIGHUP, by what Linux says of it; elsewhere that is not known.
+fn ignores_hangups(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // Signal 1 is the lowest bit.
+    mask.is_some_and(|mask| mask & 1 == 1)
 }
 
 #[cfg(test)]
@@ -326,5 +359,16 @@ mod tests {
                 "{problem}"
             );
         }
+    }
+
+    #[test]
+    fn what_linux_says_of_ignored_signals_is_read() {
+        let status = "Name:\tgame-server\nSigBlk:\t0000000000000001\nSigIgn:\t";
+        for (mask, is_ignored) in
+            [("0000000000001000", false), ("0000000000001001", true), ("x", false), ("", false)]
+        {
+            assert_eq!(ignores_hangups(&format!("{status}{mask}\n")), is_ignored, "{mask}");
+        }
+        assert!(!ignores_hangups(""));
     }
 }

@@ -69,8 +69,13 @@ impl Host {
     }
 
     /// Sends SIGTERM; returns the exit status, and the log lines that were not read yet.
-    pub fn terminate(mut self) -> Result<(Option<i32>, Vec<String>)> {
-        server_signal(self.child.id(), "TERM")?;
+    pub fn terminate(self) -> Result<(Option<i32>, Vec<String>)> {
+        self.end_by("TERM")
+    }
+
+    /// The same with this signal.
+    pub fn end_by(mut self, signal: &str) -> Result<(Option<i32>, Vec<String>)> {
+        server_signal(self.child.id(), signal)?;
         let log = self.log.read_to_end();
         Ok((self.child.wait()?.code(), log))
     }

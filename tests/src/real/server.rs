@@ -214,7 +214,12 @@ impl Server {
 
     /// Sends SIGTERM, waits for the end, and returns the exit status.
     pub fn terminate(self) -> Result<Option<i32>> {
-        signal(self.id(), "TERM")?;
+        self.end_by("TERM")
+    }
+
+    /// The same with this signal.
+    pub fn end_by(self, name: &str) -> Result<Option<i32>> {
+        signal(self.id(), name)?;
         self.wait()
     }
 

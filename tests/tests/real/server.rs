@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use ambit_tests::real::{self, Console, Metrics, ScratchFolder, Server, binary};
+use ambit_tests::real::{self, Console, Host, Metrics, ScratchFolder, Server, binary};
 use anyhow::{Context as _, Result};
 
 #[test]
@@ -32,6 +32,32 @@ fn a_drain_ends_the_hosts_and_their_players_sessions() -> Result<()> {
     assert_eq!(server.terminate()?, Some(0));
     expect_ended(&children);
     consoles.iter_mut().try_for_each(expect_server_closed)
+}
+
+/// As SIGTERM does. A process that is started with `nohup` ignores the end of its terminal.
+#[test]
+fn the_end_of_a_terminal_drains_servers_and_hosts() -> Result<()> {
+    let scratch = ScratchFolder::new("hangup");
+    for hosts in ["embedded", "process:2"] {
+        let server = Server::start(&scratch, &["--hosts", hosts])?;
+        let children = server.children();
+        let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+        ann.run_command("create meadow game=field", "created")?;
+        ann.run_command("start", "started")?;
+        // A terminal sends it to the children, too, and a shell sends it once more.
+        for id in children.iter().copied().chain([server.id()]) {
+            real::server_signal(id, "HUP")?;
+        }
+        assert_eq!(server.end_by("HUP")?, Some(0), "{hosts}");
+        expect_ended(&children);
+        expect_server_closed(&mut ann)?;
+    }
+    let server = Server::start(&scratch, &["--host-key", Host::KEY, "--hosts", "process:1"])?;
+    let mut host = Host::start(&scratch, &server, &[], &[])?;
+    host.wait_for_log("connected to the WorldServer")?;
+    let (status, log) = host.end_by("HUP")?;
+    assert_eq!(status, Some(0), "{log:?}");
+    Ok(())
 }
 
 #[test]
