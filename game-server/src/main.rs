@@ -1,6 +1,7 @@
 //! The program `game-server`: a process that hosts rooms of the shipped games.
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 const CHECK_CONTENT: &str = "check-content";
@@ -17,7 +18,7 @@ fn main() -> ExitCode {
         Some((first, rest)) if first == CHECK_CONTENT => check_content(rest),
         _ => {
             if let Some(problem) = ambit_game_server::invalid_variable() {
-                eprintln!("game-server: {problem}");
+                let _ = writeln!(io::stderr(), "game-server: {problem}");
                 return ExitCode::from(ambit_host::process::USAGE_EXIT_STATUS);
             }
             ambit_host::run(ambit_game_server::standard())
@@ -27,22 +28,27 @@ fn main() -> ExitCode {
 
 fn check_content(arguments: &[OsString]) -> ExitCode {
     match arguments {
-        [help] if help == "--help" || help == "-h" => println!("{HELP}"),
+        [help] if help == "--help" || help == "-h" => say(HELP),
         [folder] if !folder.to_string_lossy().starts_with('-') => {
             match ambit_deus::check_content(folder.as_ref()) {
-                Ok(summary) => println!("{summary}"),
+                Ok(summary) => say(&summary.to_string()),
                 Err(mistakes) => {
                     for mistake in mistakes {
-                        println!("{mistake}");
+                        say(&mistake.to_string());
                     }
                     return ExitCode::FAILURE;
                 }
             }
         }
         _ => {
-            eprintln!("{HELP}");
+            let _ = writeln!(io::stderr(), "{HELP}");
             return ExitCode::from(ambit_host::process::USAGE_EXIT_STATUS);
         }
     }
     ExitCode::SUCCESS
+}
+
+/// The exit status says the most important, also where nobody can read this.
+fn say(text: &str) {
+    let _ = writeln!(io::stdout(), "{text}");
 }

@@ -13,7 +13,8 @@ mod hosts_start;
 mod lobby_start;
 
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -195,10 +196,11 @@ pub fn run_with(registry: Registry, subcommands: &[Subcommand]) -> ExitCode {
         Err(ConfigError::Arguments(help)) if !help.use_stderr() => {
             let _ = help.print();
             if help.kind() == ErrorKind::DisplayHelp && !subcommands.is_empty() {
-                println!("\nSubcommands, each with a --help of its own:");
+                let mut text = "\nSubcommands, each with a --help of its own:\n".to_owned();
                 for Subcommand { name, about, .. } in subcommands {
-                    println!("  {name:<8} {about}");
+                    let _ = writeln!(text, "  {name:<8} {about}");
                 }
+                let _ = std::io::stdout().write_all(text.as_bytes());
             }
             return ExitCode::SUCCESS;
         }
@@ -208,11 +210,11 @@ pub fn run_with(registry: Registry, subcommands: &[Subcommand]) -> ExitCode {
         }
     };
     if let Err(problem) = config.check_games(&registry) {
-        eprintln!("world-server: {problem}");
+        complain(&problem);
         return ExitCode::from(USAGE_EXIT_STATUS);
     }
     if let Err(problem) = start_logging() {
-        eprintln!("world-server: {problem}");
+        complain(&problem);
         return ExitCode::from(USAGE_EXIT_STATUS);
     }
     let server = match Server::spawn(config, registry, true) {
@@ -220,12 +222,18 @@ pub fn run_with(registry: Registry, subcommands: &[Subcommand]) -> ExitCode {
         Ok(None) => return ExitCode::SUCCESS,
         Err(error) => return fail(&error),
     };
-    println!("ready {}", server.addresses());
+    // A disk that is full, or a reader that is gone, ends no server.
+    if let Err(error) = writeln!(std::io::stdout(), "ready {}", server.addresses()) {
+        tracing::warn!(
+            addresses = %server.addresses(),
+            "the server is ready, and standard output does not take that: {error}"
+        );
+    }
     if std::io::stderr().is_terminal()
         && let Some(page) = server.addresses().page_with_tls()
         && let Some(code) = page_code::for_terminal(&page)
     {
-        eprintln!("{code}\nPlayers on other devices open {page}");
+        let _ = writeln!(std::io::stderr(), "{code}\nPlayers on other devices open {page}");
     }
     match server.wait() {
         Ok(()) => ExitCode::SUCCESS,
@@ -234,8 +242,13 @@ pub fn run_with(registry: Registry, subcommands: &[Subcommand]) -> ExitCode {
 }
 
 fn fail(error: &anyhow::Error) -> ExitCode {
-    eprintln!("world-server: {error:#}");
+    complain(&format!("{error:#}"));
     ExitCode::FAILURE
+}
+
+/// Standard error may be closed or full: there is no other place to say it.
+fn complain(problem: &str) {
+    let _ = writeln!(std::io::stderr(), "world-server: {problem}");
 }
 
 /// Runs the server from the first socket to the last.

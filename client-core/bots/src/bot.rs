@@ -4,6 +4,7 @@
 //! A bot wakes up every [`LOOK_INTERVAL`], slightly after its neighbour, reads new events, samples
 //! the age of what it shows, and acts. In between it costs only its client's own work.
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -232,7 +233,8 @@ impl Bot {
         // Without rules the game is gone again.
         let chosen = chosen.unwrap_or(Profile::Idle);
         if chosen == Profile::Crowd && self.index == 0 && !self.handle.run(can_walk) {
-            eprintln!(
+            let _ = writeln!(
+                std::io::stderr(),
                 "warning: the game has no command to walk to a place, so bots of the profile \
                  `crowd` stand still; --profile monkey plays any game"
             );

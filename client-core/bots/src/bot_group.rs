@@ -5,6 +5,7 @@
 //! bounded time.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -141,7 +142,7 @@ impl BotGroup {
         self.await_arrivals(&joined_room, &handle).await;
         if !self.plan.settle.is_zero() {
             sleep(self.plan.settle).await;
-            println!("measuring");
+            let _ = writeln!(std::io::stdout(), "measuring");
         }
         Ok(())
     }

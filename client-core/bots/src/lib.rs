@@ -13,6 +13,7 @@ mod shown_positions;
 mod summary;
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -153,13 +154,13 @@ pub use self::profiles::GAMES;
 pub fn run(arguments: impl IntoIterator<Item = OsString>, motions: Vec<SharedMotion>) -> ExitCode {
     let args = BotsOptions::from_arguments(arguments).unwrap_or_else(|error| error.exit());
     if let Err(error) = flags::start_log() {
-        eprintln!("error: {error}");
+        complain(&format!("error: {error}"));
         return ExitCode::from(USAGE_EXIT_STATUS);
     }
     match play(&args, motions) {
         Ok(exit) => exit,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            complain(&format!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -207,6 +208,11 @@ fn play(args: &BotsOptions, motions: Vec<SharedMotion>) -> anyhow::Result<ExitCo
     Ok(print_outcome(args, &outcome))
 }
 
+/// Standard error may be closed or full: there is no other place to say it.
+fn complain(problem: &str) {
+    let _ = writeln!(io::stderr(), "{problem}");
+}
+
 fn plan(args: &BotsOptions) -> RunPlan {
     let mut key = [0; 16];
     SystemRandom::new().fill(&mut key).expect("the system has random numbers");
@@ -224,13 +230,19 @@ fn plan(args: &BotsOptions) -> RunPlan {
 
 fn print_outcome(args: &BotsOptions, outcome: &RunOutcome) -> ExitCode {
     if let Some(failure) = &outcome.failure {
-        eprintln!("error: {}", failure.message);
+        complain(&format!("error: {}", failure.message));
     }
-    if args.json {
-        outcome.summary.fault_lines().for_each(|fault| eprintln!("{fault}"));
-        println!("{}", outcome.summary.json());
-    } else if outcome.failure.is_none() {
-        println!("{}", outcome.summary.text());
+    let summary = if args.json {
+        outcome.summary.fault_lines().for_each(|fault| complain(&fault));
+        Some(outcome.summary.json().to_string())
+    } else {
+        outcome.failure.is_none().then(|| outcome.summary.text())
+    };
+    if let Some(summary) = summary
+        && let Err(error) = writeln!(io::stdout(), "{summary}")
+    {
+        complain(&format!("error: standard output does not take the result: {error}"));
+        return ExitCode::FAILURE;
     }
     match &outcome.failure {
         None => ExitCode::SUCCESS,

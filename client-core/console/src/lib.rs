@@ -21,7 +21,7 @@ mod terminal;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -78,14 +78,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, motions: Vec<SharedMot
     let (lines, screen) = match logging.and_then(|()| input_and_output(args.script.as_deref())) {
         Ok(both) => both,
         Err(message) => {
-            eprintln!("error: {message}");
+            complain(&format!("error: {message}"));
             return ExitCode::from(USAGE_EXIT_STATUS);
         }
     };
     play(&args, motions, lines, screen).unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        complain(&format!("error: {error:#}"));
         ExitCode::FAILURE
     })
+}
+
+/// Standard error may be closed or full: there is no other place to say it.
+fn complain(problem: &str) {
+    let _ = writeln!(io::stderr(), "{problem}");
 }
 
 fn play(

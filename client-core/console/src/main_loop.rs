@@ -1,7 +1,7 @@
 //! The main loop of the program: connects a client, its input lines and its output. [`Script`]
 //! decides what is done next.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ pub(crate) async fn run(
     // Restores the terminal.
     drop(console.screen);
     if let Some(farewell) = console.farewell {
-        eprintln!("{farewell}");
+        let _ = writeln!(io::stderr(), "{farewell}");
     }
     result.map(ExitCode::from)
 }

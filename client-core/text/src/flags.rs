@@ -104,6 +104,8 @@ pub fn start_log() -> Result<(), EnvironmentError> {
     };
     let filter = log_filter(&text)?;
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    // Those would go to standard error as well, and panic if it is full or closed.
+    let lines = lines.log_internal_errors(false);
     tracing_subscriber::registry().with(lines.with_filter(filter)).init();
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! rooms over and ends.
 
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -64,20 +64,25 @@ pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString
     }
     let options = Options::from_arguments(arguments).unwrap_or_else(|error| error.exit());
     if let Err(problem) = start_logging() {
-        eprintln!("game-server: {problem}");
+        complain(&problem);
         return ExitCode::from(USAGE_EXIT_STATUS);
     }
     if let Err(error) = limit_memory(options.memory) {
-        eprintln!("game-server: {error:#}");
+        complain(&format!("{error:#}"));
         return ExitCode::FAILURE;
     }
     match host_rooms(options, registry) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("game-server: {error:#}");
+            complain(&format!("{error:#}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Standard error may be closed or full: there is no other place to say it.
+fn complain(problem: &str) {
+    let _ = writeln!(std::io::stderr(), "game-server: {problem}");
 }
 
 /// Limits what the process may reserve to write to (`RLIMIT_DATA`). An allocation beyond it fails,
@@ -103,6 +108,8 @@ pub fn start_logging() -> Result<(), String> {
     };
     let colours = std::io::stderr().is_terminal();
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
+    // Those would go to standard error as well, and panic if it is full or closed.
+    let lines = lines.log_internal_errors(false);
     let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
     Ok(())
 }

@@ -17,6 +17,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -51,18 +52,18 @@ enum Request {
 pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse(arguments.into_iter().map(PathBuf::from)) {
         Ok(Request::Help) => {
-            println!("{HELP}");
+            let _ = writeln!(io::stdout(), "{HELP}");
             ExitCode::SUCCESS
         }
         Ok(Request::Replay { path, and_then }) => match replay(registry, &path, and_then) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                eprintln!("replay: {}: {error}", path.display());
+                let _ = writeln!(io::stderr(), "replay: {}: {error}", path.display());
                 ExitCode::FAILURE
             }
         },
         Err(problem) => {
-            eprintln!("replay: {problem}\n\n{HELP}");
+            let _ = writeln!(io::stderr(), "replay: {problem}\n\n{HELP}");
             ExitCode::from(2)
         }
     }
@@ -98,7 +99,7 @@ fn replay(
     and_then: Duration,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let bytes = std::fs::read(path)?;
-    println!("{}", header_text(&Recording::read(&bytes)?.header));
+    print(&format!("{}\n", header_text(&Recording::read(&bytes)?.header)))?;
     let (mut hash, mut last) = (DefaultHasher::new(), GameTime::ZERO);
     let result = recording::replay(&bytes, registry, |now, outputs| {
         last = now;
@@ -108,18 +109,18 @@ fn replay(
             }
         }
     });
-    println!("ran until        {} of room time", seconds_text(last));
-    println!("datagrams' hash  {:016x}", hash.finish());
+    print(&format!("ran until        {} of room time\n", seconds_text(last)))?;
+    print(&format!("datagrams' hash  {:016x}\n", hash.finish()))?;
     let Replayed { mut room, comparison } = result?;
     if comparison.departure.is_none() {
-        println!("{}", comparison_text(comparison.compared));
+        print(&format!("{}\n", comparison_text(comparison.compared)))?;
     }
     if !and_then.is_zero() {
         recording::run_without_players(&mut room, and_then);
         let last = room.last_tick().unwrap_or_default();
-        println!("went on until    {} without players", seconds_text(last));
+        print(&format!("went on until    {} without players\n", seconds_text(last)))?;
     }
-    print!("{}", stats_text(room.stats()));
+    print(&stats_text(room.stats()))?;
     comparison.departure.map_or(Ok(()), |departure| Err(departure.to_string().into()))
 }
 
@@ -129,6 +130,11 @@ fn comparison_text(times: u64) -> String {
         0 => "compared         never: the recording has no digests".to_owned(),
         times => format!("compared         {times} times, the same as what was played"),
     }
+}
+
+fn print(text: &str) -> Result<(), String> {
+    let written = io::stdout().write_all(text.as_bytes());
+    written.map_err(|error| format!("standard output does not take the result: {error}"))
 }
 
 fn seconds_text(time: GameTime) -> String {

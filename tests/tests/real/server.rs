@@ -1,6 +1,6 @@
 //! The server itself: start, HTTP, drain, options.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use ambit_tests::real::{self, Console, Host, Metrics, ScratchFolder, Server, binary};
 use anyhow::{Context as _, Result};
@@ -57,6 +57,33 @@ fn the_end_of_a_terminal_drains_servers_and_hosts() -> Result<()> {
     host.wait_for_log("connected to the WorldServer")?;
     let (status, log) = host.end_by("HUP")?;
     assert_eq!(status, Some(0), "{log:?}");
+    Ok(())
+}
+
+#[test]
+fn a_server_whose_output_is_full_or_closed_goes_on() -> Result<()> {
+    let scratch = ScratchFolder::new("full");
+    let full = || std::fs::File::options().write(true).open("/dev/full");
+    for is_closed in [false, true] {
+        let free = std::net::UdpSocket::bind("127.0.0.1:0")?.local_addr()?;
+        let mut command = Command::new(binary("world-server"));
+        scratch.confine(&mut command);
+        command.args(["--http", "off", "--listen", &free.to_string()]);
+        let mut server = if is_closed {
+            let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+            // Nothing reads them.
+            drop((server.stdout.take(), server.stderr.take()));
+            server
+        } else {
+            command.stdout(full()?).stderr(full()?).spawn()?
+        };
+        let mut ann = Console::start(&scratch, free, "ann", &[])?;
+        ann.run_command("create meadow game=field", "created")?;
+        ann.run_command("start", "started")?;
+        real::server_signal(server.id(), "TERM")?;
+        assert_eq!(server.wait()?.code(), Some(0));
+        expect_server_closed(&mut ann)?;
+    }
     Ok(())
 }
 

@@ -85,6 +85,31 @@ fn a_server_that_is_not_there_is_named_with_status_1() -> Result<()> {
 }
 
 #[test]
+fn a_program_whose_output_is_full_says_so_without_a_panic() -> Result<()> {
+    let scratch = ScratchFolder::new("full-output");
+    let server = Server::start(&scratch, &[])?;
+    let server = server.world.to_string();
+    let bots = ["--count", "1", "--seconds", "1", "--settle", "1", "--server", &server];
+    for (program, arguments, status) in [
+        ("bots", &[&bots[..], &["--game", "field"]].concat()[..], Some(1)),
+        ("world-server", &["--help"], Some(0)),
+        ("world-server", &["replay", "--help"], Some(0)),
+        ("game-server", &["check-content", "--help"], Some(0)),
+    ] {
+        let mut command = Command::new(binary(program));
+        scratch.confine(&mut command);
+        let full = std::fs::File::options().write(true).open("/dev/full")?;
+        let output = command.args(arguments).stdout(full).stderr(Stdio::piped()).spawn()?;
+        let output = output.wait_with_output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), status, "{program} {arguments:?}: {errors}");
+        assert!(!errors.contains("panicked"), "{program} {arguments:?}: {errors}");
+        assert!(status == Some(0) || errors.contains("standard output"), "{errors}");
+    }
+    Ok(())
+}
+
+#[test]
 fn bots_that_were_all_put_out_end_with_status_1() -> Result<()> {
     let scratch = ScratchFolder::new("put-out");
     let server = Server::start(&scratch, &[])?;

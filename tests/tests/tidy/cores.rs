@@ -44,7 +44,7 @@ const SHELLS: &[(&str, &str)] = &[
     ),
     ("client-core/client", "client connect game inbox queue room session"),
     ("client-core/text", "flags"),
-    ("client-core/console", "input lib main_loop terminal terminal/helper"),
+    ("client-core/console", "input lib main_loop screen terminal terminal/helper"),
     ("client-core/console/program", "main"),
     ("client-core/bots", "bot bot_group dump lib"),
     ("client-core/bots/program", "main"),
@@ -52,8 +52,8 @@ const SHELLS: &[(&str, &str)] = &[
 ];
 
 /// What a core must not use: the network, a runtime, files, the environment, threads, locks, clocks
-/// and random sources.
-const FORBIDDEN: [&str; 22] = [
+/// and random sources, standard streams.
+const FORBIDDEN: [&str; 24] = [
     "quinn::",
     "tokio::",
     "actix::",
@@ -76,7 +76,14 @@ const FORBIDDEN: [&str; 22] = [
     "SystemRandom",
     "Rng::new()",
     "println!",
+    "io::stdout",
+    "io::stderr",
 ];
+
+/// Macros that panic if a standard stream is full or closed.
+const PANICKING: [&str; 4] = ["println!(", "print!(", "eprintln!(", "eprint!("];
+/// Examples, and a program for developers alone.
+const MAY_PANIC: [&str; 2] = ["docs/", "proto/training/"];
 
 #[test]
 fn each_file_is_a_core_or_in_the_list_of_shells() {
@@ -86,6 +93,17 @@ fn each_file_is_a_core_or_in_the_list_of_shells() {
     files.retain(|source| folders.iter().any(|folder| source.path.starts_with(folder)));
     let faults = faults(&files, SHELLS);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn no_program_panics_because_its_output_is_full_or_closed() {
+    let files = product();
+    assert!(files.len() > 300, "{} files", files.len());
+    let panics = |source: &&Source| PANICKING.iter().any(|name| source.text.contains(name));
+    let found = files.iter().filter(panics).map(|source| source.path.as_str());
+    let found = found.filter(|path| !MAY_PANIC.iter().any(|folder| path.starts_with(folder)));
+    let found: Vec<&str> = found.collect();
+    assert!(found.is_empty(), "write to `io::stdout()` or `io::stderr()` there: {found:?}");
 }
 
 fn faults(files: &[Source], shells: &[(&str, &str)]) -> Vec<String> {

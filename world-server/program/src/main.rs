@@ -1,10 +1,11 @@
 //! The program `world-server`: serves the games of this repository.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if let Some(problem) = ambit_game_server::invalid_variable() {
-        eprintln!("world-server: {problem}");
+        let _ = writeln!(std::io::stderr(), "world-server: {problem}");
         return ExitCode::from(2);
     }
     ambit_world_server::run(ambit_game_server::standard())
