@@ -43,6 +43,11 @@ fn is_known(host: &[u8], known: &[HostName]) -> bool {
         return false;
     };
     let name = authority.host();
+    // `host` reads as far as the bracket of `[::1].evil.example`, and past the `@` of a user.
+    let port = authority.as_str().strip_prefix(name);
+    if !port.is_some_and(is_port_or_nothing) {
+        return false;
+    }
     let in_brackets = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
     match in_brackets {
         Some(address) => address.parse::<Ipv6Addr>().is_ok(),
@@ -50,6 +55,17 @@ fn is_known(host: &[u8], known: &[HostName]) -> bool {
         None => {
             name.parse().is_ok_and(|name: HostName| name.is_localhost() || known.contains(&name))
         }
+    }
+}
+
+/// Nothing, or a port behind a colon.
+fn is_port_or_nothing(text: &str) -> bool {
+    match text.strip_prefix(':') {
+        Some(port) => {
+            port.bytes().all(|byte| byte.is_ascii_digit())
+                && (port.is_empty() || port.parse::<u16>().is_ok())
+        }
+        None => text.is_empty(),
     }
 }
 
@@ -84,6 +100,15 @@ mod tests {
             "world-1.evil.example",
             "xgame.example",
             "[evil.example]",
+            "[::1].evil",
+            "[::1].evil:7780",
+            "[::1]evil.example",
+            "[::1]:7780.evil",
+            "[::1",
+            "evil@localhost",
+            "localhost:x",
+            "localhost:70000",
+            "127.0.0.1:1:2",
             "a b",
             "\u{e9}",
         ] {
