@@ -26,6 +26,9 @@ pub use self::parameter::{Allowed, BadParameter, Parameter, Parameters};
 /// The largest number of cells of a map. The index of a room's objects takes 4 bytes for each cell.
 pub const MAX_CELLS: usize = 1_000_000;
 
+/// The largest number of seats of a room.
+pub const MAX_CAPACITY: u32 = 4_096;
+
 /// 2^64 over the golden ratio: an odd number with well mixed bits.
 const MAP_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -142,7 +145,7 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
         key: "map-seats",
         label: "Players on one map",
         default: "",
-        allowed: Allowed::Whole { min: 1, max: u64::MAX },
+        allowed: Allowed::Whole { min: 1, max: MAX_CAPACITY as u64 },
         about: "maximum number of players on one map, in a world of several maps; by default the \
                 capacity of the room",
     },

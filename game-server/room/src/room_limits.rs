@@ -113,12 +113,11 @@ impl RoomLimits {
         config: &RoomConfig,
         objects: u64,
     ) -> Result<(), BadParameter> {
-        let maps = if parameters.is_declared("maps") { parameters.whole("maps") } else { 1 };
         let pairs = pairs(config, objects);
         for (key, max) in self.of_game(game) {
             let value = match key {
                 CAPACITY => f64::from(config.capacity),
-                OBJECTS => objects.saturating_mul(maps) as f64,
+                OBJECTS => objects_of_world(parameters, objects) as f64,
                 PAIRS => pairs,
                 parameter => match parameters.largest(parameter) {
                     Some(value) => value,
@@ -130,6 +129,11 @@ impl RoomLimits {
             }
         }
         Ok(())
+    }
+
+    /// Whether a game may create so many objects by its parameters, on all maps together.
+    pub fn allows_objects(&self, game: &str, objects: u64) -> bool {
+        self.largest(game, OBJECTS).is_none_or(|max| objects as f64 <= max)
     }
 
     /// The largest value of a parameter of a game, or of its seats (`capacity`), if it is limited.
@@ -147,6 +151,12 @@ impl RoomLimits {
         }
         all.into_iter().filter_map(|(key, max)| Some((key, max?))).collect()
     }
+}
+
+/// The objects on all maps of a world, of which each has so many.
+pub(crate) fn objects_of_world(parameters: &Parameters, objects: u64) -> u64 {
+    let maps = if parameters.is_declared("maps") { parameters.whole("maps") } else { 1 };
+    objects.saturating_mul(maps)
 }
 
 /// Pairs of a player and an object that it follows, if they are spread evenly.

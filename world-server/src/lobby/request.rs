@@ -10,6 +10,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, client_to_world::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_room::config::MAX_CAPACITY;
 use prost::bytes::Buf;
 use prost::encoding::{DecodeContext, decode_key, skip_field};
 
@@ -19,11 +20,12 @@ use crate::lobby::text::{ChatText, LobbyRoomName, Password, PlayerName};
 
 /// Seats of a room.
 pub(super) const DEFAULT_CAPACITY: u32 = 64;
-pub(super) const MAX_CAPACITY: u32 = 4_096;
 /// Bounds for a room's parameters, so that a list of rooms stays small.
 const MAX_PARAMETERS: usize = 32;
 const MAX_PARAMETER_NAME_BYTES: usize = 32;
 const MAX_PARAMETER_VALUE_BYTES: usize = 128;
+/// More of a key than this is not shown.
+const MAX_SHOWN_KEY_CHARS: usize = 40;
 
 /// The requests that a client may send after its hello.
 #[derive(Debug)]
@@ -249,17 +251,35 @@ fn check_parameter_bounds(parameters: &BTreeMap<String, String>) -> Result<(), L
         )));
     }
     for (name, value) in parameters {
-        if name.len() > MAX_PARAMETER_NAME_BYTES || value.len() > MAX_PARAMETER_VALUE_BYTES {
+        let key = || shown_key(name);
+        if name.len() > MAX_PARAMETER_NAME_BYTES {
+            let bytes = name.len();
             return Err(bad_parameter(format!(
-                "a parameter is too long; its name may have {MAX_PARAMETER_NAME_BYTES} bytes, its \
-                 value {MAX_PARAMETER_VALUE_BYTES}"
+                "{}= is too long, with {bytes} bytes: the name of a parameter may have \
+                 {MAX_PARAMETER_NAME_BYTES}",
+                key()
+            )));
+        }
+        if value.len() > MAX_PARAMETER_VALUE_BYTES {
+            let bytes = value.len();
+            return Err(bad_parameter(format!(
+                "the value of {}= is too long, with {bytes} bytes: it may have \
+                 {MAX_PARAMETER_VALUE_BYTES}",
+                key()
             )));
         }
         if name.chars().chain(value.chars()).any(char::is_control) {
-            return Err(bad_parameter("a parameter may not hold control characters".to_owned()));
+            return Err(bad_parameter(format!("{}= may not hold control characters", key())));
         }
     }
     Ok(())
+}
+
+/// As much of a key as a message shows, without control characters.
+fn shown_key(name: &str) -> String {
+    let is_long = name.chars().count() > MAX_SHOWN_KEY_CHARS;
+    let shown = name.chars().filter(|c| !c.is_control()).take(MAX_SHOWN_KEY_CHARS);
+    shown.chain(is_long.then_some('…')).collect()
 }
 
 fn bad_parameter(message: String) -> LobbyRefusal {
@@ -329,6 +349,25 @@ mod tests {
         ] {
             assert_eq!(create_with(vec![(name, value)]), Err(ErrorCode::BadParameter));
         }
+    }
+
+    #[test]
+    fn a_parameter_that_is_too_long_or_unreadable_is_named() {
+        let problem = |name: &str, value: &str| {
+            let parameters = [("size".into(), "20x20".into()), (name.into(), value.into())].into();
+            let create = world::CreateRoom { parameters, ..create() };
+            CreateRoomRequest::try_from(create).expect_err("a refusal").message
+        };
+        let long = problem("content", &"v".repeat(129));
+        assert_eq!(long, "the value of content= is too long, with 129 bytes: it may have 128");
+        let long = problem(&"n".repeat(60), "");
+        let shown = "n".repeat(40);
+        assert_eq!(
+            long,
+            format!("{shown}…= is too long, with 60 bytes: the name of a parameter may have 32")
+        );
+        assert_eq!(problem("npcs", "1\n"), "npcs= may not hold control characters");
+        assert_eq!(problem("np\ncs", "1"), "npcs= may not hold control characters");
     }
 
     #[test]

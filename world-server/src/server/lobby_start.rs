@@ -128,8 +128,10 @@ fn restore<R>(
 fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> LobbyGame {
     let parameters = registry.parameters(game.name).unwrap_or_default();
     let parameters = parameters.iter().map(|parameter| {
-        let largest = limits.largest(game.name, parameter.key);
-        parameter_message(parameter, largest.unwrap_or(f64::INFINITY))
+        let by_limit = limits.largest(game.name, parameter.key).unwrap_or(f64::INFINITY);
+        let by_objects = registry.largest_within(limits, game.name, parameter);
+        let by_objects = by_objects.map_or(f64::INFINITY, |largest| largest as f64);
+        parameter_message(parameter, by_limit.min(by_objects))
     });
     LobbyGame {
         name: game.name.to_string(),
@@ -207,10 +209,58 @@ mod tests {
         assert_eq!(allowed("tick"), whole(10, 30));
         assert_eq!(allowed("npcs"), whole(0, 500));
         assert_eq!(allowed("pilots"), whole(0, 20));
+        assert_eq!(allowed("map-seats"), whole(1, 4_096));
         assert_eq!(allowed("seed"), whole(0, u64::MAX));
         assert_eq!(allowed("map"), None, "only the lobby sets it");
         let margin = world::DecimalRange { min: 0.0, max: 500.0 };
         assert_eq!(allowed("margin"), Some(Sent::Decimal(margin)));
         assert_eq!(decimal(0.1).to_bits(), 0.1_f64.to_bits());
+    }
+
+    #[test]
+    fn the_largest_value_that_is_offered_is_accepted_and_one_more_is_not() {
+        let registry = ambit_game_server::standard();
+        let limits = RoomLimits::default();
+        let mut nearer = Vec::new();
+        for info in registry.games() {
+            let declared = registry.parameters(info.name).expect("registered");
+            let described = lobby_game(info, &registry, &limits).parameters;
+            for (offered, declared) in described.iter().zip(&declared) {
+                let (Some(Sent::Whole(range)), Allowed::Whole { max, .. }) =
+                    (&offered.allowed, declared.allowed)
+                else {
+                    continue;
+                };
+                let is_refused = |value: u64| {
+                    // As few objects as the game can have beside.
+                    let fewest = ["npcs", "pilots", "wolves", "asteroids", "ships", "cubes"];
+                    let is_own = |key: &&str| declared_in(info, key) && *key != declared.key;
+                    let fewest = fewest.iter().filter(|key| is_own(key));
+                    let fewest = fewest.map(|key| ((*key).to_owned(), least(info, key)));
+                    let mut given: BTreeMap<_, _> = fewest.collect();
+                    given.insert(declared.key.to_owned(), value.to_string());
+                    let checked = registry.check_within(&limits, info.name, 1, &given);
+                    checked.is_err_and(|error| error.to_string().contains("this server"))
+                };
+                assert!(!is_refused(range.max), "{}: {}={}", info.name, declared.key, range.max);
+                if range.max < max {
+                    nearer.push(format!("{}.{}={}", info.name, declared.key, range.max));
+                    assert!(is_refused(range.max + 1), "{nearer:?}");
+                }
+            }
+        }
+        assert!(nearer.contains(&"field.npcs=5000".to_owned()), "{nearer:?}");
+    }
+
+    fn declared_in(info: &GameInfo, key: &str) -> bool {
+        info.parameters.iter().any(|parameter| parameter.key == key)
+    }
+
+    fn least(info: &GameInfo, key: &str) -> String {
+        let declared = info.parameters.iter().find(|parameter| parameter.key == key);
+        match declared.map(|parameter| parameter.allowed) {
+            Some(Allowed::Whole { min, .. }) => min.to_string(),
+            other => panic!("{key} is no whole number: {other:?}"),
+        }
     }
 }

@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::game::Game;
 use crate::config::{
-    BadParameter, Parameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default,
+    Allowed, BadParameter, Parameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default,
 };
 use crate::room::Room;
-use crate::room_limits::RoomLimits;
+use crate::room_limits::{self, RoomLimits};
 
 pub use super::game::GameInfo;
 
@@ -149,6 +149,64 @@ impl Registry {
         let parameters = Parameters::parse(parameters, &[ROOM_PARAMETERS, info.parameters])?;
         limits.check(game, &parameters, &config, made.planned_objects())?;
         Ok(())
+    }
+
+    /// The largest value of a whole number that a room of the game can have within the limit on
+    /// objects, if its other parameters ask for the fewest; `None` if the limit refuses no value.
+    /// More of a parameter makes no fewer objects.
+    pub fn largest_within(
+        &self,
+        limits: &RoomLimits,
+        game: &str,
+        parameter: &Parameter,
+    ) -> Option<u64> {
+        let Allowed::Whole { min, max } = parameter.allowed else { return None };
+        let fewest = self.fewest_objects(game)?;
+        let is_possible = |value: u64| {
+            let mut parameters = fewest.clone();
+            parameters.insert(parameter.key.to_owned(), value.to_string());
+            let planned = self.planned_objects(game, &parameters);
+            planned.is_none_or(|objects| limits.allows_objects(game, objects))
+        };
+        if is_possible(max) {
+            return None;
+        }
+        let (mut possible, mut refused) = (min, max);
+        while refused - possible > 1 {
+            let middle = possible + (refused - possible) / 2;
+            if is_possible(middle) {
+                possible = middle;
+            } else {
+                refused = middle;
+            }
+        }
+        Some(possible)
+    }
+
+    /// The parameters of the game that make the fewest objects, each as small as it can be.
+    fn fewest_objects(&self, game: &str) -> Option<BTreeMap<String, String>> {
+        let own = self.info(game)?.parameters.iter();
+        let mut fewest = BTreeMap::new();
+        for parameter in own.filter(|parameter| parameter.is_for_players()) {
+            let Allowed::Whole { min, .. } = parameter.allowed else { continue };
+            let before = self.planned_objects(game, &fewest);
+            fewest.insert(parameter.key.to_owned(), min.to_string());
+            if self.planned_objects(game, &fewest).is_none_or(|now| Some(now) > before) {
+                // It makes more objects, or does not go with the others.
+                fewest.remove(parameter.key);
+            }
+        }
+        Some(fewest)
+    }
+
+    /// The objects that a game creates by its parameters on all maps; `None` if it refuses these.
+    fn planned_objects(&self, game: &str, given: &BTreeMap<String, String>) -> Option<u64> {
+        let header =
+            Header { game: game.to_owned(), parameters: given.clone(), ..Header::default() };
+        let (_, made) = self.prepare(&header).ok()?;
+        let (info, _) = self.find(game).ok()?;
+        let parameters = Parameters::parse(given, &[ROOM_PARAMETERS, info.parameters]).ok()?;
+        Some(room_limits::objects_of_world(&parameters, made.planned_objects()))
     }
 
     /// Checks that each limit is for a parameter that a game has.

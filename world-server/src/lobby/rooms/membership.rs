@@ -5,12 +5,13 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_room::config::MAX_CAPACITY;
 use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::config::LobbyGame;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::request::{CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest, MAX_CAPACITY};
+use crate::lobby::request::{CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest};
 use crate::lobby::rooms::bans::{Ban, BarredBy};
 use crate::lobby::rooms::parameters::{READY, check_parameters, ready_parameter};
 use crate::lobby::rooms::password_guesses::FREE_OF_SESSION;
