@@ -25,6 +25,7 @@ use super::Shared;
 use super::control_stream::{self, Control, UNREAD};
 use super::counters::DropReason;
 use super::inbox::{Arrived, Inbox};
+use super::measured_game::CallbackTimes;
 use super::outlet::Outlet;
 use crate::clock_thread::{SendTick, TickState};
 use crate::host_core::clock::RoomClock;
@@ -91,6 +92,8 @@ pub(crate) struct RoomSetup {
     pub(crate) ticks: Arc<TickState>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) outlet: Outlet,
+    /// Which call of the game has panicked.
+    pub(crate) callbacks: Arc<CallbackTimes>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -156,7 +159,7 @@ impl RoomActor {
                 room.handle_work(due, work, skipped);
             }
             Err(panic) => {
-                self.log_panic(&*panic, "the room is closed");
+                self.log_panic(due, &*panic, "the room is closed");
                 self.setup.room.handle_panic();
             }
         }
@@ -174,15 +177,16 @@ impl RoomActor {
         let now = self.now();
         let room = &mut self.setup.room;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| room.handle_order(now, order))) {
-            self.log_panic(&*panic, "the room is handed over without a last snapshot");
+            let last = self.setup.room.room().last_tick().unwrap_or_default();
+            let consequence = "the room is handed over without a last snapshot";
+            self.log_panic(last, &*panic, consequence);
             self.setup.room.handle_panic_in_hand_over();
         }
     }
 
-    fn log_panic(&self, panic: &(dyn Any + Send), consequence: &str) {
-        let room = self.setup.id.0;
-        let message = panic_message(panic);
-        tracing::error!(room, "the room's code panicked, {consequence}: {message}");
+    fn log_panic(&self, at: GameTime, panic: &(dyn Any + Send), consequence: &str) {
+        let RoomSetup { id, room, callbacks, .. } = &self.setup;
+        log_panic(*id, &room.room().world().schema().game, at, callbacks, panic, consequence);
     }
 
     /// Carries out what the room has put out.
@@ -315,6 +319,28 @@ fn message(body: game_to_client::Body) -> GameToClient {
     GameToClient { body: Some(body) }
 }
 
+/// Logs which call of the game has panicked, in which tick, if it was one: what an author needs.
+pub(crate) fn log_panic(
+    room: RoomId,
+    game: &str,
+    at: GameTime,
+    callbacks: &CallbackTimes,
+    panic: &(dyn Any + Send),
+    consequence: &str,
+) {
+    let message = panic_message(panic);
+    let called = callbacks.panicked();
+    tracing::error!(
+        room = room.0,
+        game,
+        tick_ms = at.micros() / 1_000,
+        callback = called.map(|call| call.callback),
+        player = called.and_then(|call| call.player).map(|player| player.0),
+        command = called.and_then(|call| call.command.as_deref()),
+        "the room's code panicked, {consequence}: {message}"
+    );
+}
+
 fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
@@ -377,5 +403,61 @@ impl Handler<Order> for RoomActor {
     fn handle(&mut self, Order(order): Order, ctx: &mut Self::Context) {
         self.order(order);
         self.carry_out(ctx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use ambit_proto::ids::PlayerId;
+
+    use super::*;
+    use crate::host::measured_game::PanickedCall;
+
+    #[test]
+    fn the_line_about_a_panic_names_game_tick_function_player_and_command() {
+        let written = WrittenLog::default();
+        let log = written.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_ansi(false).with_writer(move || log.clone());
+        let callbacks = CallbackTimes::default();
+        callbacks.note_panic(PanickedCall {
+            callback: "command",
+            player: Some(PlayerId(3)),
+            command: Some("jump [Number(7)]".to_owned()),
+        });
+        tracing::subscriber::with_default(subscriber.finish(), || {
+            let at = GameTime::from_millis(12_350);
+            log_panic(RoomId(7), "walk", at, &callbacks, &"a mistake", "the room is closed");
+        });
+        let bytes = written.0.lock().expect("no test panics with it");
+        let line = String::from_utf8_lossy(&bytes);
+        for part in [
+            "the room is closed: a mistake",
+            "room=7",
+            "game=\"walk\"",
+            "tick_ms=12350",
+            "callback=\"command\"",
+            "player=3",
+            "command=\"jump [Number(7)]\"",
+        ] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+    }
+
+    #[derive(Clone, Default)]
+    struct WrittenLog(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for WrittenLog {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("no test panics with it").extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
     }
 }

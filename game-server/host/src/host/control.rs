@@ -14,12 +14,13 @@ use crate::protocol::messages::{HostStats, HostToWorld, RoomCallbacks, RoomLoad}
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
+use ambit_proto::time::GameTime;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::Shared;
-use super::actor::{Order, RoomActor, RoomSetup, tick_sender};
+use super::actor::{Order, RoomActor, RoomSetup, log_panic, tick_sender};
 use super::counters::DropReason;
 use super::cpu::CpuMeter;
 use super::inbox::Inbox;
@@ -365,9 +366,11 @@ fn is_late(inlet: &RoomInlet) -> bool {
 /// Everything about a new room that takes time. The game's code may panic here too.
 fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
     let id = RoomId(plan.header.room);
-    catch_unwind(AssertUnwindSafe(|| {
+    let callbacks = Arc::new(CallbackTimes::default());
+    let game = plan.header.game.clone();
+    let made = catch_unwind(AssertUnwindSafe(|| {
         let (trace, record) = (&shared.config.trace, &shared.config.record);
-        let callbacks = Arc::new(CallbackTimes::default());
+        let callbacks = Arc::clone(&callbacks);
         let times = Arc::clone(&callbacks);
         let measured = |game| -> Box<dyn Game> { Box::new(MeasuredGame::new(game, times)) };
         let prepared =
@@ -396,8 +399,10 @@ fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
             )
         })?;
         Ok(Box::new(RoomParts { new, files, thread, callbacks }))
-    }))
-    .unwrap_or_else(|_| {
+    }));
+    made.unwrap_or_else(|panic| {
+        let consequence = "the room was not made";
+        log_panic(id, &game, GameTime::ZERO, &callbacks, &*panic, consequence);
         Err(codes::error(
             ErrorCode::ServerError,
             "the game's code panicked while the room was made",
@@ -428,6 +433,7 @@ fn start_room(
         ticks: Arc::clone(&ticks),
         inbox: Arc::clone(&inbox),
         outlet: Outlet::new(Arc::clone(shared), id),
+        callbacks: Arc::clone(&callbacks),
         shared: Arc::clone(shared),
     };
     let actor = thread.run(RoomActor::new(setup));

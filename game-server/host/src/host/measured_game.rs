@@ -1,13 +1,15 @@
-//! How long the functions of a game take: for an author or operator who asks what a room does with
-//! its time.
+//! How long the functions of a game take, and which of them panicked: for an author or operator who
+//! asks what a room does with its time, or why it ended.
 //!
 //! A [`MeasuredGame`] stands between a room and its game, and changes nothing of what either does.
 //! Of `sees`, which is called most often and is the shortest, one call in 16 is measured and counts
-//! for all. Cost: two readings of the clock for each call that is measured.
+//! for all. Cost: two readings of the clock for each call that is measured. A panic passes through,
+//! after the call was noted.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use ambit_proto::ids::{ObjectId, PlayerId};
@@ -44,9 +46,30 @@ const NAMES: [&str; 7] = ["join", "leave", "command", "input", "timer", "step", 
 pub(crate) struct CallbackTimes {
     calls: [AtomicU64; NAMES.len()],
     nanos: [AtomicU64; NAMES.len()],
+    panicked: OnceLock<PanickedCall>,
+}
+
+/// The call in which a game panicked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PanickedCall {
+    pub(crate) callback: &'static str,
+    /// Whom it was about.
+    pub(crate) player: Option<PlayerId>,
+    /// Its name and its fields.
+    pub(crate) command: Option<String>,
 }
 
 impl CallbackTimes {
+    /// A call has panicked. One that came from within another one stands already.
+    pub(crate) fn note_panic(&self, call: PanickedCall) {
+        let _ = self.panicked.set(call);
+    }
+
+    /// The first call that panicked.
+    pub(crate) fn panicked(&self) -> Option<&PanickedCall> {
+        self.panicked.get()
+    }
+
     /// The functions that were called, by name.
     pub(crate) fn read(&self) -> Vec<CallbackTime> {
         let counts = self.calls.iter().zip(&self.nanos).zip(NAMES);
@@ -70,18 +93,70 @@ pub(crate) struct MeasuredGame {
     game: Box<dyn Game>,
     times: Arc<CallbackTimes>,
     sees_calls: AtomicU64,
+    /// By the index of each command.
+    command_names: Vec<String>,
 }
 
 impl MeasuredGame {
     pub(crate) fn new(game: Box<dyn Game>, times: Arc<CallbackTimes>) -> Self {
-        Self { game, times, sees_calls: AtomicU64::new(0) }
+        let commands = game.schema().commands.into_iter();
+        let command_names = commands.map(|command| command.name).collect();
+        Self { game, times, sees_calls: AtomicU64::new(0), command_names }
     }
 
-    fn measure<R>(&mut self, callback: Callback, call: impl FnOnce(&mut dyn Game) -> R) -> R {
-        let (result, time) = timed(|| call(self.game.as_mut()));
+    fn measure<R>(
+        &mut self,
+        callback: Callback,
+        player: Option<PlayerId>,
+        call: impl FnOnce(&mut dyn Game) -> R,
+    ) -> R {
+        let game = self.game.as_mut();
+        let called = || PanickedCall { player, ..PanickedCall::of(NAMES[callback as usize]) };
+        let (result, time) = timed(|| noting(&self.times, called, || call(game)));
         self.times.add(callback, 1, time);
         result
     }
+
+    /// A call that is not measured.
+    fn call<R>(
+        &mut self,
+        callback: &'static str,
+        player: Option<PlayerId>,
+        call: impl FnOnce(&mut dyn Game) -> R,
+    ) -> R {
+        let game = self.game.as_mut();
+        noting(&self.times, || PanickedCall { player, ..PanickedCall::of(callback) }, || call(game))
+    }
+
+    /// The same of a function that only reads.
+    fn read<R>(
+        &self,
+        callback: &'static str,
+        player: Option<PlayerId>,
+        call: impl FnOnce(&dyn Game) -> R,
+    ) -> R {
+        let called = || PanickedCall { player, ..PanickedCall::of(callback) };
+        noting(&self.times, called, || call(self.game.as_ref()))
+    }
+}
+
+impl PanickedCall {
+    fn of(callback: &'static str) -> Self {
+        Self { callback, ..Self::default() }
+    }
+}
+
+/// Calls a function of a game, and notes which one if it panics. The room is over then, so nothing
+/// reads what the panic has left half done.
+fn noting<R>(
+    times: &CallbackTimes,
+    called: impl FnOnce() -> PanickedCall,
+    call: impl FnOnce() -> R,
+) -> R {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        times.note_panic(called());
+        resume_unwind(panic)
+    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the duration of a call is measured here")]
@@ -109,19 +184,19 @@ impl Game for MeasuredGame {
     }
 
     fn start(&mut self, world: &mut World) {
-        self.game.start(world);
+        self.call("start", None, |game| game.start(world));
     }
 
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
-        self.measure(Callback::Join, |game| game.join(world, player, name))
+        self.measure(Callback::Join, Some(player), |game| game.join(world, player, name))
     }
 
     fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
-        self.game.rename(world, player, name);
+        self.call("rename", Some(player), |game| game.rename(world, player, name));
     }
 
     fn leave(&mut self, world: &mut World, player: PlayerId, why: Left) {
-        self.measure(Callback::Leave, |game| game.leave(world, player, why));
+        self.measure(Callback::Leave, Some(player), |game| game.leave(world, player, why));
     }
 
     fn command(
@@ -130,23 +205,37 @@ impl Game for MeasuredGame {
         player: PlayerId,
         command: &GameCommand,
     ) -> Result<(), Refusal> {
-        self.measure(Callback::Command, |game| game.command(world, player, command))
+        let game = self.game.as_mut();
+        let called = || {
+            let name = self.command_names.get(usize::from(command.kind));
+            let name = name.map_or_else(|| command.kind.to_string(), Clone::clone);
+            PanickedCall {
+                player: Some(player),
+                command: Some(format!("{name} {:?}", command.fields)),
+                ..PanickedCall::of(NAMES[Callback::Command as usize])
+            }
+        };
+        let call = || noting(&self.times, called, || game.command(world, player, command));
+        let (result, time) = timed(call);
+        self.times.add(Callback::Command, 1, time);
+        result
     }
 
     fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
-        self.measure(Callback::Input, |game| game.input(world, player, keys));
+        self.measure(Callback::Input, Some(player), |game| game.input(world, player, keys));
     }
 
     fn timer(&mut self, world: &mut World, timer: &DueTimer) {
-        self.measure(Callback::Timer, |game| game.timer(world, timer));
+        self.measure(Callback::Timer, None, |game| game.timer(world, timer));
     }
 
     fn step(&mut self, world: &mut World, dt: Duration) {
-        self.measure(Callback::Step, |game| game.step(world, dt));
+        self.measure(Callback::Step, None, |game| game.step(world, dt));
     }
 
     fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId, sight: Sight) -> bool {
-        let see = || self.game.sees(world, viewer, object, sight);
+        let name = NAMES[Callback::Sees as usize];
+        let see = || self.read(name, None, |game| game.sees(world, viewer, object, sight));
         if !self.sees_calls.fetch_add(1, Relaxed).is_multiple_of(SEES_SHARE) {
             return see();
         }
@@ -160,15 +249,15 @@ impl Game for MeasuredGame {
     }
 
     fn gates(&self, world: &World) -> Vec<Gate> {
-        self.game.gates(world)
+        self.read("gates", None, |game| game.gates(world))
     }
 
     fn departs(&self, world: &World, player: PlayerId) -> Option<(u32, Position)> {
-        self.game.departs(world, player)
+        self.read("departs", Some(player), |game| game.departs(world, player))
     }
 
     fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
-        self.game.carry(world, player)
+        self.read("carry", Some(player), |game| game.carry(world, player))
     }
 
     fn arrive(
@@ -179,15 +268,16 @@ impl Game for MeasuredGame {
         at: Position,
         carried: &[u8],
     ) -> ObjectId {
-        self.measure(Callback::Join, |game| game.arrive(world, player, name, at, carried))
+        let arrive = |game: &mut dyn Game| game.arrive(world, player, name, at, carried);
+        self.measure(Callback::Join, Some(player), arrive)
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        self.game.save()
+        noting(&self.times, || PanickedCall::of("save"), || self.game.save())
     }
 
     fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
-        self.game.restore(world, saved)
+        self.call("restore", None, |game| game.restore(world, saved))
     }
 
     fn is_finished(&self) -> bool {
@@ -201,6 +291,8 @@ impl Game for MeasuredGame {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::message::FieldValue;
+    use ambit_proto::schema::CommandKind;
     use ambit_room::config::RoomConfig;
     use ambit_room::logic::registry::{Header, Registry};
 
@@ -227,5 +319,57 @@ mod tests {
         let counts: Vec<_> = read.iter().map(|it| (it.callback.as_str(), it.calls)).collect();
         assert_eq!(counts, [("join", 1), ("step", 2), ("sees", 32)]);
         assert!(read.iter().all(|time| time.nanos > 0), "{read:?}");
+    }
+
+    #[test]
+    fn a_panic_passes_through_and_its_call_is_noted() {
+        let times = Arc::new(CallbackTimes::default());
+        let mut game = MeasuredGame::new(Box::new(Panicking), Arc::clone(&times));
+        let mut world = World::new(&RoomConfig::default(), game.schema());
+        game.start(&mut world);
+        assert_eq!(times.panicked(), None);
+        let command = GameCommand { kind: 0, fields: vec![FieldValue::Number(7)] };
+        let mut panics = |call: &mut dyn FnMut(&mut MeasuredGame, &mut World)| {
+            let call = AssertUnwindSafe(|| call(&mut game, &mut world));
+            let panic = catch_unwind(call).expect_err("it passes through");
+            assert_eq!(panic.downcast_ref::<&str>(), Some(&"a mistake"));
+        };
+        panics(&mut |game, world| {
+            let _ = game.command(world, PlayerId(3), &command);
+        });
+        let expected = PanickedCall {
+            callback: "command",
+            player: Some(PlayerId(3)),
+            command: Some("jump [Number(7)]".to_owned()),
+        };
+        assert_eq!(times.panicked(), Some(&expected));
+        // The first one counts.
+        panics(&mut |game, world| game.step(world, Duration::from_millis(50)));
+        assert_eq!(times.panicked(), Some(&expected));
+    }
+
+    struct Panicking;
+
+    impl Game for Panicking {
+        fn schema(&self) -> Schema {
+            let jump = CommandKind { name: "jump".into(), ..CommandKind::default() };
+            Schema { game: "panicking".into(), commands: vec![jump], ..Schema::default() }
+        }
+
+        fn start(&mut self, _: &mut World) {}
+
+        fn join(&mut self, _: &mut World, _: PlayerId, _: &str) -> ObjectId {
+            panic!("a mistake")
+        }
+
+        fn leave(&mut self, _: &mut World, _: PlayerId, _: Left) {}
+
+        fn command(&mut self, _: &mut World, _: PlayerId, _: &GameCommand) -> Result<(), Refusal> {
+            panic!("a mistake")
+        }
+
+        fn step(&mut self, _: &mut World, _: Duration) {
+            panic!("a mistake")
+        }
     }
 }
