@@ -395,16 +395,24 @@ async fn dial_address(
     let limit = if is_answering { DIAL_TIMEOUT } else { FIRST_ANSWER_TIMEOUT };
     match dialled {
         Ok(Ok(connection)) => Ok(connection),
-        Ok(Err(ConnectionError::TimedOut)) | Err(_) if is_answering => Err(format!(
-            "the connection was not established within {} s. Is the network very slow?",
-            limit.as_secs_f32()
-        )),
-        Ok(Err(ConnectionError::TimedOut)) | Err(_) => Err(format!(
-            "nothing answered within {} s. Is the server running, and is this its address?",
-            limit.as_secs_f32()
-        )),
+        Ok(Err(ConnectionError::TimedOut)) | Err(_) => Err(timed_out(limit, is_answering)),
         Ok(Err(error)) => Err(error.to_string()),
     }
+}
+
+/// Why a connection was not established in time. A path that loses large packets looks like a
+/// server that is not there: the first packets of QUIC are large.
+fn timed_out(limit: Duration, is_answering: bool) -> String {
+    let (what, question) = if is_answering {
+        ("the connection was not established", "Is the network very slow?")
+    } else {
+        ("nothing answered", "Is the server running, and is this its address?")
+    };
+    format!(
+        "{what} within {} s. {question} Or does the path lose packets of 1,200 bytes, in one \
+         direction or both?",
+        limit.as_secs_f32()
+    )
 }
 
 fn replace_unspecified(remote: SocketAddr, stand_in: Option<IpAddr>) -> SocketAddr {
@@ -459,6 +467,18 @@ fn close_reason(error: ConnectionError) -> CloseReason {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_without_large_packets_is_named_beside_the_usual_reasons() {
+        let silent = timed_out(FIRST_ANSWER_TIMEOUT, false);
+        assert!(silent.starts_with("nothing answered within 3.5 s. Is the server"), "{silent}");
+        // One that carries large packets in one direction lets small ones pass.
+        let answering = timed_out(DIAL_TIMEOUT, true);
+        assert!(answering.contains("not established within 10 s. Is the network"), "{answering}");
+        for message in [silent, answering] {
+            assert!(message.contains("lose packets of 1,200 bytes, in one direction"), "{message}");
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_server_delays_the_next_one_by_half_a_second() {

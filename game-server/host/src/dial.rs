@@ -132,7 +132,8 @@ async fn serve_once(
             Ok(connected) => connected.map_err(DialFailure::Unreachable)?,
             Err(_) => {
                 return Err(DialFailure::Unreachable(anyhow::anyhow!(
-                    "no answer within {} s",
+                    "no answer within {} s: does it run there, and does the path carry packets of \
+                     1,200 bytes both ways?",
                     ANSWER_WITHIN.as_secs()
                 )));
             }

@@ -77,7 +77,8 @@ fn a_server_that_is_not_there_is_named_with_status_1() -> Result<()> {
         let output = run(&scratch, program, &["--server", &address], &[])?;
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{errors}");
-        for part in [address.as_str(), "nothing answered within 3.5 s", "Is the server running"] {
+        let parts = ["nothing answered within 3.5 s", "Is the server running", "1,200 bytes"];
+        for part in parts.into_iter().chain([address.as_str()]) {
             assert!(errors.contains(part), "{program:?}: {errors}");
         }
     }
