@@ -46,6 +46,18 @@ test("at the border of the map the picture is not half empty, from above", () =>
   assert.deepEqual(centre(1, 150), [2, 150]);
 });
 
+test("a cut shows another place at once, as near as the player has chosen", () => {
+  const camera = new ViewCamera("above");
+  const chosen = camera.distance;
+  camera.follow(50, 50, 0, 1);
+  camera.keepShown({ x: 80, y: 50, z: 0 }, 9);
+  assert.ok(camera.distance > 1.2 * chosen);
+  camera.cut();
+  // Without one, so near a place would be a slide.
+  camera.follow(60, 50, 0, 0.016);
+  assert.deepEqual([camera.target.x, camera.distance], [60, chosen]);
+});
+
 test("the target is in the middle, north is up, east is right", () => {
   const camera = look("above", 0);
   const screen = point();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { GaugeChanges, SHOWN_MS } from "../src/core/gauge_changes.js";
-import { LabelLayout, SharedNames } from "../src/core/label_layout.js";
+import { LabelLayout, scaleToFit, SharedNames } from "../src/core/label_layout.js";
 import { forPlayers, labelOf } from "../src/core/words.js";
 import { TRAIL_PLACES, Trails } from "../src/core/trails.js";
 
@@ -102,6 +102,12 @@ test("of names that would overlap the first one is shown", () => {
   assert.equal(labels.takes(60, 36, 40, 20), true);
   assert.equal(labels.takes(60, -12, 40, 20), true);
   assert.equal(labels.takes(110, 12, 40, 20), true);
+});
+
+test("a name is no wider than what it belongs to, or is left out if it were unreadable", () => {
+  assert.equal(scaleToFit(40, 60), 1);
+  assert.equal(scaleToFit(60, 48), 0.8);
+  assert.equal(scaleToFit(60, 30), 0);
 });
 
 test("a name without room at its place is one line higher, or left out", () => {

@@ -41,6 +41,12 @@ test("each shape has its mesh", () => {
   assert.equal(describeMesh(kind("path", { shape: "disc", label: 1, bar: 2 })).form, "creature");
   assert.equal(form("arrow").form, "figure");
   assert.equal(describeMesh(kind("pose", { shape: "arrow" })).form, "ship");
+  // Drawn larger than it is for the rules: it is seen from far above.
+  assert.deepEqual(describeMesh(kind("pose", { shape: "arrow", size: 3 })).scale.map(Math.round), [
+    7,
+    7,
+    3,
+  ]);
   assert.equal(form("point").form, "ball");
   assert.ok(form("point").keepsScreenSize && !form("disc").keepsScreenSize);
 });

@@ -149,7 +149,7 @@ impl Shooter {
     /// Fires a missile if the ship is ready.
     pub(crate) fn fire(&mut self, world: &mut ShooterWorld, ship: Id<Ship>, craft: &mut Craft) {
         let now = world.now();
-        if now < craft.ready_at || !self.is_playing() {
+        if now < craft.ready_at || !self.is_playing() || Self::is_wrecked(world, ship) {
             return;
         }
         let Some(rule) = Ship::shots() else { return };
@@ -237,6 +237,9 @@ impl Shooter {
             craft.shielded_until = now + shield;
             craft.keeps_shield_until = now + Duration::from_secs_f32(table.keeps_shield_s);
         }
+        if let Some(mut ship) = world.edit(ship) {
+            ship.wrecked().set(false);
+        }
         world.after(shield, ShooterTimer::Unshield(ship));
     }
 
@@ -256,6 +259,7 @@ impl Shooter {
         }
         if let Some(mut ship) = world.edit(target) {
             ship.shielded().set(true);
+            ship.wrecked().set(true);
         }
         // The hit is seen where it was; then the ship is elsewhere. Until then its shield holds.
         let back_after = Duration::from_secs_f32(TABLES.ship.back_after_s);

@@ -199,7 +199,7 @@ impl Shooter {
         let pose = YawPose::at(at).facing(yaw);
         // Players get time to look around, and to read how to fly.
         let shielded = if player.is_some() { Flag::on() } else { Flag::off() };
-        let ship = world.spawn(Ship { pose, name: name.into(), shielded });
+        let ship = world.spawn(Ship { pose, name: name.into(), shielded, wrecked: Flag::off() });
         let shield = Duration::from_secs_f32(TABLES.ship.waits_for_input_s);
         let shielded_until = world.now() + shield;
         world.after(shield, ShooterTimer::Unshield(ship));
@@ -249,6 +249,11 @@ impl Shooter {
     /// Whether nothing can hit it now.
     fn is_shielded(world: &ShooterWorld, ship: Id<Ship>) -> bool {
         world.get(ship).is_none_or(|ship| ship.shielded().is_on())
+    }
+
+    /// Whether it was hit and has not come back yet.
+    fn is_wrecked(world: &ShooterWorld, ship: Id<Ship>) -> bool {
+        world.get(ship).is_some_and(|ship| ship.wrecked().is_on())
     }
 
     /// As many pilots as players are missing.

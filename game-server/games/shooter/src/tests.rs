@@ -7,8 +7,8 @@ use ambit::statics::{Obstacle, ObstacleShape};
 use ambit::test::{Line, Seen, TestClient, TestRoom};
 
 use crate::{
-    ASTEROID, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, Shooter, ShooterWorld,
-    TABLES, WALL, first_shield,
+    ASTEROID, Fired, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, Shooter,
+    ShooterWorld, TABLES, WALL, first_shield,
 };
 
 type Room = TestRoom<Shooter>;
@@ -178,6 +178,36 @@ fn a_hit_gives_two_points_and_costs_nothing_who_has_none() {
     assert!(missiles.is_empty(), "missiles end");
     let accuracy = rows(&room, ann)[0].2;
     assert!((20..=50).contains(&accuracy), "1 of 3 or so: {accuracy}");
+}
+
+#[test]
+fn a_ship_that_was_hit_is_a_wreck_for_as_long_as_its_player_reads_by_whom() {
+    let (mut room, ann, bob) = duel(&[]);
+    put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
+    put(&mut room, bob, Position::on_ground(70.0, 30.0), 0.0);
+    let is_wrecked = |room: &Room| {
+        let (player, world) = (room.player(bob), room.world());
+        let ship = world.player(player).expect("he is there").avatar();
+        world.get(ship).expect("his ship").wrecked().is_on()
+    };
+    room.hold(ann, [ShipControl::Fire]);
+    room.hold(bob, [ShipControl::Fire]);
+    let mut before = ship_of(&room, bob).0;
+    while !is_wrecked(&room) {
+        before = ship_of(&room, bob).0;
+        room.run(50.millis());
+    }
+    room.hold(ann, []);
+    let fired = |room: &Room| events::<Fired>(room, bob);
+    room.run(200.millis());
+    let so_far = fired(&room);
+    room.run(500.millis());
+    // A wreck is where it was, and does not fire.
+    assert!(is_wrecked(&room) && ship_of(&room, bob).0.ground_distance(before) < 1.0);
+    assert_eq!(fired(&room), so_far);
+    room.run(200.millis());
+    assert!(!is_wrecked(&room) && ship_of(&room, bob).1);
+    assert!(ship_of(&room, bob).0.ground_distance(before) > 20.0);
 }
 
 #[test]

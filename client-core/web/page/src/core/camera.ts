@@ -120,6 +120,13 @@ export class ViewCamera {
     target.z += (z - target.z) * share;
   }
 
+  /** What it follows next is elsewhere: it is there at once, as near as the player has chosen. */
+  cut(): void {
+    this.#hasTarget = false;
+    this.#lean = 0;
+    this.distance = this.#chosen;
+  }
+
   /** Turns by a movement over the screen, where the whole height is 1. From above: yaw only. */
   turn(across: number, upwards: number): void {
     this.yaw = wrapAngle(this.yaw - across * Math.PI);
@@ -252,6 +259,11 @@ export class ViewCamera {
     if (!(share > 0) || !Number.isFinite(share)) return false;
     set(into, eye.x + into.x * share, eye.y + into.y * share, height);
     return true;
+  }
+
+  /** How many pixels a metre is at a depth. */
+  pixelsPerMetre(depth: number, heightPx: number): number {
+    return heightPx / (2 * depth * Math.tan(FIELD_OF_VIEW / 2));
   }
 
   /** How much higher in the world a pixel higher on the screen is, at a depth. */

@@ -51,6 +51,18 @@ export class LabelLayout {
   }
 }
 
+/** A smaller name cannot be read. */
+const LEAST_SCALE = 0.7;
+
+/**
+ * By how much a name is made smaller to be no wider than what it belongs to; 0 if it could not be
+ * read then. Both are in pixels.
+ */
+export function scaleToFit(nameWide: number, bodyWide: number): number {
+  const scale = Math.min(1, bodyWide / Math.max(nameWide, 1));
+  return scale < LEAST_SCALE ? 0 : scale;
+}
+
 /** They change seldom: they are counted a few times a second. */
 const COUNT_MS = 300;
 

@@ -24,11 +24,12 @@ export interface MeshDescription {
 
 /**
  * Widths in declared sizes: those are what the rules collide, and from the camera's distance a
- * figure of that width would be small. Boxes are as large as they are.
+ * figure of that width would be small. Ships are seen from farthest away. Boxes are as large as
+ * they are.
  */
 const CREATURE_WIDTH = 1.35;
 const FIGURE_WIDTH = 1.85;
-const SHIP_WIDTH = 1.6;
+const SHIP_WIDTH = 2.4;
 /** Heights in widths. */
 const CREATURE_HEIGHT = 0.95;
 const FIGURE_HEIGHT = 1.25;

@@ -16,12 +16,15 @@ const SLOT_WIDTH = 256;
 const SLOT_HEIGHT = 32;
 /** Names are larger by this factor where pixels are coarse; smaller, nobody could read them. */
 const COARSE_NAMES = 1.6;
+/** The usual width of a letter of a name. */
+const LETTER_PX = 7.2;
 /** Numbers rise to the right of the bar, from its height on: in pixels to the middle of one. */
 const NUMBER_BESIDE = 42;
 
 /** `place`: position and, in w, the share of a bar or the slot of a name. */
 const VERTEX = `
   attribute vec4 place;
+  attribute float scale;
   uniform vec2 size;
   uniform vec2 shift;
   varying vec2 corner;
@@ -30,7 +33,7 @@ const VERTEX = `
     corner = position.xy;
     extra = place.w;
     vec4 clip = projectionMatrix * viewMatrix * vec4(place.xyz, 1.0);
-    clip.xy += ((position.xy - 0.5) * size + shift) * clip.w;
+    clip.xy += ((position.xy - 0.5) * size * scale + shift) * clip.w;
     gl_Position = clip;
   }
 `;
@@ -65,6 +68,7 @@ const NAME_FRAGMENT = `
 class Quads {
   readonly mesh: THREE.Mesh<THREE.InstancedBufferGeometry, THREE.ShaderMaterial>;
   readonly #places = new Float32Array(4 * MAX_SHOWN);
+  readonly #scales = new Float32Array(MAX_SHOWN);
   #count = 0;
 
   constructor(fragmentShader: string, uniforms: Record<string, THREE.IUniform>) {
@@ -75,6 +79,9 @@ class Quads {
     const places = new THREE.InstancedBufferAttribute(this.#places, 4);
     places.setUsage(THREE.DynamicDrawUsage);
     geometry.setAttribute("place", places);
+    const scales = new THREE.InstancedBufferAttribute(this.#scales, 1);
+    scales.setUsage(THREE.DynamicDrawUsage);
+    geometry.setAttribute("scale", scales);
     const material = new THREE.ShaderMaterial({
       vertexShader: VERTEX,
       fragmentShader,
@@ -103,13 +110,14 @@ class Quads {
     this.#count = 0;
   }
 
-  add(x: number, y: number, z: number, extra: number): void {
+  add(x: number, y: number, z: number, extra: number, scale = 1): void {
     if (this.#count >= MAX_SHOWN) return;
     const at = 4 * this.#count;
     this.#places[at] = x;
     this.#places[at + 1] = y;
     this.#places[at + 2] = z;
     this.#places[at + 3] = extra;
+    this.#scales[this.#count] = scale;
     this.#count += 1;
   }
 
@@ -117,6 +125,7 @@ class Quads {
     const { geometry } = this.mesh;
     geometry.instanceCount = this.#count;
     (geometry.attributes.place as THREE.BufferAttribute).needsUpdate = true;
+    (geometry.attributes.scale as THREE.BufferAttribute).needsUpdate = true;
   }
 }
 
@@ -176,6 +185,7 @@ class NameSlots {
 export class Billboards {
   readonly group = new THREE.Group();
   readonly #slots = new NameSlots();
+  #nameScale = 1;
   readonly #bars = new Quads(BAR_FRAGMENT, {});
   readonly #names = new Quads(NAME_FRAGMENT, { names: { value: this.#slots.texture } });
 
@@ -189,9 +199,15 @@ export class Billboards {
     const screen = new THREE.Vector2(width, height);
     this.#bars.setSize(44, 7, 0, 10, screen);
     const scale = pixelRatio < 1 ? COARSE_NAMES : 1;
+    this.#nameScale = scale;
     const nameHeight = 22 * scale;
     this.#names.setSize(176 * scale, nameHeight, 0, 15 + nameHeight / 2, screen);
     this.#numbers.setSize(176 * scale, nameHeight, NUMBER_BESIDE * scale, 10, screen);
+  }
+
+  /** About how many pixels of the screen a name takes across. */
+  widthOf(name: string): number {
+    return this.#nameScale * LETTER_PX * (name.length + 1);
   }
 
   begin(): void {
@@ -205,9 +221,9 @@ export class Billboards {
     this.#bars.add(x, y, z, share);
   }
 
-  addName(x: number, y: number, z: number, name: string): void {
+  addName(x: number, y: number, z: number, name: string, scale = 1): void {
     const slot = this.#slots.slotOf(name);
-    if (slot >= 0) this.#names.add(x, y, z, slot);
+    if (slot >= 0) this.#names.add(x, y, z, slot, scale);
   }
 
   /** Of damage or healing, beside the bar. */

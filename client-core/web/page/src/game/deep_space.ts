@@ -24,6 +24,11 @@ const LAYERS = [
   { depth: 75, tile: 410, opacity: 0.34, seed: 8 },
 ] as const;
 const PLANET = { radius: 52, depth: 150 } as const;
+/**
+ * The planet's light and how opaque it is: dimmer than what plays, and without an edge, or it would
+ * be taken for an obstacle.
+ */
+export const PLANET_LOOK = { day: 0.3, rim: 0.16, opacity: 0.8, edge: 0.55 } as const;
 
 const STAR_VERTEX = `
   attribute vec4 look;
@@ -62,14 +67,15 @@ const PLANET_FRAGMENT = `
   void main() {
     vec3 n = normalize(outwards);
     float turn = n.y * 0.86 + n.x * 0.5;
-    float waves = sin(turn * 21.0 + sin(n.x * 6.0 + n.z * 4.0) * 1.2) * 0.5 + 0.5;
-    float fine = sin(turn * 57.0 + sin(n.z * 11.0 - n.x * 7.0) * 1.7) * 0.5 + 0.5;
+    float waves = sin(turn * 9.0 + sin(n.x * 4.0 + n.z * 3.0) * 1.2) * 0.5 + 0.5;
     vec3 ground = mix(vec3(0.20, 0.13, 0.22), vec3(0.46, 0.30, 0.30), waves);
-    ground = mix(ground, vec3(0.62, 0.48, 0.42), 0.3 * fine);
     float day = smoothstep(-0.25, 0.85, dot(n, normalize(vec3(-0.74, 0.34, 0.58))));
-    float rim = pow(1.0 - max(dot(n, normalize(view)), 0.0), 2.6);
-    vec3 shown = ground * (0.06 + 0.8 * day) + vec3(0.35, 0.5, 0.95) * rim * (0.1 + 0.7 * day);
-    gl_FragColor = vec4(shown, 1.0);
+    float facing = max(dot(n, normalize(view)), 0.0);
+    float rim = pow(1.0 - facing, 2.6);
+    vec3 shown = ground * (0.06 + ${PLANET_LOOK.day} * day);
+    shown += vec3(0.35, 0.5, 0.95) * rim * ${PLANET_LOOK.rim} * day;
+    float soft = smoothstep(0.0, ${PLANET_LOOK.edge}, facing);
+    gl_FragColor = vec4(shown, ${PLANET_LOOK.opacity} * soft);
   }
 `;
 
@@ -107,6 +113,7 @@ export class DeepSpace {
         vertexShader: PLANET_VERTEX,
         fragmentShader: PLANET_FRAGMENT,
         depthWrite: false,
+        transparent: true,
       }),
     );
     this.#planet.renderOrder = -2.5;

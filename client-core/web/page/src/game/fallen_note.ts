@@ -2,6 +2,8 @@
 
 import type { Frame, Gauge } from "../ambit/ambit.js";
 import { countdownOf, Fall } from "../core/fall.js";
+import { labelOf } from "../core/words.js";
+import { wreckFlagsOf } from "../core/wrecks.js";
 import { el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
@@ -29,21 +31,32 @@ export class FallenNote {
     return this.#fall.state === "down";
   }
 
-  /** Whether the avatar has come back in this frame. Without `isShown`, something else tells it. */
-  update(frame: Frame, isShown: boolean): boolean {
+  /**
+   * Whether the avatar has come back in this frame; `life` is its share of life. Without `isShown`,
+   * something else tells it.
+   */
+  update(frame: Frame, life: number | undefined, isShown: boolean): boolean {
     const [now, { avatar }] = [performance.now(), frame];
     const isKnown = isShown && avatar >= 0;
-    this.#fall.update(now, isKnown ? frame.bar(avatar) : undefined);
+    this.#fall.update(now, isKnown ? life : undefined);
     const { state } = this.#fall;
     setHidden(this.element, state === "up" || !isShown);
     if (state === "up" || !isKnown) return false;
     const isDown = state === "down";
     this.element.classList.toggle("back", !isDown);
-    setText(this.#title, isDown ? texts.out : texts.is_back);
+    setText(this.#title, isDown ? this.#wordsFor(frame) : texts.is_back);
     setText(this.#line, isDown ? this.#fall.lineFor(frame.label(avatar) ?? "") : "");
     const seconds = isDown ? this.#secondsLeft(frame) : 0;
     setText(this.#back, seconds > 0 ? texts.back_in(seconds) : "");
     return this.#fall.isBackAt(now);
+  }
+
+  /** What has happened, in the game's words if it has some. */
+  #wordsFor(frame: Frame): string {
+    const { components } = frame.kind(frame.avatar);
+    const flags = wreckFlagsOf({ components });
+    const flag = components[flags.find((at) => frame.component(frame.avatar, at) === true) ?? -1];
+    return flag ? labelOf(flag) : texts.out;
   }
 
   /** Until the avatar comes back; 0 if its game does not say. */

@@ -47,6 +47,8 @@ import { SmallMap } from "./small_map.js";
 
 /** The ring around the own avatar whose command was refused. */
 const REFUSED = "#e5432f";
+/** Of that a third is dark; then the picture comes. */
+const CUT_MS = 420;
 /** How often it is looked at what the avatar is. */
 const OFFER_MS = 150;
 
@@ -87,6 +89,7 @@ export class GameView {
   readonly #answers = new Answers();
   readonly #banner = new Banner();
   readonly #fallen = new FallenNote();
+  readonly #cut = el("div", { class: "cut", "aria-hidden": "true" });
   readonly #boss: BossBar;
   /** Of whoever is out: whom the player watches. */
   readonly #watchedName = el("span");
@@ -322,7 +325,7 @@ export class GameView {
     );
     const { element: cards } = this.#cards;
     const { element: overlay } = this.#overlay;
-    const behind = [picture.canvas, this.#hurt.element, this.#pointers.element];
+    const behind = [picture.canvas, this.#cut, this.#hurt.element, this.#pointers.element];
     const parts = [...behind, over, cards, overlay, help, log];
     return el("main", { class: "game" }, ...parts);
   }
@@ -389,20 +392,31 @@ export class GameView {
   /** Whoever has fallen aims at nothing any more. */
   #watchAvatar(time: number, frame: Frame): void {
     const { avatar } = frame;
-    this.#avatar.update(avatar >= 0, avatar >= 0 ? frame.bar(avatar) : undefined);
+    const life = this.#picture.ownLife(frame);
+    this.#avatar.update(avatar >= 0, life);
+    const isWreck = this.#picture.ownIsWreck(frame);
+    this.#input.rest(isWreck);
+    this.element.classList.toggle("wreck", isWreck);
     this.element.classList.toggle("fallen", !this.#avatar.isUp);
     if (this.#avatar.hasFallen) this.#keepAimOf([]);
     const wasOut = this.#watching.isOut;
     this.#watching.update(time, frame);
     // Where whoever is out watches others, that view says so.
     const hasOwnView = avatar >= 0 && this.#watching.isFor(frame.kind(avatar));
-    if (this.#fallen.update(frame, !hasOwnView)) this.#picture.markArrival(time, frame);
+    if (this.#fallen.update(frame, life, !hasOwnView)) this.#cutTo(time, frame);
     this.element.classList.toggle("down", this.#fallen.isDown);
     const { isOut } = this.#watching;
     if (isOut === wasOut) return;
     this.element.classList.toggle("out", isOut);
     setHidden(this.#out, !isOut);
     this.#offerAt = -Infinity;
+  }
+
+  /** The avatar is back, perhaps elsewhere: a cut, as in a film, and light where it is. */
+  #cutTo(time: number, frame: Frame): void {
+    this.#picture.camera.cut();
+    this.#picture.markArrival(time, frame);
+    this.#cut.animate([{ opacity: 1 }, { opacity: 1, offset: 0.3 }, { opacity: 0 }], CUT_MS);
   }
 
   /** Whoever aims for something else ends that. */

@@ -17,6 +17,7 @@ import { describeMesh } from "../core/look.js";
 import { Moments } from "../core/moments.js";
 import { outfitOf, type RoleField, roleFieldOf } from "../core/roles.js";
 import { choiceNames } from "../core/words.js";
+import { wreckFlagsOf } from "../core/wrecks.js";
 import { EffectLights } from "./effect_lights.js";
 import { Sounds } from "./sounds.js";
 
@@ -33,6 +34,8 @@ const AROUND = 0.88;
 interface Watched {
   enter: Effect | null;
   components: readonly (readonly [index: number, effect: Effect])[];
+  /** Flags of wrecks: their effect is seen once, where it happens. */
+  wrecks: readonly number[];
   /** Flags that are seen as a bubble as long as they are set. */
   lasting: readonly Lasting[];
 }
@@ -46,7 +49,7 @@ interface Lasting {
   lift: number;
 }
 
-const NOTHING: Pick<Watched, "lasting"> = { lasting: [] };
+const NOTHING: Pick<Watched, "lasting" | "wrecks"> = { lasting: [], wrecks: [] };
 
 export class Happenings {
   readonly sounds = new Sounds();
@@ -72,12 +75,13 @@ export class Happenings {
     this.#watched = schema.kinds.map((kind) => {
       const { effect, components } = kind;
       const lasting = lastingOf(kind);
+      const wrecks = wreckFlagsOf(kind);
       const isLasting = (index: number) => lasting.some(({ component }) => component === index);
       const own = components.flatMap(({ effect: shown }, index) =>
-        shown && !isLasting(index) ? [[index, shown] as const] : [],
+        shown && !isLasting(index) && !wrecks.includes(index) ? [[index, shown] as const] : [],
       );
-      const isNothing = !effect && own.length === 0 && lasting.length === 0;
-      return isNothing ? undefined : { enter: effect, components: own, lasting };
+      const isNothing = !effect && own.length + lasting.length + wrecks.length === 0;
+      return isNothing ? undefined : { enter: effect, components: own, lasting, wrecks };
     });
   }
 
@@ -152,6 +156,11 @@ export class Happenings {
         const value = frame.component(index, component);
         if (this.#moments.happens(now, id, component, value)) this.#play(now, effect, id);
       }
+      for (const component of watched.wrecks) {
+        const isSet = frame.component(index, component) === true;
+        const { effect } = frame.kind(index).components[component] ?? {};
+        if (this.#moments.begins(id, component, isSet) && effect) this.#play(now, effect, id, -1);
+      }
       for (const { component, effect } of watched.lasting) {
         const isSet = frame.component(index, component) === true;
         if (this.#moments.begins(id, component, isSet)) this.#play(now, effect, id);
@@ -163,7 +172,8 @@ export class Happenings {
   }
 
   #showLasting(now: number, frame: Frame, index: number): void {
-    const { lasting } = this.#watched[frame.kinds[index] as number] ?? NOTHING;
+    const { lasting, wrecks } = this.#watched[frame.kinds[index] as number] ?? NOTHING;
+    if (wrecks.some((component) => frame.component(index, component) === true)) return;
     const place = this.#place;
     for (const { component, colour, radius, lift } of lasting) {
       if (frame.component(index, component) !== true) continue;
@@ -196,10 +206,11 @@ export class Happenings {
     this.lights.dispose();
   }
 
-  #play(now: number, effect: Effect, id: number): void {
+  /** At an object, with which it goes unless `stays` is -1. */
+  #play(now: number, effect: Effect, id: number, stays = id): void {
     const place = this.#place;
     if (!this.#locate(id, place)) return;
-    this.effects.play(now, effect, place, id);
+    this.effects.play(now, effect, place, stays);
     this.sounds.play(now, effect.form, place, this.#camera);
   }
 

@@ -9,6 +9,7 @@ import { type Frame, type Kind, type Schema, TRANSFORM_FLOATS } from "../ambit/a
 import { colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, hidingFlagsOf, type MeshDescription } from "../core/look.js";
+import { Wrecks } from "../core/wrecks.js";
 import { composeMatrix, layDown, layOnSide, MATRIX_FLOATS } from "../core/transforms.js";
 import {
   growthOf,
@@ -30,6 +31,10 @@ const MOST_TEXTS = 256;
 /** The own avatar is the only one of this colour, whatever its kind; so is the ring around it. */
 const OWN_COLOUR = 0xffc94d;
 export const OWN_RING = { red: 1, green: 0.79, blue: 0.3 };
+/** Of the own ship, where something is before it. */
+const OWN_SILHOUETTE = 0xd9a437;
+/** Obstacles are drawn first, then what they hide of the own ship, then all objects. */
+const ORDER = { silhouette: 1, objects: 2 } as const;
 /** At this distance a point has the size that its look declares. */
 const POINT_DISTANCE_M = 25;
 
@@ -135,6 +140,7 @@ class KindMesh {
     this.geometry.setAttribute("state", this.#states);
     // The extents of the instances are not known, so they cannot be culled.
     mesh.frustumCulled = false;
+    mesh.renderOrder = ORDER.objects;
     mesh.castShadow = true;
     mesh.receiveShadow = true;
     return mesh;
@@ -239,10 +245,15 @@ export class ObjectMeshes {
   #kinds: KindMeshes[] = [];
   readonly #colour = { r: 0, g: 0, b: 0 };
   readonly #ownColour = new THREE.Color(OWN_COLOUR);
+  /** What stands before the own ship does not hide it. */
+  readonly #silhouette = new Silhouette();
+  #wrecks = new Wrecks([]);
 
   setSchema(schema: Schema): void {
     this.dispose();
     this.#kinds = schema.kinds.map((kind) => new KindMeshes(kind, schema, this.group));
+    this.#wrecks = new Wrecks(schema.kinds);
+    this.group.add(this.#silhouette.mesh);
   }
 
   /** How far above an object's position its top is. */
@@ -256,6 +267,11 @@ export class ObjectMeshes {
     return this.#kinds[kind]?.plain.foot ?? { radius: 1, foot: 0 };
   }
 
+  /** Where they are as of the last {@link update}. */
+  get wrecks(): Pick<Wrecks, "isWreck" | "lifeOf" | "transformOf"> {
+    return this.#wrecks;
+  }
+
   /** Draws all but one. Own figures are raised by so many of their heights. */
   update(
     frame: ShownObjects,
@@ -266,6 +282,8 @@ export class ObjectMeshes {
   ): void {
     for (const { all } of this.#kinds) for (const mesh of all) mesh.count = 0;
     const { transforms, kinds, ages } = frame;
+    this.#wrecks.update(frame, TRANSFORM_FLOATS);
+    this.#silhouette.mesh.visible = false;
     for (let index = 0; index < frame.count; index += 1) {
       const meshes = this.#kinds[kinds[index] as number];
       const kind = meshes?.of(frame, index);
@@ -277,17 +295,20 @@ export class ObjectMeshes {
       const step = rise + (description.walks ? stepOf(frame, index, description.form) : 0);
       const label = description.form === "creature" ? frame.label(index) : undefined;
       const growth = label === undefined ? 1 : growthOf(label);
+      const wreck = this.#wrecks.transformOf(frame.id(index));
       composeMatrix(
-        transforms,
-        from,
+        wreck ?? transforms,
+        wreck ? 0 : from,
         description.scale,
         description.keepsScreenSize ? this.#pointFactor(transforms, from, camera) : growth,
         growth * description.lift + step * description.scale[2],
         kind.mesh.instanceMatrix.array as Float32Array,
         kind.count * MATRIX_FLOATS,
       );
-      const isDown = description.walks && this.#hasFallen(frame, index);
-      if (isDown) this.#layDown(kind, growth);
+      const hasFallen = description.walks && this.#hasFallen(frame, index);
+      if (hasFallen) this.#layDown(kind, growth);
+      const isDown = hasFallen || wreck !== undefined;
+      if (description.form === "ship" && frame.isOwn(index) && !isDown) this.#silhouette.show(kind);
       if (showsAges) {
         // About what is at rest there may be nothing to tell for seconds.
         colourByAge(frame.moves(index) ? (ages[index] as number) : NaN, this.#colour);
@@ -331,6 +352,7 @@ export class ObjectMeshes {
       material.dispose();
     }
     this.#kinds = [];
+    this.#silhouette.dispose();
   }
 
   #pointFactor(transforms: Float32Array, from: number, { eye }: Pick<ViewCamera, "eye">): number {
@@ -338,5 +360,38 @@ export class ObjectMeshes {
     const dy = (transforms[from + 1] as number) - eye.y;
     const dz = (transforms[from + 2] as number) - eye.z;
     return Math.sqrt(dx * dx + dy * dy + dz * dz) / POINT_DISTANCE_M;
+  }
+}
+
+/** The outline of one object in a plain colour, where something is before it. */
+class Silhouette {
+  readonly mesh = new THREE.Mesh<THREE.BufferGeometry, THREE.MeshBasicMaterial>(
+    undefined,
+    new THREE.MeshBasicMaterial({
+      color: OWN_SILHOUETTE,
+      depthFunc: THREE.GreaterDepth,
+      depthWrite: false,
+      fog: false,
+      toneMapped: false,
+    }),
+  );
+
+  constructor() {
+    this.mesh.renderOrder = ORDER.silhouette;
+    this.mesh.frustumCulled = false;
+    this.mesh.matrixAutoUpdate = false;
+    this.mesh.visible = false;
+  }
+
+  /** That of the instance which a kind's mesh gets next. */
+  show({ geometry, mesh, count }: KindMesh): void {
+    this.mesh.geometry = geometry;
+    this.mesh.matrix.fromArray(mesh.instanceMatrix.array, count * MATRIX_FLOATS);
+    this.mesh.matrixWorldNeedsUpdate = true;
+    this.mesh.visible = true;
+  }
+
+  dispose(): void {
+    this.mesh.removeFromParent();
   }
 }

@@ -8,6 +8,7 @@ import { countdownOf } from "../core/fall.js";
 import { cellOf, leftOf } from "../core/figures.js";
 import { isRoomWide } from "../core/score_tables.js";
 import { labelOf } from "../core/words.js";
+import { wreckFlagsOf } from "../core/wrecks.js";
 import { el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
@@ -105,8 +106,10 @@ export class OwnValues {
       ({ type, name }) => type === "gauge" && name !== countdown,
     );
     this.#rows = gauges.map((gauge) => gaugeRow(gauge, gauge === bar));
+    const wrecks = wreckFlagsOf(kind);
     this.#signs = kind.components.flatMap(({ type, label }, index) => {
-      if (type !== "flag" || label === "") return [];
+      // What has happened to a wreck is told in the middle of the picture.
+      if (type !== "flag" || label === "" || wrecks.includes(index)) return [];
       return [{ index, element: el("div", { class: "chip sign", hidden: true }, label) }];
     });
     this.#figures = [

@@ -8,7 +8,7 @@ import { type Colour, colourOf } from "../core/effects.js";
 import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
 import { describeMesh, nameOfKind } from "../core/look.js";
 import { roleFieldOf } from "../core/roles.js";
-import { LabelLayout, SharedNames } from "../core/label_layout.js";
+import { LabelLayout, scaleToFit, SharedNames } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { CanvasSize } from "../core/stillness.js";
 import { shotWidths, Trails } from "../core/trails.js";
@@ -220,6 +220,15 @@ export class Picture {
     }
   }
 
+  /** How full of life the own avatar is; undefined for one that has none to lose. */
+  ownLife(frame: Frame): number | undefined {
+    return frame.avatar < 0 ? undefined : this.#objects.wrecks.lifeOf(frame, frame.avatar);
+  }
+
+  ownIsWreck(frame: Frame): boolean {
+    return frame.avatar >= 0 && this.#isWreck(frame, frame.avatar);
+  }
+
   /** A ring around the own avatar: a command was given, or was refused. */
   markDeed(now: number, frame: Frame, colour: string): void {
     const { avatar } = frame;
@@ -235,12 +244,16 @@ export class Picture {
     const own = frame.avatar;
     this.#leftOut = watched === own ? -1 : own;
     if (own >= 0) {
-      const [x, y, z] = [frame.x(watched), frame.y(watched), frame.z(watched)];
+      const wreck = this.#objects.wrecks.transformOf(frame.id(watched));
+      // What has happened is seen where it was.
+      const x = wreck?.[0] ?? frame.x(watched);
+      const y = wreck?.[1] ?? frame.y(watched);
+      const z = wreck?.[2] ?? frame.z(watched);
       this.camera.follow(x, y, z, seconds);
       this.#scene.openTowards(x, y, z + 0.5);
       this.interest.follow(frame.x(own), frame.y(own));
-      if (this.#shipLengths[frame.kinds[own] as number]) this.#keepShipShown(frame, seconds);
-      else this.#lookAround(frame);
+      if (!this.#shipLengths[frame.kinds[own] as number]) this.#lookAround(frame);
+      else if (!wreck) this.#keepShipShown(frame, seconds);
     }
     this.camera.update();
   }
@@ -294,7 +307,7 @@ export class Picture {
   /** The own avatar is told from all others at a glance. */
   #markOwn(frame: Frame): void {
     const { avatar } = frame;
-    if (avatar < 0 || avatar === this.#leftOut) return;
+    if (avatar < 0 || avatar === this.#leftOut || this.#isWreck(frame, avatar)) return;
     const { radius, foot } = this.#objects.footOf(frame.kinds[avatar] as number);
     // Not in the ground, where the middle of a ship may be.
     const z = Math.max(frame.z(avatar) - foot, Math.min(frame.z(avatar), 0));
@@ -354,16 +367,30 @@ export class Picture {
   #drawName(now: number, frame: Frame, index: number): void {
     const kind = frame.kinds[index] as number;
     const label = frame.label(index) ?? this.#kindNames[kind];
-    if (label === undefined) return;
+    if (label === undefined || this.#isWreck(frame, index)) return;
     const x = frame.x(index);
     const y = frame.y(index);
     const z = this.#topOf(frame, index);
     if (!this.#project(x, y, z)) return;
+    const scale = index === frame.avatar ? this.#ownNameScale(kind, label) : 1;
+    if (scale === 0) return;
     // Creatures of a sort have one name. A player's is told, even if it is seen twice for a moment.
     const isTold = !this.#isCreature[kind] || !this.#shared.has(label);
     if (isTold || this.#changes.isRecent(now, frame.id(index)) || this.#isNearPointer()) {
-      this.#addName(x, y, z, this.#isCreature[kind] ? forPlayers(label) : label);
+      this.#addName(x, y, z, this.#isCreature[kind] ? forPlayers(label) : label, scale);
     }
+  }
+
+  /** Players know who they are: the name of the own ship is no wider than the ship. */
+  #ownNameScale(kind: number, name: string): number {
+    const length = this.#shipLengths[kind];
+    if (length === undefined) return 1;
+    const metre = this.camera.pixelsPerMetre(this.#onScreen.z, this.canvas.clientHeight);
+    return scaleToFit(this.#billboards.widthOf(name), length * metre);
+  }
+
+  #isWreck(frame: Frame, index: number): boolean {
+    return this.#objects.wrecks.isWreck(frame, index);
   }
 
   #topOf(frame: Frame, index: number): number {
@@ -388,13 +415,13 @@ export class Picture {
   }
 
   /** At the place that was projected last. */
-  #addName(x: number, y: number, z: number, name: string): void {
+  #addName(x: number, y: number, z: number, name: string, scale = 1): void {
     const { x: across, y: up, z: depth } = this.#onScreen;
-    const width = NAME_PX.wide + NAME_PX.letter * name.length;
+    const width = scale * (NAME_PX.wide + NAME_PX.letter * name.length);
     const line = this.#labels.lineFor(across, up + NAME_PX.up, width, NAME_PX.high);
     if (line < 0) return;
     const risen = line * NAME_PX.high * this.camera.metresUp(depth, this.canvas.clientHeight);
-    this.#billboards.addName(x, y, z + risen, name);
+    this.#billboards.addName(x, y, z + risen, name, scale);
   }
 
   /** Behind what glows, which are shots, and behind ships. */
@@ -403,6 +430,7 @@ export class Picture {
     for (let index = 0; index < frame.count; index += 1) {
       const kind = frame.kinds[index] as number;
       if (!this.#trailColours[kind] && !this.#shipLengths[kind]) continue;
+      if (this.#isWreck(frame, index)) continue;
       this.#trails.note(frame.id(index), kind, frame.x(index), frame.y(index), frame.z(index));
     }
     this.#trails.end(this.#addTrail);

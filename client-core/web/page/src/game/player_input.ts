@@ -85,6 +85,7 @@ export class PlayerInput {
   /** What the game was told; undefined if it has to be told again. */
   #heldBits: number | undefined = 0;
   #repeatAt = Infinity;
+  #rests = false;
 
   constructor(
     canvas: HTMLCanvasElement,
@@ -150,6 +151,11 @@ export class PlayerInput {
   setActions(actions: readonly Action[]): void {
     this.#actions = actions;
     this.pad.plan = planOf(this.#controls, actions);
+  }
+
+  /** While the avatar is a wreck, nothing that is held steers it. */
+  rest(isWreck: boolean): void {
+    this.#rests = isWreck;
   }
 
   /** A button on the screen holds a control, or no longer. */
@@ -378,6 +384,7 @@ export class PlayerInput {
       bits |= bitsTowards(this.#ground.x - target.x, this.#ground.y - target.y, controls);
     }
     for (const axis of this.#axes) this.#moveAxis(axis);
+    if (this.#rests) bits = 0;
     if (bits === this.#heldBits) return;
     this.#heldBits = bits;
     this.#hooks.held((control) => this.#held.has(control));

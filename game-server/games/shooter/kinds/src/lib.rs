@@ -31,6 +31,10 @@ pub struct Ship {
     #[effect(ring, colour = 0x60_c0ff, size = 2.4)]
     #[component(label = "Shielded")]
     pub shielded: Flag,
+    /// It was hit, and is a wreck at that place until it comes back elsewhere.
+    #[effect(death, colour = 0xff_7030, size = 6.0)]
+    #[component(label = "Shot down")]
+    pub wrecked: Flag,
 }
 
 /// A missile flies straight on, at a constant speed.

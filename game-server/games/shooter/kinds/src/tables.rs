@@ -30,7 +30,7 @@ pub struct ShipTable {
     pub braking_m_per_s2: f32,
     pub drag_m_per_s2: f32,
     pub top_speed_m_per_s: f32,
-    /// How long a ship that was hit flies on until it is elsewhere.
+    /// How long a ship that was hit is a wreck, until it is elsewhere: its player sees by whom.
     pub back_after_s: f32,
     /// How long a ship that has come back cannot be hit, unless it fires.
     pub shield_s: f32,

@@ -1,0 +1,82 @@
+/**
+ * What is a wreck: objects of which a flag is set whose effect is a death, in games that bring them
+ * back elsewhere by themselves. A wreck stays where it was when the flag was set, whatever its
+ * object does until it is back.
+ */
+
+import type { Frame, Kind } from "../ambit/ambit.js";
+
+/** Position and rotation. */
+const KEPT_FLOATS = 7;
+
+/** What is asked about objects. */
+export type WreckedObjects = Pick<Frame, "component" | "count" | "id" | "kinds" | "transforms">;
+
+/** The components of a kind that say that it is a wreck. */
+export function wreckFlagsOf({ components }: Pick<Kind, "components">): number[] {
+  return components.flatMap(({ type, effect }, index) =>
+    type === "flag" && effect?.form === "death" ? [index] : [],
+  );
+}
+
+interface Wreck {
+  transform: Float32Array;
+  seenAt: number;
+}
+
+export class Wrecks {
+  readonly #flags: readonly (readonly number[])[];
+  readonly #wrecks = new Map<number, Wreck>();
+  #frame = 0;
+
+  constructor(kinds: readonly Pick<Kind, "components">[]) {
+    this.#flags = kinds.map(wreckFlagsOf);
+  }
+
+  /** Whether objects of a kind can be wrecks. */
+  isFor(kind: number): boolean {
+    return (this.#flags[kind]?.length ?? 0) > 0;
+  }
+
+  /** As of this frame. */
+  isWreck(frame: Pick<Frame, "component" | "kinds">, index: number): boolean {
+    const flags = this.#flags[frame.kinds[index] as number] ?? [];
+    return flags.some((flag) => frame.component(index, flag) === true);
+  }
+
+  /**
+   * How full of life an object is, from 0 to 1: by its bar, and nothing if it is a wreck. Undefined
+   * for what has neither.
+   */
+  lifeOf(frame: Pick<Frame, "bar" | "component" | "kinds">, index: number): number | undefined {
+    if (this.isWreck(frame, index)) return 0;
+    return frame.bar(index) ?? (this.isFor(frame.kinds[index] as number) ? 1 : undefined);
+  }
+
+  /** Notes where the wrecks of a frame are; `floats` are those of each object's transform. */
+  update(frame: WreckedObjects, floats: number): void {
+    this.#frame += 1;
+    for (let index = 0; index < frame.count; index += 1) {
+      if (this.isWreck(frame, index)) this.#note(frame, index, floats);
+    }
+    for (const [id, { seenAt }] of this.#wrecks) {
+      if (seenAt !== this.#frame) this.#wrecks.delete(id);
+    }
+  }
+
+  /** Where a wreck is and how it lies: position and rotation. Undefined if it is none. */
+  transformOf(id: number): Float32Array | undefined {
+    return this.#wrecks.get(id)?.transform;
+  }
+
+  #note(frame: WreckedObjects, index: number, floats: number): void {
+    const id = frame.id(index);
+    let wreck = this.#wrecks.get(id);
+    if (!wreck) {
+      const from = index * floats;
+      wreck = { transform: frame.transforms.slice(from, from + KEPT_FLOATS), seenAt: 0 };
+      this.#wrecks.set(id, wreck);
+    }
+    wreck.seenAt = this.#frame;
+  }
+}
