@@ -330,6 +330,9 @@ pub(crate) struct WaveTable {
     pub(crate) merchant_s: f32,
     pub(crate) sells_back: f32,
     pub(crate) carries: usize,
+    /// What is cheaper is in no chest.
+    #[serde(default)]
+    pub(crate) found_from: i64,
     pub(crate) end_s: f32,
     pub(crate) base: f32,
     pub(crate) per_hero: f32,

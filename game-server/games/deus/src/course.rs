@@ -105,6 +105,7 @@ impl Deus {
             if let Some(mut avatar) = world.edit(*id) {
                 avatar.path().teleport(place);
                 avatar.waits().set(false);
+                avatar.ready().set(false);
                 avatar.fights().set(hero.is_alive);
             }
         }

@@ -56,6 +56,14 @@ impl Deus {
         }
     }
 
+    /// The open door next to a place; none on a map without doors.
+    pub(crate) fn open_door_near(&self, place: Position) -> Option<Position> {
+        let doors = self.layout.slot(self.slot).doors().map(|(at, _)| at);
+        let open = doors.filter(|at| self.closed_doors.iter().all(|door| door.at != *at));
+        let away = |at: &Position| at.ground_distance(place);
+        open.min_by(|one, other| away(one).total_cmp(&away(other)))
+    }
+
     /// Opens doors for whoever is there.
     pub(crate) fn open_doors(&mut self, world: &mut DeusWorld) {
         let known = &self.heroes;

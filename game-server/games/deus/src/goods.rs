@@ -32,10 +32,17 @@ pub(crate) struct HeroBag {
 }
 
 impl Deus {
-    /// The items of a chest: one for each hero who takes part.
+    /// The items of a chest: one for each hero who takes part. What is cheap only the merchant has.
     pub(crate) fn draw_items(&mut self, world: &mut DeusWorld) {
-        let kinds = self.content.items.len() as u8;
-        self.offer = self.living().map(|_| world.rng().u8(..kinds)).collect();
+        let (items, least) = (&self.content.items, self.content.waves.found_from);
+        let indices = (0..).zip(items.values());
+        let mut kinds: Vec<u8> =
+            indices.filter(|(_, item)| item.price >= least).map(|(index, _)| index).collect();
+        if kinds.is_empty() {
+            kinds.extend(0..items.len() as u8);
+        }
+        let mut draw = || kinds[usize::from(world.rng().u8(..kinds.len() as u8))];
+        self.offer = self.living().map(|_| draw()).collect();
         self.show_course(world);
         self.heroes.values_mut().for_each(|hero| hero.bag.wish = ItemWish::Unsaid);
     }
@@ -97,12 +104,19 @@ impl Deus {
         Ok(())
     }
 
-    /// A hero has nothing more to do at the merchant's.
-    pub(crate) fn say_ready(&mut self, world: &mut DeusWorld, id: Id<Hero>) -> DeusAnswer {
+    /// A hero has nothing more to do at the merchant's, or it has after all.
+    pub(crate) fn say_ready(
+        &mut self,
+        world: &mut DeusWorld,
+        id: Id<Hero>,
+        is_ready: bool,
+    ) -> DeusAnswer {
         self.require_merchant()?;
-        if !std::mem::replace(&mut self.playing(id)?.bag.is_ready, true) {
+        let was = std::mem::replace(&mut self.playing(id)?.bag.is_ready, is_ready);
+        if is_ready && !was {
             world.emit(IsReady { hero: id });
         }
+        self.show(world, id);
         self.check_all_said(world);
         Ok(())
     }

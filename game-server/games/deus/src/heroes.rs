@@ -110,8 +110,31 @@ impl Deus {
         }
         (hero.class, hero.is_alive) = (Some(class), true);
         self.enter(world, id);
+        if self.phase == Phase::Fight {
+            self.join_fight(world, id);
+        }
         self.choice_made(world);
         Ok(())
+    }
+
+    /// Who comes into a fight takes part at once, from the door next to those who fight; the wave
+    /// is stronger by the share of a hero.
+    fn join_fight(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
+        let fights = self.living().filter_map(|(other, _)| world.position(other)).next();
+        let Some(hero) = self.heroes.get_mut(&id).filter(|hero| hero.is_alive && hero.waits) else {
+            return;
+        };
+        hero.waits = false;
+        let mut rng = world.rng_for(3, hero.player.0 | u64::from(self.phase_number) << 32);
+        let rooms = &self.layout.slot(self.slot).rooms;
+        let at = fights
+            .and_then(|at| self.open_door_near(at))
+            .unwrap_or_else(|| rooms[0].place_to_begin(world.statics(), &mut rng));
+        if let Some(mut avatar) = world.edit(id) {
+            avatar.path().teleport(at);
+        }
+        self.show(world, id);
+        self.reinforce(world);
     }
 
     /// A hero of a class begins, with full health if it is alive.
@@ -137,6 +160,7 @@ impl Deus {
             avatar.hidden().set(hero.is_hidden());
             avatar.waits().set(hero.waits);
             avatar.fights().set(hero.takes_part());
+            avatar.ready().set(hero.bag.is_ready && self.phase == Phase::Merchant);
             avatar.level().set(hero.level(content));
             avatar.points().set(hero.points(content) as i64);
         }

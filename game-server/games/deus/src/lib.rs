@@ -227,7 +227,8 @@ impl Game for Deus {
             DeusCommand::Buy { item } => self.buy(world, hero, item.0),
             DeusCommand::Sell { item } => self.sell(world, hero, item.0),
             DeusCommand::Want { item } => self.want(world, hero, item),
-            DeusCommand::Ready => self.say_ready(world, hero),
+            DeusCommand::Ready => self.say_ready(world, hero, true),
+            DeusCommand::Wait => self.say_ready(world, hero, false),
             DeusCommand::Learn { talent } => self.learn(world, hero, talent.0),
         }
     }

@@ -94,6 +94,19 @@ impl Deus {
         self.show_course(world);
     }
 
+    /// One hero more fights: so many more monsters come as a wave for it has more.
+    pub(crate) fn reinforce(&mut self, world: &mut DeusWorld) {
+        let heroes = self.living().count();
+        let count = |heroes| self.content.waves.monsters_of(self.wave, heroes).0;
+        let more = count(heroes).saturating_sub(count(heroes - 1));
+        let is_idle = self.coming.is_empty();
+        self.coming.end += more;
+        if is_idle {
+            self.await_more(world);
+        }
+        self.show_course(world);
+    }
+
     fn await_more(&self, world: &mut DeusWorld) {
         if !self.coming.is_empty() {
             world.after(ARRIVAL, DeusTimer::Arrive(self.phase_number));

@@ -44,6 +44,10 @@ pub struct Hero {
     #[component(label = "You fight from the next wave on")]
     #[audience(owner)]
     pub(crate) waits: Flag,
+    /// It has said so, with the merchant.
+    #[component(label = "You are ready")]
+    #[audience(owner)]
+    pub(crate) ready: Flag,
 }
 
 /// A monster of a wave.
@@ -283,7 +287,7 @@ impl Phase {
         matches!(self, Self::Choose | Self::Onward)
     }
 
-    /// Who comes then fights from the next wave on.
+    /// Who chooses then takes part from the next wave on; in a fight at once.
     pub(crate) fn is_wave(self) -> bool {
         matches!(self, Self::Fight | Self::Chest | Self::Share)
     }
@@ -362,6 +366,9 @@ pub enum DeusCommand {
     /// Go on to the next wave as soon as all are ready.
     #[command(only_for = "merchant")]
     Ready,
+    /// Take that back: there is still something to buy or to sell.
+    #[command(label = "Not ready", only_for = "ready")]
+    Wait,
 }
 
 /// Why the game refuses a command.

@@ -24,6 +24,7 @@ fn allowed(field: &str) -> RangeInclusive<f64> {
         "beyond_most" => 0.0..=2.0,
         "below" => 0.01..=1.0,
         "price" => 1.0..=10_000.0,
+        "found_from" => 0.0..=10_000.0,
         "sells_back" | "closed" => 0.0..=1.0,
         "carries" | "boss_heroes" => 1.0..=100.0,
         "size_m" => 16.0..=90.0,

@@ -102,20 +102,20 @@ fn heroes_jump_from_map_to_map_and_see_what_is_there_at_once() {
         let slot = with_game(&mut room, |_, game| game.slot);
         assert_ne!(slots.last(), Some(&slot), "not the same map twice");
         slots.push(slot);
-        // Whoever comes now waits, and is of no interest to monsters.
+        // The player who comes now takes part as soon as it has chosen.
         let late = (wave == 2).then(|| room.join("late", Line::default()));
         if let Some(late) = late {
             room.command(late, "choose mage");
             room.run(1.secs());
             latecomer = late;
-            assert_eq!(waits(&room, late), Some(true));
+            assert_eq!(waits(&room, late), Some(false));
         }
         for _ in 0..20 {
             room.run(1.secs());
             with_game(&mut room, |world, game| {
                 let places = game.monsters.keys().filter_map(|id| world.position(*id));
                 assert!(places.map(|at| game.layout.slot_at(at)).all(|it| it == slot));
-                assert_eq!(game.living().count(), if wave < 3 { 3 } else { 4 });
+                assert_eq!(game.living().count(), if wave < 2 { 3 } else { 4 });
                 for hero in game.living().filter_map(|(id, _)| world.position(id)) {
                     assert_eq!(game.layout.slot_at(hero), slot);
                 }
@@ -145,9 +145,17 @@ fn who_waits_fights_the_wave_anew_and_who_runs_away_loses_in_the_end() {
     let ann = room.join("ann", Line::default());
     room.command(ann, "choose warrior");
     room.run(6.secs());
+    kill_all(&mut room, ann);
+    room.run(1.secs());
+    assert_eq!(phase(&room), Phase::Chest);
+    // There is no fight to take part in.
     let bob = room.join("bob", Line::default());
     room.command(bob, "choose mage");
     room.run(1.secs());
+    room.command(bob, "cast firebolt");
+    room.run(1.secs());
+    let errors = room.errors(bob);
+    assert!(errors.len() == 1 && errors[0].contains("waits"), "{errors:?}");
     assert!(with_game(&mut room, |_, game| game.living().count() == 1 && game.heroes.len() == 2));
     room.leave(ann);
     room.run(1.secs());
@@ -166,6 +174,40 @@ fn who_waits_fights_the_wave_anew_and_who_runs_away_loses_in_the_end() {
     }
     room.run(10.secs());
     assert_eq!(phase(&room), Phase::Lost);
+}
+
+#[test]
+fn who_comes_into_a_fight_is_in_at_once_and_the_wave_stronger_by_one() {
+    for size in ["630x630", "60x60"] {
+        let mut room = Room::with(&[("size", size)]);
+        let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
+        for client in [ann, bob] {
+            room.command(client, "choose warrior");
+        }
+        room.run(5.secs());
+        let monsters = |room: &Room| room.world().state::<Campaign>().expect("one").monsters();
+        assert_eq!((phase(&room), monsters(&room)), (Phase::Fight, 5), "2.5 a hero");
+        let late = room.join("late", Line::default());
+        room.command(late, "choose mage");
+        room.run(300.millis());
+        // 7.5 are for three.
+        assert_eq!(monsters(&room), 8);
+        let own = room.avatar(late).expect("a hero");
+        assert_eq!((own.flag("fights"), own.flag("waits")), (Some(true), Some(false)));
+        let (slot, doors) = with_game(&mut room, |_, game| {
+            let doors: Vec<Position> =
+                game.layout.slot(game.slot).doors().map(|(at, _)| at).collect();
+            (game.layout.slot_at(own.position) == game.slot, doors)
+        });
+        let at_door = doors.iter().any(|at| at.ground_distance(own.position) < 0.1);
+        assert!(slot && (doors.is_empty() || at_door), "{:?}", own.position);
+        // Those who come then are there a second later, and it can strike at once.
+        room.run(2.secs());
+        assert_eq!(with_game(&mut room, |_, game| game.monsters.len()), 8);
+        room.command(late, &format!("cast firebolt {} {}", own.position.x + 3.0, own.position.y));
+        room.run(500.millis());
+        assert_eq!(room.errors(late), Vec::<String>::new());
+    }
 }
 
 #[test]
@@ -219,8 +261,7 @@ fn whoever_watches_is_taken_along_with_those_who_fight_and_are_seen() {
     room.run(6.secs());
     let late = room.join("late", Line::default());
     room.run(3.secs());
-    room.command(late, "choose warrior");
-    room.run(300.millis());
+    // Who has not chosen yet watches.
     room.command(late, "cast strike");
     let players = [ann, bob, late].map(|client| room.player(client));
     // One falls; the other goes on to another room, far from both.
@@ -259,7 +300,7 @@ fn whoever_watches_is_taken_along_with_those_who_fight_and_are_seen() {
     assert!(away(&mut room).iter().all(|away| *away > 30.0), "{:?}", away(&mut room));
     assert_eq!([ann, bob, late].map(|client| heroes(&room, client)), [1, 1, 1]);
     let errors = room.errors(late);
-    assert!(errors.len() == 1 && errors[0].contains("waits"), "{errors:?}");
+    assert!(errors.len() == 1 && errors[0].contains("no_class"), "{errors:?}");
 }
 
 /// Runs to the jump into a phase: two ticks later the first client sees the others there.

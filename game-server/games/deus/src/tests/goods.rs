@@ -70,6 +70,54 @@ fn next_wave(room: &mut Room, all: &[TestClient]) {
 }
 
 #[test]
+fn ready_can_be_taken_back() {
+    let (mut room, all) = begin("greed", &["ann", "bob"]);
+    open_chest(&mut room, all[0]);
+    assert_eq!(phase(&room), Phase::Merchant);
+    let is_ready = |room: &Room, at: usize| room.avatar(all[at]).and_then(|it| it.flag("ready"));
+    room.command(all[0], "ready");
+    room.run(300.millis());
+    assert_eq!([0, 1].map(|at| is_ready(&room, at)), [Some(true), Some(false)]);
+    room.command(all[0], "wait");
+    room.command(all[1], "ready");
+    room.run(1.secs());
+    assert_eq!([0, 1].map(|at| is_ready(&room, at)), [Some(false), Some(true)]);
+    assert_eq!(phase(&room), Phase::Merchant, "ann has something to do");
+    room.command(all[0], "ready");
+    room.run(1.secs());
+    assert_eq!(phase(&room), Phase::Fight);
+    assert_eq!([0, 1].map(|at| is_ready(&room, at)), [Some(false); 2]);
+}
+
+#[test]
+fn the_gold_of_a_first_wave_is_enough_for_something_that_no_chest_has() {
+    for seed in 0..20 {
+        let seed = seed.to_string();
+        let mut room = Room::with(&[("size", "60x60"), ("loot", "greed"), ("seed", &seed)]);
+        let ann = room.join("ann", Line::default());
+        room.command(ann, "choose warrior");
+        room.run(5.secs());
+        open_chest(&mut room, ann);
+        let id = room.player(ann);
+        let (found, cheap) = room.edit(|_: &mut DeusWorld, game: &mut Deus| {
+            let hero = game.heroes.values().find(|hero| hero.player == id).expect("a hero");
+            let price = |item: &u8| game.content.item(*item).expect("an item").1.price;
+            let items = game.content.items.iter();
+            let cheap: Vec<String> =
+                items.filter(|(_, item)| item.price <= 12).map(|(name, _)| name.clone()).collect();
+            (hero.bag.items.iter().map(price).min(), cheap)
+        });
+        assert!(found >= Some(20), "{found:?}");
+        assert!(cheap.len() >= 3, "there is a choice: {cheap:?}");
+        let before = gold(&room, ann);
+        room.command(ann, &format!("buy {}", cheap[0]));
+        room.run(400.millis());
+        assert_eq!(room.errors(ann), Vec::<String>::new());
+        assert_eq!(gold(&room, ann), before - 8);
+    }
+}
+
+#[test]
 fn who_needs_an_item_gets_it_and_the_rest_is_dice() {
     let (mut room, all) = begin("need", &["ann", "bob", "eve"]);
     open_chest(&mut room, all[0]);
