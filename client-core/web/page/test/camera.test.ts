@@ -27,6 +27,13 @@ test("in a game in which players see far, the camera begins farther away", () =>
   assert.equal(start(9_000), 240);
 });
 
+test("in a game in which players see near, figures are large, also where others are shown", () => {
+  const camera = new ViewCamera("above");
+  camera.startFor(10);
+  camera.stepBack(Infinity);
+  assert.ok(camera.pixelsPerMetre(camera.distance, 540) > 30);
+});
+
 test("at the border of the map the picture is not half empty, from above", () => {
   const camera = new ViewCamera("above");
   camera.setExtent({ west: 0, south: 0, width: 300, height: 300 });
@@ -44,6 +51,32 @@ test("at the border of the map the picture is not half empty, from above", () =>
   // A map that is smaller than the picture is in its middle.
   camera.setExtent({ west: 0, south: 0, width: 4, height: 300 });
   assert.deepEqual(centre(1, 150), [2, 150]);
+});
+
+test("a floor fills the picture, and not what is around it", () => {
+  const camera = new ViewCamera("around", true);
+  camera.aspect = 16 / 9;
+  camera.setExtent({ west: 0, south: 0, width: 32, height: 32 });
+  const at = point();
+  const shareOfFloor = (x: number, y: number) => {
+    camera.cut();
+    camera.follow(x, y, 0, 1);
+    camera.update();
+    let inside = 0;
+    for (let across = -0.95; across < 1; across += 0.1) {
+      for (let up = -0.95; up < 1; up += 0.1) {
+        const isGround = camera.groundPoint(across, up, 0, at);
+        inside += Number(isGround && at.x >= 0 && at.x <= 32 && at.y >= 0 && at.y <= 32);
+      }
+    }
+    return inside / 400;
+  };
+  assert.ok(shareOfFloor(16, 16) > 0.9);
+  // What it follows is in the picture, too, in each corner.
+  for (const [x, y] of [[2, 2], [30, 2], [2, 30], [30, 30], [16, 30]] as const) {
+    assert.ok(shareOfFloor(x, y) > 0.55, `${x} ${y}: ${shareOfFloor(x, y)}`);
+    assert.ok(camera.project(x, y, 0, at) && Math.abs(at.x) < 0.9 && Math.abs(at.y) < 0.9);
+  }
 });
 
 test("a cut shows another place at once, as near as the player has chosen", () => {

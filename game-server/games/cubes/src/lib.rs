@@ -1,6 +1,8 @@
 //! `cubes`: small cubes on a floor between walls, and a larger one for each player, which pushes,
 //! attracts and repels them.
 //!
+//! The goal is to have the most of them in one's ring at the end of a round.
+//!
 //! The physics is the one that clients run as well (`ambit_cubes_physics`): 60 frames a
 //! second, whatever the tick rate. A tick runs the frames up to its horizon and sets the poses of
 //! awake cubes. Keys that arrive at a tick act from its horizon on. The flags of a player's cube
@@ -19,6 +21,7 @@
 
 mod layout;
 mod players;
+mod rounds;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -34,7 +37,8 @@ use ambit_cubes_physics::{CUBE, CUBE_EDGE_M, PLAYER, POSE_FORMAT, Physics, contr
 
 use self::layout::CubeLayout;
 use self::players::{CubePlayers, SavedCubePlayers};
-use self::schema::Cube;
+use self::rounds::CubeRounds;
+use self::schema::{Cube, CubeRing, CubeScore, CubesRound, CubesRoundBegins, CubesRoundOver};
 
 pub use self::schema::{CubesControl, PlayerCube};
 
@@ -61,6 +65,10 @@ pub struct CubesSettings {
     /// demonstrations and measurements
     #[parameter(default = Keys, label = "Who rolls the cubes")]
     drive: Drive,
+    /// seconds of a round, at whose end the player with most cubes in its ring wins; 0 for none, as
+    /// with dice
+    #[parameter(default = 90, range = 0..=3_600, label = "Seconds of a round")]
+    round: u32,
     #[parameter(of_room)]
     size: (f32, f32),
 }
@@ -85,14 +93,20 @@ const MAX_STEPS_PER_TICK: u64 = 15;
 
 /// The object of a body, its kind, pose and keys.
 type SavedBody = (ObjectId, u8, Pose, Keys);
+type SavedCubes = (Vec<SavedBody>, SavedCubePlayers, u64, GameTime, CubeRounds);
 
 /// The game `cubes`. See the module. The fields are `unsaved`, because it saves its bodies instead.
 #[derive(Debug, Declare)]
-#[declare(kinds(Cube, PlayerCube), controls = CubesControl, parameters = CubesSettings, unsaved)]
+#[declare(kinds(Cube, PlayerCube, CubeRing, CubesRound, CubeScore))]
+#[declare(events(CubesRoundBegins, CubesRoundOver))]
+#[declare(controls = CubesControl, parameters = CubesSettings, unsaved)]
 pub struct CubesGame {
     layout: CubeLayout,
     sync: PosePresentation,
     is_driven_by_dice: bool,
+    /// Of a round; 0 without any.
+    round_s: u32,
+    rounds: CubeRounds,
     physics: Physics,
     /// By the slot of the body.
     objects: Vec<ObjectId>,
@@ -112,6 +126,8 @@ impl CubesGame {
             layout,
             sync,
             is_driven_by_dice,
+            round_s: 0,
+            rounds: CubeRounds::default(),
             objects: Vec::new(),
             players: CubePlayers::default(),
             frame: 0,
@@ -195,7 +211,7 @@ impl Default for CubesGame {
 impl Game for CubesGame {
     const INFO: GameInfo = GameInfo::new(
         ambit_cubes_physics::GAME,
-        "A sandbox: roll your cube about among small ones; push, jump, attract, repel.",
+        "Gather more cubes into your ring than the others: roll, push, pull; 90 seconds a round.",
     );
     /// Pale: a court of tiles.
     const SCENERY: Scenery = Scenery::new().ground(0xdc_e6ee);
@@ -216,6 +232,7 @@ impl Game for CubesGame {
             CubesSync::Interpolated => PosePresentation::Interpolated,
         };
         *self = Self::new(layout, sync, settings.drive == Drive::Dice);
+        self.round_s = if self.is_driven_by_dice { 0 } else { settings.round };
         Ok(())
     }
 
@@ -247,6 +264,9 @@ impl Game for CubesGame {
         self.set_object(body, avatar.object());
         let driver = self.is_driven_by_dice.then(|| self.players.next_driver(world));
         self.players.join(newcomer.id, body, avatar, driver);
+        if self.round_s > 0 {
+            self.rounds.join(world, &newcomer, self.round_s, self.layout.arena());
+        }
         avatar
     }
 
@@ -255,6 +275,7 @@ impl Game for CubesGame {
         if let Some(seat) = self.players.leave(player.id()) {
             self.physics.remove(seat.body);
         }
+        self.rounds.leave(world, player.id());
     }
 
     fn input(&mut self, world: &mut CubesWorld, player: Player<Self>) {
@@ -264,6 +285,7 @@ impl Game for CubesGame {
 
     fn step(&mut self, world: &mut CubesWorld, _: Duration) {
         self.catch_up(world);
+        self.rounds.step(world, self.round_s, self.layout.arena());
     }
 
     /// Bodies are in the order of their slots. The contact cache of the physics is not saved:
@@ -275,12 +297,12 @@ impl Game for CubesGame {
             (object, physics.kind(body), physics.pose(body), physics.keys(body))
         };
         let bodies: Vec<SavedBody> = self.physics.bodies().map(body).collect();
-        Some(saved::of(&(bodies, self.players.to_saved(), self.frame, self.settled_until)))
+        let players = self.players.to_saved();
+        Some(saved::of(&(bodies, players, self.frame, self.settled_until, &self.rounds)))
     }
 
     fn restore(&mut self, world: &mut CubesWorld, saved: &[u8]) -> Result<(), BadState> {
-        let (bodies, players, frame, settled): (Vec<SavedBody>, SavedCubePlayers, u64, GameTime) =
-            saved::all(saved)?;
+        let (bodies, players, frame, settled, rounds): SavedCubes = saved::all(saved)?;
         self.physics = Physics::new(self.layout.arena());
         self.objects.clear();
         let mut by_object = BTreeMap::new();
@@ -301,7 +323,7 @@ impl Game for CubesGame {
         self.players =
             CubePlayers::from_saved(players, |avatar| by_object.get(&avatar.object()).copied())
                 .ok_or(BadState::Malformed)?;
-        (self.frame, self.settled_until) = (frame, settled);
+        (self.frame, self.settled_until, self.rounds) = (frame, settled, rounds);
         self.moved.clear();
         Ok(())
     }

@@ -7,13 +7,14 @@ use ambit::prelude::*;
 use ambit::schema::{Codec, PosePresentation, Schema};
 use ambit::{Keymap, Pose, PoseFormat};
 use ambit_cubes_physics::{
-    CUBE_EDGE_M, PLAYER_EDGE_M, POSE_FORMAT, SNAPSHOT_POSE_FORMAT, component, control,
+    CUBE_EDGE_M, PLAYER, PLAYER_EDGE_M, POSE_FORMAT, SNAPSHOT_POSE_FORMAT, component, control,
 };
 
 use super::CubesWorld;
 
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
+const RING_NAME_BYTES: u32 = NAME_BYTES + 8;
 /// Target ages of poses. Cubes that a player's cube pushes are sent at each of 20 ticks. Errors of
 /// cubes beyond the default floor's distance matter less for a while.
 const ENGAGED_MS: u32 = 50;
@@ -84,6 +85,59 @@ pub struct PlayerCube {
     name: Text<NAME_BYTES>,
 }
 
+/// Where a player gathers cubes.
+#[derive(Debug, Kind)]
+#[kind(name = "ring")]
+#[look(glyph = 'o', shape = disc, colour = 0xff_c94d, material = glow, size = 0.3, label = name)]
+pub(super) struct CubeRing {
+    pub(super) path: Path,
+    /// `Ring of`, and the player's name.
+    pub(super) name: Text<RING_NAME_BYTES>,
+    /// Always: so it is seen.
+    #[effect(ring, colour = 0xff_c94d, size = 2.2)]
+    pub(super) open: Flag,
+}
+
+/// The round that is played.
+#[derive(Debug, Default, Kind)]
+#[kind(room_wide, name = "round")]
+pub(super) struct CubesRound {
+    /// Counted from 1.
+    pub(super) round: Number<1, 9_999>,
+    /// Seconds to its end or, after it, to the next one.
+    #[component(unit = "s")]
+    pub(super) time_left: Gauge<3_600>,
+    /// Of the last round; empty while one is played.
+    pub(super) winner: Text<NAME_BYTES>,
+}
+
+/// A row of the table.
+#[derive(Debug, Default, Kind)]
+#[kind(room_wide, name = "score", label = "Cubes in the rings")]
+pub(super) struct CubeScore {
+    /// Of the player.
+    pub(super) name: Text<NAME_BYTES>,
+    /// How many lie in the player's ring.
+    #[component(label = "Cubes")]
+    pub(super) cubes: Number<0, 9_999>,
+}
+
+/// A round begins, for all.
+#[derive(Event)]
+#[event(name = "round_begins", text = "Round {round}: gather the most cubes into your ring")]
+pub(super) struct CubesRoundBegins {
+    pub(super) round: i64,
+}
+
+/// A round is over, for all.
+#[derive(Event)]
+#[event(name = "round_over", text = "Round {round} is over. {winner} has the most cubes.")]
+pub(super) struct CubesRoundOver {
+    pub(super) round: i64,
+    /// Empty if no player has won.
+    pub(super) winner: Text<NAME_BYTES>,
+}
+
 impl PlayerCube {
     /// A cube whose player holds no control yet.
     pub(super) fn new(pose: Pose, name: &str) -> Self {
@@ -91,9 +145,9 @@ impl PlayerCube {
     }
 }
 
-/// Adjusts the kinds to what clients show.
+/// Adjusts the kinds of cubes, which come first, to what clients show.
 pub(super) fn present(schema: &mut Schema, sync: PosePresentation) {
-    for kind in &mut schema.kinds {
+    for kind in schema.kinds.iter_mut().take(usize::from(PLAYER) + 1) {
         kind.presentation = sync;
         if let Some(pose) = kind.components.get_mut(usize::from(component::POSE)) {
             pose.codec = Codec::Pose(format(sync));

@@ -2,6 +2,7 @@
 
 mod layout;
 mod room;
+mod rounds;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -43,7 +44,8 @@ fn kinds_and_components_agree_with_the_shared_crate() {
         let held = controls
             .map(|(name, control)| (player.component_index(name).expect("a flag"), control));
         assert_eq!(held, component::HELD_CONTROLS);
-        assert!(schema.kinds.iter().all(|kind| kind.presentation == sync));
+        let cubes = [CUBE, PLAYER].map(|kind| schema.kind(kind).expect("a kind").presentation);
+        assert_eq!(cubes, [sync; 2]);
         for (name, control) in [("jump", control::JUMP)].into_iter().chain(controls) {
             assert_eq!(schema.control_index(name), Some(control), "{name}");
         }
@@ -308,8 +310,7 @@ fn saved_bodies_must_be_of_the_kinds_of_their_objects() {
     let mut restored = |bytes: &[u8]| scene.game.restore(&mut scene.world, bytes);
     assert_eq!(restored(&saved), Ok(()));
     for kind in [CUBE, PLAYER, PLAYER + 1] {
-        let mut state: (Vec<SavedBody>, SavedCubePlayers, u64, GameTime) =
-            saved::all(&saved).expect("the saved state");
+        let mut state: SavedCubes = saved::all(&saved).expect("the saved state");
         state.0.iter_mut().for_each(|body| body.1 = kind);
         assert_eq!(restored(&saved::of(&state)), Err(BadState::Malformed));
     }

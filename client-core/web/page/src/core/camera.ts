@@ -23,6 +23,8 @@ export const FIELD_OF_VIEW = (45 * Math.PI) / 180;
 /** Steep enough to judge distances; figures, walls and trees still show their sides. */
 const PITCH_ABOVE = (58 * Math.PI) / 180;
 const PITCH_AROUND = (38 * Math.PI) / 180;
+/** So steep that a floor fills the picture, and not what is around it. */
+const PITCH_FLOOR = (54 * Math.PI) / 180;
 const MIN_PITCH = 0.08;
 const MAX_PITCH = Math.PI / 2 - 0.02;
 /** The drawn target covers 63 % of its way to the real one in this time. */
@@ -35,7 +37,7 @@ const SIGHT_SHARE = 0.36;
 /** Well inside the picture: so much of its half. Buttons are along the edge. */
 const SHOWN_SHARE = 0.72;
 /** The camera begins so many times as far away at most, to show others. */
-const STEP_BACK = 1.4;
+const STEP_BACK = 1.25;
 /** In a game of ships, the nearest other one is kept so far inside: names have room above it. */
 const KEPT_SHARE = 0.84;
 /** Others that are farther away may leave the picture. */
@@ -67,7 +69,7 @@ export function liftOver(coveredPx: number, heightPx: number): number {
 const MIN_UP = 0.25;
 
 const RANGES = {
-  above: { start: 22, min: 12, max: 240 },
+  above: { start: 17, min: 10, max: 240 },
   around: { start: 13, min: 4, max: 90 },
 } as const;
 
@@ -87,6 +89,8 @@ export class ViewCamera {
   distance: number;
   /** Width by height of the screen. */
   aspect = 1;
+  /** What it looks at is so far inside the map that the picture shows little of what is beyond. */
+  readonly #staysInside: boolean;
   /** So far above the middle of the screen is what it looks at, in halves of the screen. */
   lift = 0;
   #hasTarget = false;
@@ -97,14 +101,17 @@ export class ViewCamera {
   #lean = 0;
   #extent: Extent | undefined;
 
-  constructor(mode: CameraMode) {
+  /** `isFloor`: all that there is to see is on a floor, and the picture shows little besides. */
+  constructor(mode: CameraMode, isFloor = false) {
     this.mode = mode;
-    this.pitch = mode === "above" ? PITCH_ABOVE : PITCH_AROUND;
+    this.#staysInside = mode === "above" || isFloor;
+    if (mode === "above") this.pitch = PITCH_ABOVE;
+    else this.pitch = isFloor ? PITCH_FLOOR : PITCH_AROUND;
     this.distance = this.#chosen = RANGES[mode].start;
     this.update();
   }
 
-  /** The map: from above, the picture shows little of what is beyond it. */
+  /** The map. */
   setExtent(extent: Extent): void {
     this.#extent = extent;
   }
@@ -224,11 +231,11 @@ export class ViewCamera {
   }
 
   #chooseCentre(away: number): void {
-    const { target, centre, mode, aspect } = this;
+    const { target, centre, aspect } = this;
     const [south, east] = [this.#lean * Math.cos(this.yaw), this.#lean * Math.sin(this.yaw)];
     set(centre, target.x + east, target.y - south, target.z);
     const map = this.#extent;
-    if (mode !== "above" || !map) return;
+    if (!this.#staysInside || !map) return;
     const high = away * Math.tan(FIELD_OF_VIEW / 2) * INSIDE_SHARE;
     const wide = high * aspect;
     // Turned, the picture's sides are not the map's: by the share of each.

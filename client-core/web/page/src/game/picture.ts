@@ -11,6 +11,7 @@ import { roleFieldOf } from "../core/roles.js";
 import { LabelLayout, scaleToFit, SharedNames } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { CanvasSize } from "../core/stillness.js";
+import { placeOf } from "../core/scenery.js";
 import { shotWidths, Trails } from "../core/trails.js";
 import { forPlayers } from "../core/words.js";
 import { el } from "../dom.js";
@@ -109,7 +110,7 @@ export class Picture {
 
   constructor(schema: Schema) {
     const { scenery } = schema;
-    this.camera = new ViewCamera(scenery.camera);
+    this.camera = new ViewCamera(scenery.camera, placeOf(scenery.ground) === "court");
     this.canvas.dataset.camera = scenery.camera;
     this.#scene = new Scene(this.canvas, scenery);
     this.#objects.setSchema(schema);
