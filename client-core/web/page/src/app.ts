@@ -37,7 +37,7 @@ const PLAYERS_MS = 10_000;
  * Of a player who begins alone: so small that there is always somebody in sight. Whoever makes
  * another room of that game begins with the same.
  */
-const WALK_PARAMETERS = { size: "80x80", obstacles: 20, wolves: 5, pilots: 6 };
+const WALK_PARAMETERS = { size: "60x60", obstacles: 14, npcs: 30, wolves: 4, pilots: 6 };
 /** A margin of the zones of interest, if the game does not say it. */
 const DEFAULT_MARGIN_M = 1;
 

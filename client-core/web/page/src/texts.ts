@@ -161,6 +161,7 @@ export const texts = {
   party: "Your party",
   out: "You have fallen",
   is_back: "You are back",
+  felled: (name: string) => (name ? `${name} felled` : "Felled"),
   back_in: (seconds: number) => `You come back in ${seconds} s`,
   watching: (name: string) => `You watch ${name}`,
   out_until: "You are out until this game is over. The chat is still yours.",

@@ -7,6 +7,7 @@ import type { EventKind, GameEvent, Kind } from "../src/ambit/ambit.js";
 import type { Action } from "../src/core/actions.js";
 import { announcementOf, stateOf } from "../src/core/announcements.js";
 import { elementOf, NamedDeeds } from "../src/core/elements.js";
+import { textOf } from "../src/core/event_texts.js";
 import { LastTables } from "../src/core/ending.js";
 import { type WatchedFrame, Watching } from "../src/core/watching.js";
 
@@ -118,6 +119,20 @@ test("whoever has won a round is announced as the player writes it", () => {
   const text = "The round is over: ann (15) has won.";
   const { lead, title } = announcementOf(kind, event, text, states, []) ?? {};
   assert.deepEqual([lead, title], ["The round is over", "ann (15) has won."]);
+});
+
+test("the end of a round is announced, with its number and who has won", () => {
+  const named = (...names: string[]) => names.map((name) => ({ name, type: "text" }));
+  const states = [{ components: named("round", "goal", "time_left", "winner") }] as Kind[];
+  const text = "Round {round} is over. {winner} has won.";
+  const kind = { name: "round-over", text, fields: named("round", "winner") } as unknown as EventKind;
+  const titleOf = (winner: string) => {
+    const event = { ev: "event", round: 3, winner } as unknown as GameEvent;
+    const told = textOf(kind, event, () => undefined);
+    return announcementOf(kind, event, told ?? "", states, [])?.title;
+  };
+  assert.equal(titleOf("pilot 2"), "Round 3 is over. pilot 2 has won.");
+  assert.equal(titleOf(""), "Round 3 is over.");
 });
 
 test("the state of the game says what is to be announced now", () => {

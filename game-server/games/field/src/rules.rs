@@ -19,10 +19,11 @@ pub(super) const SEARCH_PAUSE: Duration = Duration::from_millis(140);
 
 pub(super) const AVATAR_HEALTH: f32 = 100.0;
 pub(super) const NPC_HEALTH: f32 = 50.0;
-pub(super) const WOLF_HEALTH: f32 = 60.0;
+pub(super) const WOLF_HEALTH: f32 = 50.0;
 pub(super) const HEALTH_PER_S: f32 = 1.0;
 pub(super) const MAX_MANA: f32 = 100.0;
-pub(super) const MANA_PER_S: f32 = 5.0;
+/// A bolt each second.
+pub(super) const MANA_PER_S: f32 = 10.0;
 /// From death to respawn.
 pub(super) const RESPAWN_DELAY: Duration = Duration::from_secs(5);
 

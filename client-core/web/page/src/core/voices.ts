@@ -25,12 +25,13 @@ export interface Timbre {
   volume: number;
 }
 
-/** What is heard: effects, a command that the player gives, and its refusal. */
-export type VoiceForm = EffectForm | "press" | "refusal";
+/** What is heard: effects, a command of the player, its refusal, and that the player has felled. */
+export type VoiceForm = EffectForm | "press" | "refusal" | "felled";
 
 export const TIMBRES: Readonly<Record<VoiceForm, Timbre>> = {
   press: { ms: 70, wave: "triangle", fromHz: 620, toHz: 480, noise: 0.2, volume: 0.22 },
   refusal: { ms: 200, wave: "square", fromHz: 190, toHz: 120, noise: 0.2, volume: 0.25 },
+  felled: { ms: 420, wave: "triangle", fromHz: 520, toHz: 1_180, noise: 0.05, volume: 0.5 },
   cast: { ms: 220, wave: "triangle", fromHz: 420, toHz: 940, noise: 0.1, volume: 0.35 },
   hit: { ms: 130, wave: "square", fromHz: 210, toHz: 70, noise: 0.7, volume: 0.6 },
   heal: { ms: 520, wave: "sine", fromHz: 520, toHz: 1_040, noise: 0, volume: 0.4 },

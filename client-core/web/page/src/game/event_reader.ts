@@ -3,6 +3,7 @@
 import type { EventKind, Frame, Game, GameEvent, Schema } from "../ambit/ambit.js";
 import { type Announcement, announcementOf, stateOf } from "../core/announcements.js";
 import type { Action } from "../core/actions.js";
+import { felledBy } from "../core/felled.js";
 import { textOf } from "../core/event_texts.js";
 import { labelText } from "../core/look.js";
 import type { PendingCommands } from "../core/pending_commands.js";
@@ -38,6 +39,8 @@ export interface EventHooks {
   tell(text: string, isOwn: boolean): void;
   /** It has happened to the own avatar; perhaps that was its death. */
   tellOwn(text: string, isDeath: boolean): void;
+  /** The own avatar has felled this object, which has this name. */
+  felled(name: string, object: number): void;
   /** Something is different for all. */
   announce(announcement: Announcement): void;
   say(text: string, isProblem?: boolean): void;
@@ -156,7 +159,16 @@ export class EventReader {
     // An event is about the first one that it names.
     const isAboutOwn = objects[0] !== undefined && values[objects[0].name] === own;
     if (isAboutOwn) this.#hooks.tellOwn(text, kind.effect?.form === "death");
+    const other = felledBy(kind, event, own);
+    if (other !== undefined) this.#hooks.felled(this.#nameOf(other, frame) ?? "", other);
     this.#announce(kind, event, text);
+  }
+
+  #nameOf(object: number, frame: Frame): string | undefined {
+    const index = frame.indexOf(object);
+    if (index < 0) return undefined;
+    const [label, of] = [frame.label(index), frame.kind(index)];
+    return label === undefined ? labelOf(of) : labelText(of, label);
   }
 
   #textOf(

@@ -33,6 +33,7 @@ import { partsOf } from "../core/gamepad.js";
 import { EdgePointers } from "./edge_pointers.js";
 import { EventReader } from "./event_reader.js";
 import { FallenNote } from "./fallen_note.js";
+import { FelledNote } from "./felled_note.js";
 import { type FirstHints, firstHints } from "./first_hints.js";
 import { Hud } from "./hud.js";
 import { HurtFlash } from "./hurt_flash.js";
@@ -89,6 +90,7 @@ export class GameView {
   readonly #answers = new Answers();
   readonly #banner = new Banner();
   readonly #fallen = new FallenNote();
+  readonly #felled = new FelledNote();
   readonly #cut = el("div", { class: "cut", "aria-hidden": "true" });
   readonly #boss: BossBar;
   /** Of whoever is out: whom the player watches. */
@@ -230,6 +232,11 @@ export class GameView {
       },
       tell: (text, isOwn) => this.#hud.tell(text, isOwn),
       tellOwn: (text, isDeath) => this.#fallen.note(text, isDeath),
+      felled: (name, object) => {
+        this.#felled.show(name);
+        this.#picture.markFelled(performance.now(), this.#frame, object);
+        happenings.sounds.answer(performance.now(), "felled");
+      },
       announce: (announcement) => {
         this.#banner.show(performance.now(), announcement);
         // What was read at leisure is not over what happens now.
@@ -319,6 +326,7 @@ export class GameView {
       this.#boss.element,
       this.#banner.element,
       this.#fallen.element,
+      this.#felled.element,
       chat,
       el("div", { class: "below" }, notes, this.#cards.openers, bar),
       controls,

@@ -226,6 +226,17 @@ export class Picture {
     return frame.avatar < 0 ? undefined : this.#objects.wrecks.lifeOf(frame, frame.avatar);
   }
 
+  /** Whom the own avatar has felled goes down in light. */
+  markFelled(now: number, frame: Frame, object: number): void {
+    const index = frame.indexOf(object);
+    if (index < 0) return;
+    const at = { x: frame.x(index), y: frame.y(index), z: frame.z(index) };
+    for (const [form, sizes] of [["blast", 1.6], ["ring", 2.2]] as const) {
+      const effect = { form, colour: OWN_LIGHT, size: sizes * this.ringSize, ...NO_FIELDS };
+      this.happenings.effects.play(now, effect, at);
+    }
+  }
+
   ownIsWreck(frame: Frame): boolean {
     return frame.avatar >= 0 && this.#isWreck(frame, frame.avatar);
   }

@@ -52,8 +52,8 @@ export class Sounds {
     this.#begin(now, "blast", distance, across * distance);
   }
 
-  /** What the player does, and that it was refused: as near as can be. */
-  answer(now: number, form: "press" | "refusal"): void {
+  /** What the player does, that it was refused, and what it has done: as near as can be. */
+  answer(now: number, form: "press" | "refusal" | "felled"): void {
     this.#begin(now, form, 0, 0);
   }
 
