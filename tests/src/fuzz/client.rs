@@ -345,7 +345,7 @@ fn field_seed() -> Vec<u8> {
 
 /// What a room of `cubes` sends to a player who pushes to the right.
 fn cubes_seed(coding: PoseCoding) -> Vec<u8> {
-    let parameters = [("size", "16x16"), ("cubes", "4")];
+    let parameters = [("size", "16x16"), ("cubes", "4"), ("round", "0")];
     let mut room = ambit_game_server::standard()
         .create_room(&header("cubes", &parameters))
         .expect("valid room parameters");

@@ -86,8 +86,13 @@ fn a_client_written_from_the_pages_plays_cubes_and_agrees_with_the_trace() -> Re
 async fn play(server: SocketAddr) -> Result<PlainReplica> {
     let mut lobby = RawClient::connect(server, ALPN_WORLD).await?;
     lobby.hello("ann").await?;
-    let parameters =
-        [("size", "16x16".to_owned()), ("cubes", CUBES.to_string()), ("seed", "3".to_owned())];
+    // Without rounds: all that is there are cubes.
+    let parameters = [
+        ("size", "16x16".to_owned()),
+        ("cubes", CUBES.to_string()),
+        ("round", "0".to_owned()),
+        ("seed", "3".to_owned()),
+    ];
     let create = CreateRoom {
         name: "plain".into(),
         game: "cubes".into(),

@@ -77,7 +77,7 @@ impl PredictedPlayer {
         let room = system.start_room(
             &[user],
             "cubes",
-            &[("cubes", "0"), ("size", "60x60"), ("tick", tick_hz)],
+            &[("cubes", "0"), ("round", "0"), ("size", "60x60"), ("tick", tick_hz)],
         );
         system.run_for(Duration::from_secs(5));
         let world = system.room(room).expect("the room runs").world();
