@@ -22,8 +22,8 @@ pub(super) const NPC_HEALTH: f32 = 50.0;
 pub(super) const WOLF_HEALTH: f32 = 50.0;
 pub(super) const HEALTH_PER_S: f32 = 1.0;
 pub(super) const MAX_MANA: f32 = 100.0;
-/// A bolt each second.
-pub(super) const MANA_PER_S: f32 = 10.0;
+/// Four bolts in five seconds.
+pub(super) const MANA_PER_S: f32 = 8.0;
 /// From death to respawn.
 pub(super) const RESPAWN_DELAY: Duration = Duration::from_secs(5);
 

@@ -82,7 +82,7 @@ fn two_hundred_objects_in_sight_take_few_draw_calls() -> Result<()> {
     let scratch = ScratchFolder::new("pages-draw-calls");
     let server = Server::start(&scratch, &[])?;
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    bob.run_command("create heap game=cubes cubes=200", "created")?;
+    bob.run_command("create heap game=cubes cubes=200 round=0", "created")?;
     bob.run_command("start", "started")?;
     Runtime::new()?.block_on(async {
         let browser = Browser::start(&scratch).await?;

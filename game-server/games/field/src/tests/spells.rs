@@ -13,7 +13,7 @@ fn a_cast_costs_mana_at_its_effect_time_and_mana_regenerates() {
     }
     assert_eq!(scene.mana(ANN), 15.0);
     scene.run(3_000);
-    assert_eq!(scene.mana(ANN), 45.0);
+    assert_eq!(scene.mana(ANN), 39.0);
     scene.run(20_000);
     assert_eq!(scene.mana(ANN), 100.0);
 }
