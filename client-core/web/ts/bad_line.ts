@@ -9,7 +9,8 @@
  *    the time of sending it again.
  * 2. A datagram comes out once or never, `delayMs` to `delayMs + jitterMs` after it went in. One
  *    may overtake another.
- * 3. At most {@link MAX_DATAGRAMS} datagrams are under way; further ones are lost.
+ * 3. A line that stops lets nothing pass until it goes on; then all that waits arrives together.
+ * 4. At most {@link MAX_DATAGRAMS} datagrams are under way; further ones are lost.
  *
  * Units: milliseconds of any clock that does not run back.
  */
@@ -22,9 +23,19 @@ export interface LineConditions {
   /** The most that is added to the delay, evenly distributed. */
   jitterMs: number;
   lossPercent: number;
+  /**
+   * For how long the line stops now and then; what was sent meanwhile arrives all at once. Between
+   * two stops are up to {@link STOP_INTERVAL_MS}.
+   */
+  throttleMs: number;
 }
 
-export const GOOD_LINE: Readonly<LineConditions> = { delayMs: 0, jitterMs: 0, lossPercent: 0 };
+export const GOOD_LINE: Readonly<LineConditions> = {
+  delayMs: 0,
+  jitterMs: 0,
+  lossPercent: 0,
+  throttleMs: 0,
+};
 
 /** What has arrived. */
 export interface Parcel {
@@ -36,6 +47,8 @@ export interface Parcel {
 const MAX_DATAGRAMS = 2_048;
 /** Beside two delays: what a sender waits until it takes a packet for lost. */
 const RESEND_MS = 30;
+/** The most between two stops of a line that stops; on average half of it. */
+const STOP_INTERVAL_MS = 4_000;
 /** A line that loses all would hold the stream for ever. */
 const MAX_RESENDS = 5;
 
@@ -52,6 +65,8 @@ export class BadLine {
   readonly #stream: Waiting[] = [];
   /** In order of arrival. */
   readonly #datagrams: Waiting[] = [];
+  /** When the newest stop begins or began. */
+  #stopsAt = -Infinity;
 
   constructor(seed: number, conditions: LineConditions = { ...GOOD_LINE }) {
     this.#random = new Random(seed);
@@ -59,7 +74,7 @@ export class BadLine {
   }
 
   handleStream(now: number, bytes: Uint8Array): void {
-    let due = now + this.#delay();
+    let due = this.#goesOnAt(now) + this.#delay();
     for (let resends = 0; resends < MAX_RESENDS && this.#isLost(); resends += 1) {
       due += 2 * this.conditions.delayMs + RESEND_MS;
     }
@@ -68,7 +83,7 @@ export class BadLine {
   }
 
   handleDatagram(now: number, bytes: Uint8Array): void {
-    const due = now + this.#delay();
+    const due = this.#goesOnAt(now) + this.#delay();
     if (this.#isLost() || this.#datagrams.length >= MAX_DATAGRAMS) return;
     let at = this.#datagrams.length;
     while (at > 0 && (this.#datagrams[at - 1] as Waiting).due > due) at -= 1;
@@ -88,6 +103,19 @@ export class BadLine {
   /** When {@link BadLine.poll} has something next, or Infinity. */
   nextDeadline(): number {
     return Math.min(this.#stream[0]?.due ?? Infinity, this.#datagrams[0]?.due ?? Infinity);
+  }
+
+  /** When something that is sent now leaves. */
+  #goesOnAt(now: number): number {
+    const { throttleMs } = this.conditions;
+    if (throttleMs <= 0) return now;
+    if (this.#stopsAt === -Infinity) this.#stopsAt = now + this.#interval();
+    while (this.#stopsAt + throttleMs <= now) this.#stopsAt += throttleMs + this.#interval();
+    return now < this.#stopsAt ? now : this.#stopsAt + throttleMs;
+  }
+
+  #interval(): number {
+    return this.#random.next() * STOP_INTERVAL_MS;
   }
 
   #delay(): number {

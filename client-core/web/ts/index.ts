@@ -13,7 +13,7 @@ export {
   type Stats,
   type WorkerStats,
 } from "./client.js";
-export type { LineConditions } from "./bad_line.js";
+export { GOOD_LINE, type LineConditions } from "./bad_line.js";
 export {
   connect,
   type ConnectOptions,

@@ -308,6 +308,7 @@ export const texts = {
   bad_line: "Make the line bad",
   delay: "Delay, each way",
   line_jitter: "Jitter",
+  line_throttle: "Stops for",
   line_loss: "Loss",
   ages: "Colour objects by age",
   legend:

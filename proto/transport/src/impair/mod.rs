@@ -1,5 +1,5 @@
 //! Simulated network impairment: loss, independent or in bursts, delay, jitter, a tail of long
-//! delays, duplicates, reordering and a bandwidth limit with its queue, from a seed.
+//! delays, stops, duplicates, reordering and a bandwidth limit with its queue, from a seed.
 //!
 //! An [`Impairment`] is the configuration, the same for `--impair` and for the simulated network.
 //! An [`Impairer`] is one direction of one path. Input: each packet's length and the time when it
@@ -16,20 +16,23 @@
 //! 2. `loss`: in per cent, independent for each packet. With `burst`, the same share of time is
 //!    bad, in bursts of that mean length that lose everything: the model of E. N. Gilbert (1960)
 //!    and E. O. Elliott (1963), see `bursts.rs`.
-//! 3. `delay` +- `jitter`, uniformly distributed and never below zero, and `tail`: an exponentially
+//! 3. `throttle`: again and again the path stops for this time; what was sent meanwhile leaves all
+//!    at once. Between two stops is an exponentially distributed time with the mean `every`, 2 s by
+//!    default. Source: "Synchronisation par le reseau d'un monde virtuel sur Unity".
+//! 4. `delay` +- `jitter`, uniformly distributed and never below zero, and `tail`: an exponentially
 //!    distributed delay with that mean, at most ten times the mean. Waits in a queue with random
 //!    arrivals are distributed like this, and one number describes it. A Pareto distribution has
 //!    longer tails, but also a mean that a run of minutes does not show. Jitter and tail do not
 //!    reorder: a packet waits for the one before it. So one late packet delays those that are sent
 //!    while it is under way.
-//! 4. `reorder`: in per cent; the packet is held back by 20 to 120 ms more, and later packets
+//! 5. `reorder`: in per cent; the packet is held back by 20 to 120 ms more, and later packets
 //!    overtake it.
-//! 5. `duplicate`: in per cent; the packet arrives a second time, up to 20 ms later.
+//! 6. `duplicate`: in per cent; the packet arrives a second time, up to 20 ms later.
 //!
 //! Invariants:
 //! 1. The same seed and the same packets give the same deliveries. Each packet draws the same
-//!    number of random numbers, whatever its outcome; bursts draw theirs by time.
-//! 2. `burst`, `tail` and `queue` have random numbers of their own: they change no decision about
+//!    number of random numbers, whatever its outcome; bursts and stops draw theirs by time.
+//! 2. `burst`, `tail`, `queue` and `throttle` have random numbers of their own: they change no decision about
 //!    jitter, reordering or duplicates, nor each other's.
 //!
 //! Units: per cent, bits a second; on the command line `ms`, `s`, `kbit`, `mbit`.
@@ -44,7 +47,7 @@ pub use parse::ImpairmentError;
 
 use ambit_proto::time::LocalTime;
 
-use bursts::LossBursts;
+use bursts::PathStates;
 use draw::{draw_chance, draw_duration, draw_exponential};
 
 /// A packet that would have to wait longer than this in a queue without a given length is dropped:
@@ -56,6 +59,8 @@ const MIN_HOLD_BACK: Duration = Duration::from_millis(20);
 const HOLD_BACK_RANGE: Duration = Duration::from_millis(100);
 /// The longest time between the first and the second copy.
 const MAX_COPY_DELAY: Duration = Duration::from_millis(20);
+/// Mean time between two stops of a path that stops.
+const STOP_INTERVAL: Duration = Duration::from_secs(2);
 /// The bound of `tail`, as a multiple of its mean: one packet in 22,000 reaches it. Delayed packets
 /// take memory.
 const MAX_TAIL: f64 = 10.0;
@@ -78,6 +83,11 @@ pub struct Impairment {
     pub jitter: Duration,
     /// Mean of a further delay, which is exponentially distributed, up to ten times this.
     pub tail: Duration,
+    /// How long the path stops, again and again; what was sent meanwhile leaves all at once. Zero for
+    /// a path that never stops.
+    pub throttle: Duration,
+    /// Mean time between two stops; `None` for 2 s.
+    pub every: Option<Duration>,
     /// Bandwidth in bits a second; `None` for no limit.
     pub rate: Option<u64>,
     /// Length of the queue before `rate`, as the time that a packet waits in it; more and more
@@ -92,7 +102,8 @@ pub struct Impairment {
 pub struct Impairer {
     impairment: Impairment,
     chances: ChanceStreams,
-    bursts: Option<LossBursts>,
+    bursts: Option<PathStates>,
+    stops: Option<PathStates>,
     /// When all queued packets will have been sent.
     link_free_at: LocalTime,
     /// When the last packet that was not reordered arrives.
@@ -110,7 +121,12 @@ impl Impairer {
                 tails: seeds.fork(),
                 queue: seeds.fork(),
             },
-            bursts: LossBursts::new(impairment.loss, impairment.burst, seeds.fork()),
+            bursts: PathStates::bursts(impairment.loss, impairment.burst, seeds.fork()),
+            stops: PathStates::stops(
+                impairment.throttle,
+                impairment.every.unwrap_or(STOP_INTERVAL),
+                seeds.fork(),
+            ),
             link_free_at: LocalTime::ZERO,
             last_arrival: LocalTime::ZERO,
         }
@@ -155,6 +171,7 @@ impl Impairer {
 
     /// When a packet that left the queue at `sent` arrives.
     fn arrival_time(&mut self, sent: LocalTime, decisions: &PacketChances) -> LocalTime {
+        let sent = self.stops.as_mut().map_or(sent, |stops| stops.goes_on_at(sent));
         let in_order = (sent + decisions.delay).max(self.last_arrival);
         if decisions.reordered {
             return in_order + decisions.hold_back;

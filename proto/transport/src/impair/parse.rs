@@ -1,6 +1,7 @@
 //! The text form of an impairment:
 //! `loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7`. Further keys are
-//! `tail=50ms`, `burst=200ms` beside `loss`, and `queue=100ms` beside `rate`.
+//! `tail=50ms`, `throttle=300ms`, `every=2s` beside it, `burst=200ms` beside `loss`, and `queue=100ms`
+//! beside `rate`.
 //!
 //! Each key at most once, in any order; `none` (or nothing) for a perfect path. A value that was
 //! parsed prints to a text that parses to the same value, durations to the microsecond. An error
@@ -13,9 +14,10 @@ use std::time::Duration;
 use super::Impairment;
 use super::bursts::MIN_BURST;
 
-const KEYS: &str = "loss, burst, duplicate, reorder, delay, jitter, tail, rate, queue, seed";
+const KEYS: &str = "loss, burst, duplicate, reorder, delay, jitter, tail, throttle, every, rate, \
+                    queue, seed";
 /// Keys that change what another key does, and have no effect without it.
-const COMPANIONS: [(&str, &str); 2] = [("burst", "loss"), ("queue", "rate")];
+const COMPANIONS: [(&str, &str); 3] = [("burst", "loss"), ("queue", "rate"), ("every", "throttle")];
 const PER_CENT_SYNTAX: &str = "a number from 0 to 100, in per cent";
 const DURATION_SYNTAX: &str = "a number followed by ms or s, such as 50ms, at most 60s";
 const LENGTH_SYNTAX: &str = "a number followed by ms or s, such as 200ms, from 1ms to 60s";
@@ -101,6 +103,8 @@ impl Impairment {
             "burst" => parse_length(value).map(|it| self.burst = it).ok_or(LENGTH_SYNTAX),
             "tail" => parse_duration(value).map(|it| self.tail = it).ok_or(DURATION_SYNTAX),
             "queue" => parse_length(value).map(|it| self.queue = Some(it)).ok_or(LENGTH_SYNTAX),
+            "throttle" => parse_duration(value).map(|it| self.throttle = it).ok_or(DURATION_SYNTAX),
+            "every" => parse_length(value).map(|it| self.every = Some(it)).ok_or(LENGTH_SYNTAX),
             "rate" => parse_rate(value).map(|it| self.rate = Some(it)).ok_or(RATE_SYNTAX),
             "seed" => value.parse().map(|it| self.seed = it).map_err(|_| SEED_SYNTAX),
             _ => {
@@ -166,6 +170,11 @@ impl fmt::Display for Impairment {
         part(!self.delay.is_zero(), "delay", format_args!("{}ms", millis(self.delay)))?;
         part(!self.jitter.is_zero(), "jitter", format_args!("{}ms", millis(self.jitter)))?;
         part(!self.tail.is_zero(), "tail", format_args!("{}ms", millis(self.tail)))?;
+        let stops = !self.throttle.is_zero() || self.every.is_some();
+        part(stops, "throttle", format_args!("{}ms", millis(self.throttle)))?;
+        if let Some(every) = self.every {
+            part(true, "every", format_args!("{}ms", millis(every)))?;
+        }
         part(self.duplicate != 0.0, "duplicate", format_args!("{}", self.duplicate))?;
         part(self.reorder != 0.0, "reorder", format_args!("{}", self.reorder))?;
         if let Some(rate) = self.rate {
@@ -201,11 +210,14 @@ mod tests {
 
     #[test]
     fn bursts_tail_and_queue_are_parsed() {
-        let text = "loss=5,burst=200ms,tail=50ms,rate=256kbit,queue=100ms";
+        let text =
+            "loss=5,burst=200ms,tail=50ms,throttle=300ms,every=4000ms,rate=256kbit,queue=100ms";
         let expected = Impairment {
             loss: 5.0,
             burst: Duration::from_millis(200),
             tail: Duration::from_millis(50),
+            throttle: Duration::from_millis(300),
+            every: Some(Duration::from_secs(4)),
             rate: Some(256_000),
             queue: Some(Duration::from_millis(100)),
             ..Impairment::default()
@@ -239,9 +251,12 @@ mod tests {
             let mut length =
                 || rng.bool().then(|| Duration::from_micros(rng.u64(1_000..=60_000_000)));
             let (burst, queue) = (length().unwrap_or_default(), rate.and_then(|_| length()));
+            let (throttle, every) = (length().unwrap_or_default(), length());
             let impairment = Impairment {
                 burst,
                 queue,
+                throttle,
+                every,
                 tail: if rng.bool() {
                     Duration::from_micros(rng.u64(..60_000))
                 } else {
@@ -288,7 +303,7 @@ mod tests {
             (
                 "loss",
                 "`loss` is not of the form key=value; keys are loss, burst, duplicate, reorder, \
-                 delay, jitter, tail, rate, queue, seed",
+                 delay, jitter, tail, throttle, every, rate, queue, seed",
             ),
             (
                 "loss=5,burst=0ms",
@@ -302,6 +317,7 @@ mod tests {
             ("tail=5", "tail: `5` is not a number followed by ms or s, such as 50ms, at most 60s"),
             ("burst=200ms,delay=5ms", "`burst` has no effect without `loss`, which is missing"),
             ("queue=200ms", "`queue` has no effect without `rate`, which is missing"),
+            ("every=2s", "`every` has no effect without `throttle`, which is missing"),
         ] {
             let error = text.parse::<Impairment>().expect_err(text);
             assert_eq!(error.to_string(), message);

@@ -316,3 +316,26 @@ fn bursts_tails_and_queues_change_no_other_decision() {
     assert!(arrived_in_both.clone().count() > 10_000);
     assert!(arrived_in_both.clone().all(|(a, b)| a == b));
 }
+
+#[test]
+fn a_throttled_path_stops_and_then_delivers_all_at_once_in_order() {
+    let throttled =
+        Impairment { throttle: millis(300), every: Some(millis(1_000)), ..Impairment::default() };
+    let packets = arrivals(throttled, 10);
+    let (mut late, mut together) = (0, 0);
+    let mut last: f64 = 0.0;
+    for (packet, number) in packets.iter().zip(0..) {
+        let sent = f64::from(number) * 10.0;
+        let [at] = packet[..] else { panic!("{number} arrives {} times", packet.len()) };
+        assert!(at >= last && at >= sent && at - sent <= 300.0, "{number}: {at}");
+        late += u32::from(at > sent);
+        together += u32::from(at == last);
+        last = at;
+    }
+    // It is stopped for 300 of 1,300 ms, and 30 packets leave together.
+    let share = f64::from(late) / packets.len() as f64;
+    assert!((0.19..0.27).contains(&share), "{share}");
+    assert!(f64::from(together) > 0.9 * f64::from(late), "{together} of {late}");
+    let never = Impairment { throttle: Duration::ZERO, ..throttled };
+    assert!(arrivals(never, 10).iter().zip(0..).all(|(it, n)| it[..] == [f64::from(n) * 10.0]));
+}

@@ -1,9 +1,15 @@
 /** Connecting, in the way of this page. */
 
-import { type Client, connect, type ConnectOptions, type LineConditions } from "./ambit.js";
+import {
+  type Client,
+  connect,
+  type ConnectOptions,
+  GOOD_LINE,
+  type LineConditions,
+} from "./ambit.js";
 
 /** What is bad about the line now: the overlay's sliders change it. */
-export const lineConditions: LineConditions = { delayMs: 0, jitterMs: 0, lossPercent: 0 };
+export const lineConditions: LineConditions = { ...GOOD_LINE };
 
 export function openSession(name: string): Promise<Client> {
   const options: ConnectOptions = {

@@ -23,6 +23,7 @@ const SLIDERS: readonly Slider[] = [
   { key: "delayMs", label: texts.delay, max: 500, unit: "ms" },
   { key: "jitterMs", label: texts.line_jitter, max: 300, unit: "ms" },
   { key: "lossPercent", label: texts.line_loss, max: 70, unit: "%" },
+  { key: "throttleMs", label: texts.line_throttle, max: 1_000, unit: "ms" },
 ];
 
 export class Overlay {
