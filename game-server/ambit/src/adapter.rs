@@ -78,6 +78,10 @@ impl<G: Game> RoomGame for Typed<G> {
         G::LAG_COMPENSATION
     }
 
+    fn input_timeout(&self) -> Duration {
+        G::INPUT_TIMEOUT
+    }
+
     fn predictors(&self) -> Predictors {
         let kinds = G::kinds().into_iter().filter_map(|declared| declared.steering);
         kinds.map(|(name, functions)| (name, functions.reckon)).collect()

@@ -9,6 +9,7 @@ use ambit_proto::schema::{Codec, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::BadParameter;
+use ambit_room::logic::controls::DEFAULT_INPUT_TIMEOUT;
 use ambit_room::logic::game::{GameInfo, Left};
 use ambit_room::logic::gate::Gate;
 use ambit_room::saved::BadState;
@@ -56,6 +57,10 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     /// How far back, before the players' clock, [`World::as_seen_by`] may look, at most 2 s; zero
     /// for a game that never asks. With it, clients say which time their screens showed.
     const LAG_COMPENSATION: Duration = Duration::ZERO;
+    /// How long the keys that a player holds count after the newest sample of them, and moved axes
+    /// with them. A client that holds a key samples it 20 times a second; one that has hung or lost
+    /// its line does not, and its connection is known to be lost only after some 10 s.
+    const INPUT_TIMEOUT: Duration = DEFAULT_INPUT_TIMEOUT;
     /// The kind of the players' avatars; at least as visible as the game (`pub`).
     type Avatar: KindOf<Self> + Placed;
     /// What players can do. A game with controls alone has

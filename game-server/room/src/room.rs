@@ -81,6 +81,7 @@ impl Room {
         let schema = game.schema();
         let mut world = World::new(&config, schema.clone());
         world.keep_past(game.lag_compensation());
+        world.set_input_timeout(game.input_timeout());
         Room {
             world,
             network: Network::new(&config, schema, &game.predictors()),

@@ -179,6 +179,10 @@ impl Game for MeasuredGame {
         self.game.lag_compensation()
     }
 
+    fn input_timeout(&self) -> Duration {
+        self.game.input_timeout()
+    }
+
     fn predictors(&self) -> Predictors {
         self.game.predictors()
     }

@@ -19,7 +19,10 @@
 //! 5. The queue is bounded: at most [`MAX_WAITING`] changes wait. If there are more, the oldest are
 //!    applied at once: a player who taps faster than the server ticks loses taps but gets no
 //!    growing delay.
-//! 6. The samples that are taken are bounded, too: [`SAMPLES_PER_TICK`], and [`SAMPLE_BURST`] at
+//! 6. Held keys end when no sample has come for the time that the room allows ([`InputTimeout`]): a
+//!    client that holds one samples it 20 times a second. So a client that has died or hangs does
+//!    not steer on until its connection is known to be lost. Its next sample counts again.
+//! 7. The samples that are taken are bounded, too: [`SAMPLES_PER_TICK`], and [`SAMPLE_BURST`] at
 //!    once. What is ignored changes nothing here. So a room whose journal has the taken samples
 //!    alone is the same room, and a client that floods it makes no large journal.
 //!
@@ -45,6 +48,19 @@ pub const SAMPLE_BURST: u8 = 64;
 /// take a sample 20 or 60 times a second.
 pub const SAMPLES_PER_TICK: u8 = 8;
 
+/// How long held keys count after the newest sample, unless a game says so: longer than a burst of
+/// losses or a host that takes over, and shorter than a player would like to be flown by nobody.
+pub const DEFAULT_INPUT_TIMEOUT: Duration = Duration::from_millis(750);
+
+/// When the controls of a silent client are released, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct InputTimeout {
+    /// How long keys are held after the newest sample.
+    pub after: Duration,
+    /// Which axes stay where they are; others go back to 0.
+    pub stay: [bool; MAX_AXES],
+}
+
 /// What became of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleOutcome {
@@ -61,6 +77,8 @@ pub enum SampleOutcome {
 pub struct HeldControls {
     /// The time of the newest sample received: as it counts, and as the client sent it.
     newest_at: Option<(GameTime, GameTime)>,
+    /// When it arrived, by the room's clock.
+    arrived_at: GameTime,
     /// The keys of the newest sample. A command may have changed the held keys since.
     sampled_keys: Keymap,
     /// The axes of the newest sample that tells of them.
@@ -105,6 +123,7 @@ impl HeldControls {
         self.samples_used += 1;
         self.newest_at = Some((at, sample.at));
         self.newest_latency = now.since(at);
+        self.arrived_at = now;
         let keys = (sample.keys != self.sampled_keys).then_some(sample.keys);
         let axes = sample.axes.filter(|axes| *axes != self.sampled_axes);
         self.sampled_keys = sample.keys;
@@ -121,17 +140,26 @@ impl HeldControls {
     /// The player has disconnected: releases all keys, sets the axes that do not `stay` to 0, and
     /// accepts any sample times afterwards.
     pub fn release_all(&mut self, stay: [bool; MAX_AXES]) {
+        self.newest_at = None;
+        self.release(stay);
+    }
+
+    fn release(&mut self, stay: [bool; MAX_AXES]) {
         let axes =
             std::array::from_fn(|axis| if stay[axis] { self.sampled_axes.0[axis] } else { 0 });
         let (keys, axes) = (Keymap::default(), Axes(axes));
-        (self.newest_at, self.sampled_keys, self.sampled_axes) = (None, keys, axes);
+        (self.sampled_keys, self.sampled_axes) = (keys, axes);
         self.enqueue(QueuedChange { at: None, keys: Some(keys), axes: Some(axes) });
     }
 
     /// Begins a tick and applies what has arrived. Returns the client time up to which samples have
     /// taken effect with this tick, if any did.
-    pub fn begin_tick(&mut self, now: GameTime) -> Option<GameTime> {
+    pub fn begin_tick(&mut self, now: GameTime, timeout: InputTimeout) -> Option<GameTime> {
         self.edges.begin_tick();
+        let is_silent = now.since(self.arrived_at) > timeout.after;
+        if is_silent && self.sampled_keys != Keymap::default() {
+            self.release(timeout.stay);
+        }
         self.latency = self.newest_latency;
         self.samples_used = self.samples_used.saturating_sub(SAMPLES_PER_TICK);
         let mut applied_until = None;
@@ -198,14 +226,48 @@ mod tests {
 
     use super::*;
 
+    const TIMEOUT: InputTimeout =
+        InputTimeout { after: DEFAULT_INPUT_TIMEOUT, stay: [false, true, false, true] };
+
+    #[test]
+    fn what_a_silent_client_holds_ends_and_begins_again_with_its_next_sample() {
+        let mut controls = HeldControls::default();
+        let held = |at| KeySample { axes: Some(axes(7)), ..KeySample::new(ms(at), Keymap(3)) };
+        // It is heard 20 times a second, and then no more.
+        for at in (1_000..2_000).step_by(50) {
+            controls.receive_sample(ms(at + 30), held(at));
+            controls.begin_tick(ms(at + 50), TIMEOUT);
+            assert_eq!((pressed_and_edges(&controls).0, controls.axes()), (3, axes(7)));
+        }
+        let last = 1_950 + 30;
+        controls.begin_tick(ms(last + 750), TIMEOUT);
+        assert_eq!(pressed_and_edges(&controls), (3, 0, 0));
+        controls.begin_tick(ms(last + 751), TIMEOUT);
+        assert_eq!((pressed_and_edges(&controls), controls.axes()), ((0, 0, 3), axes(0)));
+        // A sample that was on its way for long is older than the newest one: it presses nothing.
+        controls.receive_sample(ms(last + 800), held(1_900));
+        controls.begin_tick(ms(last + 850), TIMEOUT);
+        assert_eq!(pressed_and_edges(&controls), (0, 0, 0));
+        controls.receive_sample(ms(9_000), held(8_900));
+        controls.begin_tick(ms(9_050), TIMEOUT);
+        assert_eq!((pressed_and_edges(&controls), controls.axes()), ((3, 3, 0), axes(7)));
+        // What a command holds has no samples, and stays.
+        controls.hold(Keymap(4));
+        controls.receive_sample(ms(9_100), KeySample::new(ms(9_060), Keymap(0)));
+        controls.hold(Keymap(4));
+        controls.begin_tick(ms(9_150), TIMEOUT);
+        controls.begin_tick(ms(60_000), TIMEOUT);
+        assert_eq!(pressed_and_edges(&controls).0, 4);
+    }
+
     #[test]
     fn a_tap_within_a_tick_is_pressed_in_it() {
         let mut controls = HeldControls::default();
-        assert_eq!(controls.begin_tick(GameTime::ZERO), None);
+        assert_eq!(controls.begin_tick(GameTime::ZERO, TIMEOUT), None);
         receive(&mut controls, &[(10, 1), (30, 0)]);
-        assert_eq!(controls.begin_tick(GameTime::ZERO), Some(ms(30)));
+        assert_eq!(controls.begin_tick(GameTime::ZERO, TIMEOUT), Some(ms(30)));
         assert_eq!(pressed_and_edges(&controls), (1, 1, 1));
-        assert_eq!(controls.begin_tick(GameTime::ZERO), None);
+        assert_eq!(controls.begin_tick(GameTime::ZERO, TIMEOUT), None);
         assert_eq!(pressed_and_edges(&controls), (0, 0, 0));
     }
 
@@ -214,12 +276,12 @@ mod tests {
         let mut controls = HeldControls::default();
         receive(&mut controls, &[(30, 1), (30, 2), (10, 3), (20, 0)]);
         assert_eq!(
-            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), pressed_and_edges(&controls)),
             (Some(ms(30)), (1, 1, 0))
         );
         receive(&mut controls, &[(30, 2), (40, 1)]);
         assert_eq!(
-            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), pressed_and_edges(&controls)),
             (None, (1, 0, 0))
         );
     }
@@ -229,11 +291,11 @@ mod tests {
         let mut controls = HeldControls::default();
         receive(&mut controls, &[(10, 1), (20, 0), (30, 1), (40, 3)]);
         assert_eq!(
-            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), pressed_and_edges(&controls)),
             (Some(ms(20)), (1, 1, 1))
         );
         assert_eq!(
-            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), pressed_and_edges(&controls)),
             (Some(ms(40)), (3, 3, 0))
         );
     }
@@ -242,15 +304,15 @@ mod tests {
     fn a_sample_time_far_ahead_delays_later_samples_only_briefly() {
         let mut controls = HeldControls::default();
         controls.receive_sample(ms(1_000), KeySample::new(ms(9_000_000), Keymap(1)));
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         controls.receive_sample(ms(1_500), KeySample::new(ms(1_480), Keymap(0)));
         assert_eq!(
-            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), pressed_and_edges(&controls)),
             (None, (1, 0, 0))
         );
         controls.receive_sample(ms(2_050), KeySample::new(ms(2_010), Keymap(0)));
         assert_eq!(
-            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), pressed_and_edges(&controls)),
             (Some(ms(2_010)), (0, 0, 1))
         );
     }
@@ -261,8 +323,8 @@ mod tests {
         for (at, keys) in [(9_000, 1), (9_001, 0), (9_000, 1)] {
             controls.receive_sample(ms(1_000), KeySample::new(ms(at), Keymap(keys)));
         }
-        controls.begin_tick(GameTime::ZERO);
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         assert_eq!(pressed_and_edges(&controls).0, 0, "a released control is not held");
     }
 
@@ -270,16 +332,16 @@ mod tests {
     fn a_command_holds_until_the_samples_change() {
         let mut controls = HeldControls::default();
         receive(&mut controls, &[(10, 1)]);
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         controls.hold(Keymap(6));
         receive(&mut controls, &[(20, 1)]);
         assert_eq!(
-            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), pressed_and_edges(&controls)),
             (None, (6, 6, 1))
         );
         receive(&mut controls, &[(30, 3)]);
         assert_eq!(
-            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), pressed_and_edges(&controls)),
             (Some(ms(30)), (3, 1, 4))
         );
     }
@@ -288,12 +350,15 @@ mod tests {
     fn of_several_values_of_an_axis_in_a_tick_the_newest_counts() {
         let mut controls = HeldControls::default();
         receive_axes(&mut controls, &[(10, 0, 5), (20, 0, 7), (15, 0, 6)]);
-        assert_eq!((controls.begin_tick(GameTime::ZERO), controls.axes()), (None, axes(7)));
-        controls.begin_tick(GameTime::ZERO);
+        assert_eq!(
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), controls.axes()),
+            (None, axes(7))
+        );
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         assert_eq!(controls.axes(), axes(7), "an axis stays until it is moved");
         // A sample that does not tell changes none.
         receive(&mut controls, &[(30, 1)]);
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         assert_eq!((controls.axes(), pressed_and_edges(&controls)), (axes(7), (1, 1, 0)));
         assert!(controls.waiting.is_empty());
     }
@@ -302,9 +367,15 @@ mod tests {
     fn an_axis_counts_with_the_tap_that_it_was_moved_for() {
         let mut controls = HeldControls::default();
         receive_axes(&mut controls, &[(10, 1, 5), (20, 0, 5), (30, 1, 9), (40, 0, 9)]);
-        assert_eq!((controls.begin_tick(GameTime::ZERO), controls.axes()), (Some(ms(20)), axes(5)));
+        assert_eq!(
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), controls.axes()),
+            (Some(ms(20)), axes(5))
+        );
         assert_eq!(pressed_and_edges(&controls), (1, 1, 1));
-        assert_eq!((controls.begin_tick(GameTime::ZERO), controls.axes()), (Some(ms(40)), axes(9)));
+        assert_eq!(
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), controls.axes()),
+            (Some(ms(40)), axes(9))
+        );
         assert_eq!(pressed_and_edges(&controls), (1, 1, 1));
     }
 
@@ -313,9 +384,9 @@ mod tests {
         let mut controls = HeldControls::default();
         controls.hold(Keymap(6));
         receive_axes(&mut controls, &[(10, 0, 5)]);
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         receive_axes(&mut controls, &[(20, 0, 8)]);
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         assert_eq!((controls.axes(), pressed_and_edges(&controls)), (axes(8), (6, 0, 0)));
     }
 
@@ -327,12 +398,12 @@ mod tests {
             let at = u64::from(step) + 1;
             receive_axes(&mut controls, &[(at, 0, (step % 100) as i8)]);
             if step % 50 == 0 {
-                controls.begin_tick(GameTime::ZERO);
+                controls.begin_tick(GameTime::ZERO, TIMEOUT);
             }
         }
         let newest = controls.sampled_axes;
         for _ in 0..2 * MAX_WAITING {
-            controls.begin_tick(GameTime::ZERO);
+            controls.begin_tick(GameTime::ZERO, TIMEOUT);
         }
         assert_eq!(controls.axes(), newest);
     }
@@ -343,13 +414,13 @@ mod tests {
         let moved = Axes([100, -100, 50, -50]);
         let sample = |at| KeySample { axes: Some(moved), ..KeySample::new(ms(at), Keymap(1)) };
         controls.receive_sample(ms(10), sample(10));
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         controls.release_all([false, true, false, true]);
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         assert_eq!(controls.axes(), Axes([0, -100, 0, -50]));
         assert_eq!(pressed_and_edges(&controls), (0, 0, 1));
         controls.receive_sample(ms(20), sample(5));
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         assert_eq!(controls.axes(), moved);
     }
 
@@ -357,13 +428,13 @@ mod tests {
     fn a_disconnected_player_holds_nothing_and_may_restart_its_clock() {
         let mut controls = HeldControls::default();
         receive(&mut controls, &[(5_000, 1)]);
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         controls.release_all([false; MAX_AXES]);
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         assert_eq!(pressed_and_edges(&controls), (0, 0, 1));
         receive(&mut controls, &[(4_990, 2)]);
         assert_eq!(
-            (controls.begin_tick(GameTime::ZERO), pressed_and_edges(&controls)),
+            (controls.begin_tick(GameTime::ZERO, TIMEOUT), pressed_and_edges(&controls)),
             (Some(ms(4_990)), (2, 2, 0))
         );
     }
@@ -376,7 +447,7 @@ mod tests {
             controls.hold(Keymap((step % 2) as u32));
         }
         assert!(controls.waiting.len() <= 4 * MAX_WAITING);
-        controls.begin_tick(GameTime::ZERO);
+        controls.begin_tick(GameTime::ZERO, TIMEOUT);
         assert!(controls.waiting.len() <= MAX_WAITING);
     }
 
@@ -393,7 +464,7 @@ mod tests {
                 let again = controls.receive_sample(ms(1_000_000), sample);
                 assert_ne!(again, SampleOutcome::Taken, "tick {tick}");
             }
-            controls.begin_tick(GameTime::ZERO);
+            controls.begin_tick(GameTime::ZERO, TIMEOUT);
         }
         assert_eq!(taken, u64::from(SAMPLE_BURST) + 99 * u64::from(SAMPLES_PER_TICK));
     }
@@ -473,7 +544,7 @@ mod tests {
             }
             self.deliver();
             if self.now.is_multiple_of(50) {
-                self.controls.begin_tick(GameTime::ZERO);
+                self.controls.begin_tick(GameTime::ZERO, TIMEOUT);
                 self.record_edges();
             }
         }

@@ -219,6 +219,7 @@ use ambit_proto::schema::{Predictors, Schema};
 use ambit_proto::space::Position;
 use serde::{Deserialize, Serialize};
 
+use super::controls::DEFAULT_INPUT_TIMEOUT;
 use super::gate::Gate;
 use super::sight::{Sight, SightChecks};
 use super::world::{DueTimer, World};
@@ -244,6 +245,12 @@ pub trait Game: Send {
     /// ([`World::past_position`], [`World::shown_to`]); zero for not at all.
     fn lag_compensation(&self) -> Duration {
         Duration::ZERO
+    }
+
+    /// How long the keys that a player holds count after the newest sample of them. A client that
+    /// holds a key samples it 20 times a second.
+    fn input_timeout(&self) -> Duration {
+        DEFAULT_INPUT_TIMEOUT
     }
 
     /// The functions by which clients extrapolate kinds of this game, too.

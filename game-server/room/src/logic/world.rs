@@ -60,7 +60,7 @@ use self::past::PastPoses;
 use self::poses::WorldPoses;
 use self::timers::Timers;
 use self::trace::WorldTrace;
-use super::controls::HeldControls;
+use super::controls::{DEFAULT_INPUT_TIMEOUT, HeldControls};
 use super::sound::EventSound;
 use super::statics::Statics;
 use crate::config::RoomConfig;
@@ -99,6 +99,8 @@ pub struct World {
     players: BTreeMap<PlayerId, WorldPlayer>,
     /// Controls of the players that have sent any.
     controls: BTreeMap<PlayerId, HeldControls>,
+    /// How long held keys count after the newest sample of their player.
+    input_timeout: Duration,
     /// The objects without a place, by kind and owner.
     room_wide: BTreeSet<(u8, Option<PlayerId>, ObjectId)>,
     /// Rows that were given to a player in this tick.
@@ -142,6 +144,7 @@ impl World {
             timers: Timers::default(),
             players: BTreeMap::new(),
             controls: BTreeMap::new(),
+            input_timeout: DEFAULT_INPUT_TIMEOUT,
             room_wide: BTreeSet::new(),
             new_rows: Vec::new(),
             moving: Vec::new(),

@@ -1,12 +1,15 @@
 //! The players' controls, for a game to query.
 
+use std::time::Duration;
+
 use ambit_proto::axes::{Axes, AxisKind, MAX_AXES};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
+use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
 
 use super::World;
-use crate::logic::controls::{HeldControls, SampleOutcome};
+use crate::logic::controls::{HeldControls, InputTimeout, SampleOutcome};
 
 /// The inputs of one player that a tick has applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,12 +97,13 @@ impl World {
     /// stay.
     pub fn release_controls(&mut self, player: PlayerId) {
         if let Some(controls) = self.controls.get_mut(&player) {
-            let mut stay = [false; MAX_AXES];
-            for (stays, (_, kind)) in stay.iter_mut().zip(self.schema.axes()) {
-                *stays = kind != AxisKind::Linear;
-            }
-            controls.release_all(stay);
+            controls.release_all(staying_axes(&self.schema));
         }
+    }
+
+    /// Held keys count so long after the newest sample of their player, from now on.
+    pub fn set_input_timeout(&mut self, after: Duration) {
+        self.input_timeout = after;
     }
 
     /// Removes the controls of a player who has left.
@@ -111,9 +115,10 @@ impl World {
     /// this makes a difference, in their order.
     pub fn apply_inputs(&mut self, applied: &mut Vec<AppliedInputs>) {
         let present = self.now.saturating_sub(self.delay);
+        let timeout = InputTimeout { after: self.input_timeout, stay: staying_axes(&self.schema) };
         for (&player, controls) in &mut self.controls {
             let before = (controls.edges().pressed(), controls.axes());
-            let until = controls.begin_tick(present);
+            let until = controls.begin_tick(present, timeout);
             let after = (controls.edges().pressed(), controls.axes());
             let changed = after != before || !controls.edges().is_unchanged();
             if until.is_some() || changed {
@@ -121,4 +126,13 @@ impl World {
             }
         }
     }
+}
+
+/// The axes that stay where they are when a player is gone: angles.
+fn staying_axes(schema: &Schema) -> [bool; MAX_AXES] {
+    let mut stay = [false; MAX_AXES];
+    for (stays, (_, kind)) in stay.iter_mut().zip(schema.axes()) {
+        *stays = kind != AxisKind::Linear;
+    }
+    stay
 }
