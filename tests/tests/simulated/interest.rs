@@ -2,10 +2,12 @@
 //!
 //! Invariant 1 (interest) of ARCHITECTURE.md; 2 (hiding) is in `hiding`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
-use ambit_proto::ids::ClientObjectId;
+use ambit_field::commands;
+use ambit_proto::ids::{ClientObjectId, ObjectId};
 use ambit_proto::space::Position;
 use ambit_transport::impair::Impairment;
 
@@ -52,6 +54,49 @@ fn clients_agree_with_the_room_once_everything_has_arrived() {
         system.run_for(Duration::from_secs(3));
         compare_shown_objects(&mut system, room);
     }
+}
+
+#[test]
+fn what_leaves_is_drawn_where_it_is_up_to_its_end() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    let settings = [("size", "120x120"), ("npcs", "120"), ("wolves", "0"), ("obstacles", "0")];
+    let (mut system, room) = room_of(5, 6, &good_network(), &settings);
+    system.run_for(Duration::from_secs(2));
+    let (mut sent, mut compared, mut left) = (BTreeMap::new(), 0, 0);
+    for step in 0..3_000 {
+        if step % 150 == 0 {
+            for user in 0..6 {
+                let to = (rng.f32() * 120.0, rng.f32() * 120.0);
+                system.act(user, &commands::walk(to.0, to.1));
+            }
+        }
+        system.run_for(Duration::from_millis(10));
+        let truth = system.room(room).expect("the room runs");
+        for viewer in truth.network().viewers() {
+            let followed: BTreeSet<ObjectId> = viewer.slots.objects().collect();
+            let alias =
+                |&object: &ObjectId| Some(((viewer.client, viewer.slots.alias(object)?), object));
+            sent.extend(followed.iter().filter_map(alias));
+            let user = system.user_of(room, viewer.client).expect("a user");
+            let client = &system.user(user).client;
+            let t = client.room_time(system.local_time(user)).expect("the user is in the room");
+            let play = client.running_game().expect("the user is in the room");
+            for (&(of, alias), &object) in &sent {
+                let id = play.replica().resolve(alias).filter(|_| of == viewer.client);
+                let Some(seen) = id.and_then(|id| client.object(id)) else { continue };
+                if !truth.world().contains(object) || seen.is_room_wide() {
+                    continue;
+                }
+                // It is shown for the local lag after the room has decided that it leaves.
+                left += usize::from(!followed.contains(&object));
+                compared += 1;
+                let drawn = seen.position(t).expect("a position");
+                let apart = drawn.distance(truth.world().position_at(object, t));
+                assert!(apart < 0.02, "user {user}, {object} at {t:?}: {apart} m off");
+            }
+        }
+    }
+    assert!(compared > 100_000 && left > 2_000, "{compared} positions, {left} of what leaves");
 }
 
 #[test]

@@ -38,10 +38,12 @@ pub struct RecordComposer<'c> {
 /// Sorts what is due: the most urgent record comes last.
 pub fn sort_by_urgency(due: &mut [DueRecord], world: &World, viewer: Position) {
     let urgency = |due: &DueRecord| match due.content {
-        RecordContent::Leave => (0, 0.0),
-        _ if world.is_kind_room_wide(due.kind) => (3, 0.0),
-        _ if due.is_own => (1, 0.0),
-        _ => (2, world.position(due.object).ground_distance(viewer)),
+        // A `Leave` is final: what it is to come after goes before it.
+        RecordContent::LastPath => (0, 0.0),
+        RecordContent::Leave => (1, 0.0),
+        _ if world.is_kind_room_wide(due.kind) => (4, 0.0),
+        _ if due.is_own => (2, 0.0),
+        _ => (3, world.position(due.object).ground_distance(viewer)),
     };
     due.sort_unstable_by(|a, b| {
         let ((class_a, distance_a), (class_b, distance_b)) = (urgency(a), urgency(b));
@@ -85,6 +87,7 @@ impl RecordComposer<'_> {
             RecordContent::Enter(mask) | RecordContent::Update(mask) => {
                 Some(self.encode_components(due, mask, cache))
             }
+            RecordContent::LastPath => Some(self.encode_components(due, 1, cache)),
             RecordContent::Leave => None,
         };
         let mut measure = Measure::new();
@@ -106,7 +109,9 @@ impl RecordComposer<'_> {
             RecordHead { alias: due.alias, kind: due.kind, at: due.effective_at, own: due.is_own };
         match due.content {
             RecordContent::Enter(_) => self.record_writer.write_enter_head(&head, coder),
-            RecordContent::Update(_) => self.record_writer.write_update_head(&head, coder),
+            RecordContent::Update(_) | RecordContent::LastPath => {
+                self.record_writer.write_update_head(&head, coder);
+            }
             RecordContent::Leave => self.record_writer.write_leave(head.alias, head.at, coder),
         }
     }
@@ -124,7 +129,12 @@ impl RecordComposer<'_> {
             mask,
             from: least.max(due.as_before),
             is_known: due.as_before >= least,
-            has_whole_path: due.is_own,
+            path_until: match () {
+                // What holds from the `Leave` on shows in nothing that is sent.
+                () if due.content == RecordContent::LastPath => Some(due.path_until),
+                () if due.is_own => None,
+                () => Some(self.world.now() + PATH_TOLD_AHEAD),
+            },
         };
         cache.get_or_encode(key, |writer| {
             let parts = ComponentSelection {
@@ -133,7 +143,7 @@ impl RecordComposer<'_> {
                 part: SentPart {
                     from: key.from,
                     is_known: key.is_known,
-                    path_until: (!key.has_whole_path).then(|| self.world.now() + PATH_TOLD_AHEAD),
+                    path_until: key.path_until,
                 },
             };
             self.record_writer.write_components(due.kind, &parts, writer);

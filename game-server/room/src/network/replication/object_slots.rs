@@ -18,6 +18,9 @@
 //! 6. A timeline is sent from its first change on, without what was before, only to a client that
 //!    has acknowledged the last packet with it. So it has what was before, whatever was lost.
 //!
+//! 7. What a client knows of a path is right until the object leaves: a change of the ticks before
+//!    the `Leave` that was not told yet goes out before it. Nothing of what follows is told.
+//!
 //! What is due may wait for a datagram that is sent anyway, until [`TRAVEL_TIME`] before it takes
 //! effect. What concerns the own avatar, or was lost, does not wait.
 //!
@@ -40,6 +43,9 @@ pub const MAX_COMPONENTS: usize = 16;
 /// it takes effect.
 pub const TRAVEL_TIME: Duration = Duration::from_millis(100);
 
+/// The unit of times on the wire.
+const MILLISECOND: Duration = Duration::from_millis(1);
+
 /// Objects that a player may be engaged with before they come into sight; beyond that the oldest
 /// are dropped.
 const MAX_AWAITED: usize = 16;
@@ -58,6 +64,8 @@ pub enum RecordContent {
     Enter(u16),
     /// The components that changed, as a mask.
     Update(u16),
+    /// The path up to the `Leave`, which is due, too: a turn or a stop before it was not told yet.
+    LastPath,
     /// The client does not follow the object any more.
     Leave,
 }
@@ -82,6 +90,8 @@ pub struct DueRecord {
     /// Until then the client has all timelines of the record as they are; zero if it may not have
     /// one of them.
     pub as_before: GameTime,
+    /// The path is told up to then at most.
+    pub path_until: GameTime,
     pub content: RecordContent,
 }
 
@@ -150,6 +160,8 @@ pub struct ObjectSlots {
     by_object: HashMap<ObjectId, u16, BuildHasherDefault<IdHasher>>,
     /// Slots that may have a record due; each is in it at most once.
     queue: Vec<u16>,
+    /// Paths to tell up to the `Leave`s of this tick.
+    last_paths: Vec<DueRecord>,
     /// When the first of them has to be sent; `None` if there is none.
     send_deadline: Option<GameTime>,
     /// The same of those that may wait as long as poses do: what moves by poses comes into sight or
@@ -227,6 +239,16 @@ impl ObjectSlots {
             slot.dirty = 0;
             self.free.push(index);
             return;
+        }
+        let is_untold = slot.dirty & slot.components & 1 != 0 && slot.as_before < at;
+        if is_untold && !slot.has_pose {
+            self.send_deadline = Some(GameTime::ZERO);
+            self.last_paths.push(DueRecord {
+                effective_at: at.saturating_sub(MILLISECOND),
+                path_until: at.saturating_sub(MILLISECOND),
+                content: RecordContent::LastPath,
+                ..slot.due_record(index, RecordContent::Update(1))
+            });
         }
         slot.phase = SlotPhase::Leaving;
         slot.effective_at = at;
@@ -377,28 +399,12 @@ impl ObjectSlots {
             let Some(content) = slot.due_content() else {
                 continue;
             };
-            due.push(DueRecord {
-                slot: index,
-                object: slot.object,
-                alias: Alias { slot: index, epoch: slot.epoch },
-                kind: slot.kind,
-                is_own: slot.is_own,
-                effective_at: if matches!(content, RecordContent::Update(_)) {
-                    slot.changed_at
-                } else {
-                    slot.effective_at
-                },
-                visible_since: slot.effective_at,
-                as_before: match content {
-                    RecordContent::Update(mask) if mask & !slot.acked == 0 => slot.as_before,
-                    _ => GameTime::ZERO,
-                },
-                content,
-            });
+            due.push(slot.due_record(index, content));
         }
+        due.append(&mut self.last_paths);
     }
 
-    /// Keeps a record due that did not fit.
+    /// Keeps a record due that did not fit. A last path is of its tick only.
     pub fn defer(&mut self, due: &DueRecord) {
         self.enqueue(due.slot);
     }
@@ -422,6 +428,8 @@ impl ObjectSlots {
                 mask
             }
             RecordContent::Update(mask) => mask,
+            // It is not sent again: when a loss is known, the object has left.
+            RecordContent::LastPath => 0,
             RecordContent::Leave => 1,
         };
         slot.dirty &= !components;
@@ -541,6 +549,25 @@ impl ObjectSlot {
         if self.is_own { GameTime::ZERO } else { at.saturating_sub(TRAVEL_TIME) }
     }
 
+    fn due_record(&self, index: u16, content: RecordContent) -> DueRecord {
+        let is_update = matches!(content, RecordContent::Update(_));
+        DueRecord {
+            slot: index,
+            object: self.object,
+            alias: Alias { slot: index, epoch: self.epoch },
+            kind: self.kind,
+            is_own: self.is_own,
+            effective_at: if is_update { self.changed_at } else { self.effective_at },
+            visible_since: self.effective_at,
+            as_before: match content {
+                RecordContent::Update(mask) if mask & !self.acked == 0 => self.as_before,
+                _ => GameTime::ZERO,
+            },
+            path_until: GameTime::MAX,
+            content,
+        }
+    }
+
     fn due_content(&self) -> Option<RecordContent> {
         match self.phase {
             _ if self.dirty == 0 => None,
@@ -638,6 +665,46 @@ mod tests {
         slots.handle_acked(leave[0], Seq(3));
         assert!(send(&mut slots, 5).is_empty());
         assert!(slots.alias(ELF).is_some());
+    }
+
+    #[test]
+    fn a_change_of_a_path_that_a_leave_overtakes_is_told_before_it() {
+        let at = GameTime::from_millis;
+        let due_at_leave = |changed: u16, changed_at: u64| {
+            let mut slots = live(ORC);
+            slots.mark_changed(ORC, changed, at(changed_at), at(0));
+            slots.unfollow(ORC, at(350));
+            let mut due = Vec::new();
+            slots.take_due(&mut due);
+            due.iter().for_each(|due| _ = slots.note_sent(due, Seq(9), 9, at(200)));
+            let left = slots.send_deadline();
+            due.clear();
+            slots.take_due(&mut due);
+            assert!(due.is_empty() && left.is_none(), "{due:?}");
+            // The Leave is still the slot's own: its loss makes it due again.
+            let leave = RecordContent::Leave;
+            slots.handle_lost(SentRecord { slot: 0, epoch: 0, content: leave }, Seq(9));
+            slots.take_due(&mut due);
+            assert_eq!(due.iter().map(|due| due.content).collect::<Vec<_>>(), [leave]);
+            slots
+        };
+        let contents_at_leave = |changed, changed_at| {
+            let mut slots = live(ORC);
+            slots.mark_changed(ORC, changed, at(changed_at), at(changed_at));
+            // Another change at the time of the Leave hides none of before.
+            slots.mark_changed(ORC, changed, at(350), at(350));
+            slots.unfollow(ORC, at(350));
+            let mut due = Vec::new();
+            slots.take_due(&mut due);
+            due.iter().map(|due| (due.content, due.path_until)).collect::<Vec<_>>()
+        };
+        let leave = (RecordContent::Leave, GameTime::MAX);
+        let told = (RecordContent::LastPath, at(349));
+        assert_eq!(contents_at_leave(0b01, 300), [leave, told]);
+        // What changes as the object leaves is not to be known, and other components have no past.
+        assert_eq!(contents_at_leave(0b01, 350), [leave]);
+        assert_eq!(contents_at_leave(0b10, 300), [leave]);
+        due_at_leave(0b01, 300);
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub struct ComponentsKey {
     pub from: GameTime,
     /// Whether the client knows where a path is then.
     pub is_known: bool,
-    /// Whether the client gets a whole path, as it does of its own avatar.
-    pub has_whole_path: bool,
+    /// Up to when a path is told; `None` for the whole path, as of the own avatar.
+    pub path_until: Option<GameTime>,
 }
 
 /// The position of encoded bits in the cache, valid for this tick.
@@ -103,7 +103,7 @@ mod tests {
                     mask,
                     from: GameTime::from_millis(tick),
                     is_known: false,
-                    has_whole_path: false,
+                    path_until: None,
                 };
                 let bits = cache.get_or_encode(key, |writer| {
                     writer.bits(&mut { value }, 11).expect("writing cannot fail");

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use super::Viewer;
 use crate::network::replication::compose::{self, END_BITS, RecordComposer};
 use crate::network::replication::freshness::FreshnessClass;
+use crate::network::replication::object_slots::RecordContent;
 use crate::network::replication::pose_section::{SectionFiller, SectionStats};
 use crate::network::replication::sent_datagrams::{SentContents, SentDatagrams};
 use crate::network::replication::viewer_poses::CollectOptions;
@@ -66,6 +67,10 @@ impl Viewer {
             .begin_tick(|| self.link.stats().budget_bytes_per_s, tick.next_tick_at.since(tick.now));
         self.held.note_sent();
         self.slots.take_due(&mut tick.buffers.due_records);
+        // Of an object that is gone nothing is known but that it is gone.
+        tick.buffers.due_records.retain(|due| {
+            due.content != RecordContent::LastPath || tick.world.contains(due.object)
+        });
         compose::sort_by_urgency(
             &mut tick.buffers.due_records,
             tick.world,
