@@ -41,7 +41,7 @@ use std::time::Duration;
 
 use ambit_proto::ids::{Alias, ClientObjectId};
 use ambit_proto::message::{PlainPose, Record};
-use ambit_proto::pose::{Pose, PoseCoding, ReceivedPose};
+use ambit_proto::pose::{PoseCoding, ReceivedPose, SectionPose};
 use ambit_proto::schema::{Component, Predictors, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -54,6 +54,7 @@ use jitter_buffer::RenderLag;
 use object::{RecordContext, ReplicaObject};
 use object_store::ObjectStore;
 pub use poses::SectionOutcome;
+use received_poses::ReceivedPoses;
 use schema_names::SchemaNames;
 use simulation_events::{KindSet, SimulationEvent, SimulationEvents};
 use slots::ReplicaSlots;
@@ -120,7 +121,7 @@ pub struct Replica<V> {
     last_id: ClientObjectId,
     events: VecDeque<ViewEvent>,
     /// Poses of the section being handled; empty between calls, kept for its storage.
-    poses: Vec<(u16, Pose)>,
+    poses: Vec<SectionPose>,
     /// As `poses`, of a plain section.
     plain_poses: Vec<PlainPose>,
     failed_sections: poses::FailedSections,
@@ -217,7 +218,9 @@ impl<V> Replica<V> {
                 pose,
             });
             let enter = SimulationEvent::Enter { id, kind, own };
-            for event in std::iter::once(enter).chain(poses) {
+            let jumped = object.poses.as_ref().and_then(ReceivedPoses::jumped_at);
+            let jump = jumped.map(|stamp| SimulationEvent::Jump { id, stamp });
+            for event in std::iter::once(enter).chain(jump).chain(poses) {
                 self.simulation_events.push(kind, event);
             }
         }

@@ -144,6 +144,8 @@ struct SimulatedObject {
     is_known: bool,
     /// The same for the frame before.
     was_known: bool,
+    /// The frame of the newest known jump: nothing lies between the poses before it and since.
+    jumped: Option<u64>,
     /// Since which frame the object is not where it was reported at rest.
     disturbed: Option<u64>,
     visual: SmoothedVisual,
@@ -164,6 +166,13 @@ pub struct SimulationTime {
     pub received_until: GameTime,
     /// Round-trip time to the host.
     pub rtt: Duration,
+}
+
+impl SimulatedObject {
+    /// Whether it jumps after one frame and until another.
+    fn jumps_between(&self, after: u64, until: u64) -> bool {
+        self.jumped.is_some_and(|jumped| after < jumped && jumped <= until)
+    }
 }
 
 impl Simulation {
@@ -220,6 +229,7 @@ impl Simulation {
                 past: VecDeque::new(),
                 is_known: false,
                 was_known: false,
+                jumped: None,
                 disturbed: None,
                 visual,
                 keys: Keymap::default(),
@@ -247,6 +257,13 @@ impl Simulation {
         }
         if self.own == Some(id) {
             (self.own, self.prediction) = (None, None);
+        }
+    }
+
+    /// The host reports that an object jumps at room time `at`; its poses follow.
+    pub fn handle_jump(&mut self, id: ClientObjectId, at: GameTime) {
+        if let Some(object) = self.objects.get_mut(&id) {
+            object.jumped = object.jumped.max(Some(frame_at(at)));
         }
     }
 
@@ -421,7 +438,11 @@ impl Simulation {
             // An object at rest may have started to move at the previous tick.
             let since =
                 if reported.flag { since.max(due.saturating_sub(self.tick_frames)) } else { since };
-            if since >= frame || due - since > MAX_LEAD_FRAMES || reported.flag && next.flag {
+            if since >= frame
+                || due - since > MAX_LEAD_FRAMES
+                || reported.flag && next.flag
+                || object.jumps_between(since, due)
+            {
                 continue;
             }
             let now = interpolate(&object.kind.format, (since, &reported), (due, &next), frame);
@@ -495,9 +516,16 @@ impl Simulation {
         if object.last_applied.is_some_and(|(before, _)| before > frame) {
             return;
         }
-        object.last_applied = Some((frame, *reported));
+        let before = object.last_applied.replace((frame, *reported));
         if let Some(body) = object.body {
-            self.set_body_pose(id, body, now);
+            if before.is_some_and(|(before, _)| object.jumps_between(before, frame)) {
+                self.physics.set_pose(body, now);
+                object.visual.jump(now);
+                object.past.clear();
+                object.is_known = true;
+            } else {
+                self.set_body_pose(id, body, now);
+            }
         } else {
             let body = self.physics.add(object.kind.kind, now);
             object.body = Some(body);

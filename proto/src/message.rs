@@ -217,6 +217,10 @@
 //! How a client goes on, `Kind.reckoning` says; a client that knows the first order alone is right
 //! to follow that, and farther off at times than the tolerance.
 //!
+//! An object may *jump*: at a tick it is elsewhere, and takes no way there. The poses after a jump
+//! say when it was, until the client is known to have one of them. A client shows the object by the
+//! poses before the jump until the horizon of its tick, and by those after it from then on.
+//!
 //! How a section is coded, the client chooses at the join (`Join.coding` in `game.proto`);
 //! `Joined.coding` says what it gets. It holds for all sections of the connection.
 //!
@@ -229,15 +233,17 @@
 //! | 1 | end | 0 |
 //! | to a whole byte | | 0; nothing follows |
 //!
-//! A pose is its object's alias; kind, 6; and the pose, in the bits of the codec `Pose` above. It
-//! says what an `Update` of the first component would. A pose of an alias that the client does not
-//! follow is skipped: one that it does not know, that has left, or of an epoch that is not the
-//! slot's newest. So is a pose whose datagram has an older stamp than the one that is shown, unless
-//! the client interpolates and it fills a gap. Nothing depends on other datagrams: there are no
-//! baselines, and nothing to lose track of. A lost pose is not repeated; newer ones follow. The
-//! last pose of an object that comes to rest is repeated until it has arrived.
+//! A pose is its object's alias; kind, 6; the pose, in the bits of the codec `Pose` above; jumped,
+//! 1: whether the object has jumped since the poses that the client is known to have; if so: how
+//! many milliseconds before the stamp, 12 (4,095 also stands for more). It says what an `Update` of
+//! the first component would. A pose of an alias that the client does not follow is skipped: one
+//! that it does not know, that has left, or of an epoch that is not the slot's newest. So is a pose
+//! whose datagram has an older stamp than the one that is shown, unless the client interpolates and
+//! it fills a gap. Nothing depends on other datagrams: there are no baselines, and nothing to lose
+//! track of. A lost pose is not repeated; newer ones follow. The last pose of an object that comes
+//! to rest is repeated until it has arrived.
 //!
-//! `85 80 10 bb 09 17 01 a0 50 0c` is a section with one pose: the object of kind 2 of
+//! `85 80 10 bb 09 17 01 a0 50 0c 00` is a section with one pose: the object of kind 2 of
 //! `Schema::example_with_poses` (100 units a metre, a yaw of 8 bits) with slot 1 and epoch 2 is at
 //! (5, 6, 0), looks along y (64), and walks at 4 m/s.
 //!
@@ -330,7 +336,7 @@ use crate::time::GameTime;
 use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, Wire, WireError, Writer};
 
 /// Version of the datagram formats: `Join.version`.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 const NOTICE_BITS: u32 = 1;
 const EVENT_BITS: u32 = 6;

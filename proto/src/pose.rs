@@ -51,7 +51,8 @@ pub use self::reckoning::{
     CURVE, EARLIER_POSES, Extrapolation, PosePredictor, StampedPose, extrapolate, interpolate,
 };
 pub use self::section::{
-    BaselineMode, BaselineSource, Level, SectionError, SectionHeader, SectionWriter, read_section,
+    BaselineMode, BaselineSource, Level, MAX_JUMP_AGE_MS, SectionError, SectionHeader, SectionPose,
+    SectionWriter, jump_age_ms, read_section,
 };
 pub use self::shared::{CodedPose, code};
 pub use self::turn::Turning;

@@ -51,6 +51,10 @@ const ARRIVED_M: f32 = 12.0;
 const EDGE_M: f32 = 15.0;
 /// How far behind an asteroid a ship hides.
 const BEHIND_M: f32 = 3.0;
+/// No ship flies as far from frame to frame: 70 m/s. One that does so twice in a row slides.
+const SLIDE_M: f32 = 70.0 / 60.0;
+/// A ship that comes back comes to a place at least so far away.
+const JUMP_M: f32 = 10.0;
 /// How long a player remembers where its own ship was.
 const MEMORY: Duration = Duration::from_secs(1);
 
@@ -77,6 +81,12 @@ pub struct Screen {
     own: VecDeque<(Duration, GameTime, Position)>,
     /// How long each shielded ship has been so.
     shields: BTreeMap<ClientObjectId, Duration>,
+    /// Where ships were in the frame before, and how far they had come to there, in metres.
+    ships: Vec<(ClientObjectId, Position, f32)>,
+    /// How often a ship was drawn elsewhere all at once.
+    jumps: usize,
+    /// Where a ship was drawn on a way that none can fly: from and to, in two frames.
+    slides: Vec<(Position, Position)>,
     /// Missiles that began at the own ship.
     mine: BTreeSet<ClientObjectId>,
     /// Where each missile was first drawn.
@@ -167,6 +177,35 @@ impl Screen {
         let ships = self.frame.objects().filter(|object| !object.is_own() && object.is::<Ship>());
         let ships = ships.filter(|ship| self.shields.get(&ship.id()).is_none_or(|age| *age <= NEW));
         ships.map(|ship| (ship.id(), ship.position()))
+    }
+
+    /// How often a ship was drawn elsewhere from one frame to the next, the own and others.
+    pub fn jumps(&self) -> usize {
+        self.jumps
+    }
+
+    /// Where ships were drawn on a way that none can fly: faster than 70 m/s in two frames in a
+    /// row.
+    pub fn slides(&self) -> &[(Position, Position)] {
+        &self.slides
+    }
+
+    /// Notes how far ships have come since the frame before.
+    fn note_ships(&mut self) {
+        let ships = self.frame.objects().filter(|object| object.is::<Ship>());
+        let mut drawn = Vec::new();
+        for (id, at) in ships.map(|ship| (ship.id(), ship.position())) {
+            let before = self.ships.iter().find(|(known, ..)| *known == id);
+            let moved_m = before.map_or(0.0, |(_, from, _)| from.distance(at));
+            self.jumps += usize::from(moved_m > JUMP_M);
+            if let Some((_, from, before_m)) = before
+                && moved_m.min(*before_m) > SLIDE_M
+            {
+                self.slides.push((*from, at));
+            }
+            drawn.push((id, at, moved_m));
+        }
+        self.ships = drawn;
     }
 
     /// Without prediction, an own missile is one that begins at the own ship.
@@ -432,6 +471,7 @@ impl Shooting {
         let screen = &mut self.screens[player];
         screen.frame = frame;
         screen.note_shields();
+        screen.note_ships();
         if self.drawing == Drawing::LocalLag {
             screen.note_own_missiles();
         }

@@ -167,6 +167,9 @@ impl SimulatedObjects {
             match event {
                 SimulationEvent::Enter { own: false, .. } if self.is_steered => {}
                 SimulationEvent::Enter { id, kind, own } => simulation.enter(id, kind, own),
+                SimulationEvent::Jump { id, stamp } => {
+                    simulation.handle_jump(id, stamp + self.delay);
+                }
                 SimulationEvent::Pose { id, stamp, pose } => {
                     simulation.handle_pose(id, stamp + self.delay, &pose);
                 }

@@ -121,6 +121,11 @@ impl ErrorSmoother {
         (offset != VisualOffset::NONE).then_some(Self { since: now, offset, growth, convergence })
     }
 
+    /// Since when it smooths.
+    pub fn since(&self) -> GameTime {
+        self.since
+    }
+
     /// The drawn pose at `t` of an object whose known pose is `known`.
     pub fn apply_to(&self, t: GameTime, known: DrawnPose) -> DrawnPose {
         self.offset_at(t.since(self.since).as_secs_f32()).apply_to(known)

@@ -111,6 +111,11 @@ impl<V> ReplicaObject<V> {
         }
     }
 
+    /// The object jumps at the tick of this stamp. Returns whether that is news.
+    pub fn note_jump(&mut self, stamp: GameTime) -> bool {
+        self.poses.as_mut().is_some_and(|poses| poses.note_jump(stamp))
+    }
+
     /// Applies a record. Returns the greatest novelty of its components.
     pub fn merge(
         &mut self,
@@ -140,6 +145,10 @@ impl<V> ReplicaObject<V> {
             return PoseOutcome::default();
         };
         let newest = poses.newest_stamp().is_none_or(|newest| stamp >= newest);
+        // What is seen of a jump is no error of an extrapolation.
+        let jumps = poses.jumped_at().is_some_and(|jumped| {
+            jumped <= stamp.min(times.stamp_at(now)) && poses.newest_stamp() < Some(jumped)
+        });
         poses.insert(ReceivedPose { number, stamp, pose });
         let late = shown.is_some_and(|shown| {
             let updated_times =
@@ -147,7 +156,9 @@ impl<V> ReplicaObject<V> {
             self.received_position(now, updated_times)
                 .is_some_and(|position| position.distance(shown) > TOLERANCE_M)
         });
-        if let Some(extrapolated) = extrapolated {
+        if jumps {
+            self.smoother = None;
+        } else if let Some(extrapolated) = extrapolated {
             let updated_times =
                 RenderTimes { newest_stamp: times.newest_stamp.max(stamp), ..times };
             self.smoother = self.received_pose(now, updated_times).and_then(|(poses, pose)| {
@@ -177,7 +188,7 @@ impl<V> ReplicaObject<V> {
             let (linear, angular) = velocities_of(poses.format(), &pose);
             let known = drawn_pose(poses, &pose);
             let DrawnPose { position, quaternion } =
-                self.smoother.map_or(known, |smoother| smoother.apply_to(t, known));
+                self.smoother_at(t, times).map_or(known, |smoother| smoother.apply_to(t, known));
             let at_rest = !self.moves(t, times) && position == known.position;
             Some(DrawnObject {
                 room_time: times.lag.shown_time(t),
@@ -226,9 +237,17 @@ impl<V> ReplicaObject<V> {
             return None;
         }
         let DrawnObject { position, quaternion, linear, .. } = self.drawn(t, times)?;
-        let drift = self.smoother.map_or([0.0; 3], |smoother| smoother.drift(t));
+        let drift = self.smoother_at(t, times).map_or([0.0; 3], |smoother| smoother.drift(t));
         let velocity = std::array::from_fn(|axis| linear[axis] + drift[axis]);
         Some((DrawnPose { position, quaternion }, velocity))
+    }
+
+    /// The smoother at `t`: an error from before a jump is none after it.
+    fn smoother_at(&self, t: GameTime, times: RenderTimes) -> Option<&ErrorSmoother> {
+        let smoother = self.smoother.as_ref()?;
+        let span = times.stamp_at(smoother.since())..=times.stamp_at(t);
+        let jumped = self.poses.as_ref().and_then(ReceivedPoses::jumped_at);
+        (!jumped.is_some_and(|jumped| span.contains(&jumped))).then_some(smoother)
     }
 
     fn received_position(&self, t: GameTime, times: RenderTimes) -> Option<Position> {

@@ -9,12 +9,14 @@
 //! them is not read at all, since it may refer to poses that the client does not have.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use ambit_proto::message::{PlainPose, read_plain_poses};
 use ambit_proto::pose::{
     AckedSet, BaselineHistory as Known, BaselineSource, Pose, PoseFormat, ReceivedPose,
-    SectionError, SectionHeader, read_section,
+    SectionError, SectionHeader, SectionPose, read_section,
 };
+use ambit_proto::time::GameTime;
 use ambit_proto::wire::Reader;
 
 use super::object::ReplicaObject;
@@ -99,8 +101,8 @@ impl<V> Replica<V> {
         if section.acked_set.is_err() {
             self.failed_sections.note(datagram.number);
         }
-        for (slot, pose) in poses.drain(..) {
-            self.apply_pose(datagram, slot, pose, &mut section);
+        for pose in poses.drain(..) {
+            self.apply_pose(datagram, pose, &mut section);
         }
         self.poses = poses;
         section
@@ -123,13 +125,17 @@ impl<V> Replica<V> {
         section.acked_set = read_plain_poses(bytes, &self.schema, &mut poses)
             .map(|()| None)
             .map_err(SectionError::Wire);
-        for PlainPose { alias, kind, pose } in poses.drain(..) {
+        for PlainPose { alias, kind, pose, jumped_ms } in poses.drain(..) {
             let slot = self.slots.get(alias.slot);
             let index = slot.filter(|slot| slot.epoch == Some(alias.epoch));
             let index = index.and_then(|slot| slot.object);
             let object = index.and_then(|index| self.objects.at(index));
             match index.filter(|_| object.is_some_and(|object| object.kind == kind)) {
-                Some(index) => self.apply_pose_to(index, datagram, pose, section),
+                Some(index) => {
+                    let jumped = jumped_ms.map(|ms| Duration::from_millis(ms.into()));
+                    let jumped = jumped.map(|age| datagram.stamp.saturating_sub(age));
+                    self.apply_pose_to(index, datagram, (pose, jumped), section);
+                }
                 None => section.stale += 1,
             }
         }
@@ -139,8 +145,7 @@ impl<V> Replica<V> {
     fn apply_pose(
         &mut self,
         datagram: ReceivedDatagram,
-        slot: u16,
-        pose: Pose,
+        SectionPose { slot, pose, jumped }: SectionPose,
         section: &mut SectionOutcome,
     ) {
         let ReceivedDatagram { number, stamp, .. } = datagram;
@@ -151,19 +156,24 @@ impl<V> Replica<V> {
             }
             return;
         };
-        self.apply_pose_to(index, datagram, pose, section);
+        self.apply_pose_to(index, datagram, (pose, jumped), section);
     }
 
+    /// With a pose comes the stamp of the jump since the poses that the host knows to be here.
     fn apply_pose_to(
         &mut self,
         index: StoreIndex,
         datagram: ReceivedDatagram,
-        pose: Pose,
+        (pose, jumped): (Pose, Option<GameTime>),
         section: &mut SectionOutcome,
     ) {
         let ReceivedDatagram { stamp, now, .. } = datagram;
         let acked = section.acked_set.as_ref().ok().and_then(Option::as_ref);
         let object = self.objects.at_mut(index).expect("a slot's object exists");
+        if let Some(jumped) = jumped.filter(|jumped| object.note_jump(*jumped)) {
+            self.simulation_events
+                .push(object.kind, SimulationEvent::Jump { id: object.id, stamp: jumped });
+        }
         let noted = object.add_pose(datagram, pose, self.times);
         if let Some((history, acked)) = object.poses.as_mut().zip(acked) {
             history.prune(acked);

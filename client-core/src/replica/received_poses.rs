@@ -14,6 +14,8 @@
 //!   [`MAX_EXTRAPOLATION`] and then stops.
 //! - Objects whose poses have velocities move on for [`MAX_EXTRAPOLATION`], unless they are at
 //!   rest: the host omits poses of objects at rest, and no others for that long.
+//! - An object that jumps is shown by the poses before the jump until then, and by those since from
+//!   then on.
 //! - Other objects that turn freely or not at all are extrapolated only while poses of them arrive:
 //!   the host omits unchanged poses. If it has been silent about one for longer than the time
 //!   between its last two poses, the newest pose holds.
@@ -67,6 +69,8 @@ pub struct ReceivedPoses {
     reckoned: Option<Extrapolation>,
     /// The time between two ticks of the host.
     tick: Duration,
+    /// Stamp of the tick of the newest known jump.
+    jumped_at: Option<GameTime>,
     history: BaselineHistory,
 }
 
@@ -85,7 +89,13 @@ impl ReceivedPoses {
     /// For an object that datagram `number` of a host with this time between two ticks has
     /// announced.
     pub fn new(format: PoseFormat, tick: Duration, number: u64) -> Self {
-        ReceivedPoses { format, reckoned: None, tick, history: BaselineHistory::new(number) }
+        ReceivedPoses {
+            format,
+            reckoned: None,
+            tick,
+            jumped_at: None,
+            history: BaselineHistory::new(number),
+        }
     }
 
     /// Sets how they are extrapolated, if the kind says so.
@@ -107,6 +117,21 @@ impl ReceivedPoses {
     /// slot before.
     pub fn admits(&self, number: u64) -> bool {
         self.history.is_of_present_tenant(number)
+    }
+
+    /// The object jumps at the tick of this stamp: nothing lies between its poses before and since.
+    /// Returns whether that is news. Of several jumps the newest counts.
+    pub fn note_jump(&mut self, stamp: GameTime) -> bool {
+        let is_newer = self.jumped_at.is_none_or(|known| known < stamp);
+        if is_newer {
+            self.jumped_at = Some(stamp);
+        }
+        is_newer
+    }
+
+    /// Stamp of the tick of the newest known jump.
+    pub fn jumped_at(&self) -> Option<GameTime> {
+        self.jumped_at
     }
 
     /// Adds a pose.
@@ -291,8 +316,19 @@ impl ReceivedPoses {
             .then(|| host_stamp + MAX_EXTRAPOLATION.saturating_sub(silent))
     }
 
-    fn locate(&self, stamp: GameTime) -> Option<TimePosition<'_>> {
+    /// The poses that say where the object is at a time: those on the same side of a jump.
+    fn poses_around(&self, stamp: GameTime) -> &[ReceivedPose] {
         let entries = self.history.poses();
+        let Some(jumped_at) = self.jumped_at else {
+            return entries;
+        };
+        let (before, since) =
+            entries.split_at(entries.partition_point(|entry| entry.stamp < jumped_at));
+        if before.is_empty() || !since.is_empty() && stamp >= jumped_at { since } else { before }
+    }
+
+    fn locate(&self, stamp: GameTime) -> Option<TimePosition<'_>> {
+        let entries = self.poses_around(stamp);
         let after = entries.partition_point(|entry| entry.stamp <= stamp);
         let Some(index) = after.checked_sub(1) else {
             return entries.first().map(TimePosition::Before);
@@ -416,6 +452,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_jumps_is_shown_before_and_after_and_never_between() {
+        for before in [&[(0, 0.0, 0.0, 4.0), (50, 0.2, 0.0, 4.0)][..], &[(50, 0.2, 0.0, 4.0)]] {
+            // The pose of the tick of the jump, at 100 ms, is lost.
+            let mut track =
+                yaw(&[before, &[(150, 50.0, 0.0, 4.0), (200, 50.2, 0.0, 4.0)]].concat());
+            assert!(track.note_jump(ms(100)) && !track.note_jump(ms(100)));
+            for (t, x) in [(75, 0.3), (99, 0.4), (100, 50.0), (150, 50.0), (175, 50.1)] {
+                let drawn = shown(&track, t, 200);
+                assert!((drawn - x).abs() < 0.011, "{drawn} at {t}");
+            }
+        }
+        // Until a pose from after the jump is here, nothing is known of it.
+        let mut track = yaw(&[(0, 0.0, 0.0, 4.0)]);
+        track.note_jump(ms(50));
+        assert_eq!(shown(&track, 100, 100), 0.4);
     }
 
     #[test]

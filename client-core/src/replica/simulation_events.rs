@@ -30,6 +30,13 @@ pub enum SimulationEvent {
         /// Where the host has it, on the grid of its kind.
         pose: Pose,
     },
+    /// It jumps: it takes no way from its poses before the stamp to those from then on.
+    Jump {
+        /// The client's id of it.
+        id: ClientObjectId,
+        /// The stamp of the tick: the local lag before the room time.
+        stamp: GameTime,
+    },
     /// It was removed.
     Leave {
         /// The client's id of it.

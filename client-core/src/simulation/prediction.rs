@@ -107,6 +107,8 @@ pub(super) struct Prediction {
     /// The frame of the last pose that was compared.
     compared: u64,
     past: VecDeque<PredictedFrame>,
+    /// The frame of the avatar's newest jump that is drawn.
+    jumped: Option<u64>,
     visual: Option<SmoothedVisual>,
     ahead: Duration,
 }
@@ -146,6 +148,7 @@ impl Prediction {
             restarted_at: 0,
             compared: 0,
             past: VecDeque::new(),
+            jumped: None,
             visual: None,
             ahead: Duration::ZERO,
         }
@@ -178,7 +181,9 @@ impl Prediction {
                 self.step(frame, ahead, held);
                 self.apply_known_poses(main, frame);
             }
-            let moved_m = self.correct(drawn.map(|(_, pose)| pose));
+            let jumped = main.objects[&self.own].jumped.filter(|jumped| *jumped <= until);
+            let has_jumped = std::mem::replace(&mut self.jumped, jumped) < jumped;
+            let moved_m = self.correct(drawn.map(|(_, pose)| pose), has_jumped);
             if let Some(moved_m) = moved_m.filter(|_| restart == Restart::Host) {
                 stats.reconciled.add(moved_m);
             }
@@ -345,13 +350,18 @@ impl Prediction {
     }
 
     /// Keeps the drawing of the last drawn frame, and lets it decay to the new prediction. Returns
-    /// how far that is away.
-    fn correct(&mut self, drawn: Option<Pose>) -> Option<f32> {
+    /// how far that is away. A jump is drawn at once.
+    fn correct(&mut self, drawn: Option<Pose>, has_jumped: bool) -> Option<f32> {
         let (frame, pose) = (self.frame.expect("the prediction has started"), self.pose());
         let Some((visual, drawn)) = self.visual.as_mut().zip(drawn) else {
             self.visual = Some(SmoothedVisual::new(self.format, frame, &pose));
             return None;
         };
+        if has_jumped {
+            visual.jump(&pose);
+            visual.show(frame, &pose);
+            return None;
+        }
         let is_moved = (drawn.at, drawn.turn) != (pose.at, pose.turn);
         if is_moved {
             visual.correct(&drawn, &pose);

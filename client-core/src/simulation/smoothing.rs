@@ -51,6 +51,11 @@ impl SmoothedVisual {
         }
     }
 
+    /// The body has jumped to this pose: it is drawn there, and nowhere before.
+    pub(super) fn jump(&mut self, to: &Pose) {
+        *self = Self::new(self.format, self.frame, to);
+    }
+
     /// The body has this pose after the step of `frame`.
     pub(super) fn show(&mut self, frame: u64, pose: &Pose) {
         if frame != self.frame {

@@ -207,6 +207,49 @@ fn a_late_pose_is_extrapolated_unless_the_simulation_was_right() {
 }
 
 #[test]
+fn a_jump_is_drawn_in_one_frame_predicted_or_not() {
+    let presses = PressedKeys::from_inputs(std::iter::empty(), Duration::from_millis(50));
+    for (own, ahead_frames, to_x) in
+        [(false, 0, 25.0), (false, 0, 7.0), (true, 12, 25.0), (true, 12, 7.0)]
+    {
+        let mut client = Simulation::new(PHYSICS, ARENA, 3);
+        let id = ClientObjectId(1);
+        client.enter(id, PLAYER, own);
+        let pose =
+            |x: f32| POSE_FORMAT.moving(Position::new(x, 16.0, 0.5), rotation::IDENTITY, None);
+        let mut seen = Vec::new();
+        for frame in 100..160 {
+            // What the host says of a frame arrives before that is shown.
+            let told = frame + 6;
+            if told % 3 == 0 && told <= 150 {
+                if told >= 123 {
+                    client.handle_jump(id, frame_time(123));
+                }
+                let x = if told < 123 { 5.0 } else { to_x };
+                client.handle_pose(id, frame_time(told), &pose(x));
+            }
+            let shown = frame_time(frame);
+            let ahead = PredictionTarget {
+                horizon: frame_time(frame + ahead_frames),
+                presses: &presses,
+                acts_before: Duration::ZERO,
+            };
+            let times = SimulationTime { shown, received_until: shown, rtt: Duration::ZERO };
+            client.advance(times, own.then_some(&ahead), &no_keys);
+            for part in [11, 5, 0] {
+                let t = shown.saturating_sub(Duration::from_millis(part));
+                let drawn = client.drawing(id).and_then(|drawing| drawing.at(t));
+                seen.extend(drawn.map(|drawn| drawn.position.x));
+            }
+        }
+        let is_between = |x: &&f32| (**x - 5.0).abs() > 0.01 && (**x - to_x).abs() > 0.01;
+        assert_eq!(seen.iter().find(is_between), None, "own {own}, to {to_x}: {seen:?}");
+        let last = seen.last().expect("it is drawn");
+        assert!(seen.contains(&5.0) && (last - to_x).abs() < 0.01, "own {own}: {seen:?}");
+    }
+}
+
+#[test]
 fn a_client_that_joins_late_sees_all_objects() {
     let mut harness = SimulationHarness::new(PathConditions::default());
     harness.drive(200);

@@ -16,7 +16,7 @@ use crate::message::{
     MAX_CHANGES, MAX_EFFECTS, Notice, PlainPose, Record, RefusalReason, STAMP_BITS, Uplink,
     wire_plain_poses,
 };
-use crate::pose::PoseFormat;
+use crate::pose::{MAX_JUMP_AGE_MS, PoseFormat};
 use crate::schema::{
     Codec, Component, FieldSpec, FieldType, MAX_FIELDS, MAX_POINTS, MAX_TEXT_BYTES, ObjectKind,
     Schema,
@@ -82,7 +82,8 @@ pub(crate) fn any_plain_poses(schema: &Schema, rng: &mut fastrand::Rng) -> Vec<P
         .collect();
     let poses = (0..rng.usize(..12)).map(|_| {
         let (kind, format) = kinds[rng.usize(..kinds.len())];
-        PlainPose { alias: Alias::example(rng), kind, pose: any_pose(rng, format) }
+        let jumped_ms = (rng.u8(..4) == 0).then(|| rng.u16(..=MAX_JUMP_AGE_MS));
+        PlainPose { alias: Alias::example(rng), kind, pose: any_pose(rng, format), jumped_ms }
     });
     poses.collect()
 }

@@ -4,11 +4,13 @@
 //! section has its own small set of objects, and its length in front.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use super::Example;
 use crate::pose::fine::FineState;
 use crate::pose::section::{
-    BaselineMode, BaselineSource, Level, SectionError, SectionHeader, SectionWriter, read_section,
+    BaselineMode, BaselineSource, Level, MAX_JUMP_AGE_MS, SectionError, SectionHeader, SectionPose,
+    SectionWriter, read_section,
 };
 use crate::pose::{
     AckedSet, BaselineHistory, MAX_ACKED_DISTANCE, MAX_AT, Motion, MotionFormat, Pose, PoseFormat,
@@ -56,7 +58,7 @@ impl Example for ExampleHeader {
 
 /// The poses of a section of a level: slots ascend.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ExampleSection<const FINE: bool>(Vec<(u16, Pose)>);
+pub(crate) struct ExampleSection<const FINE: bool>(Vec<SectionPose>);
 
 impl<const FINE: bool> Wire for ExampleSection<FINE> {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
@@ -89,18 +91,21 @@ impl<const FINE: bool> ExampleSection<FINE> {
         let level = if FINE { Level::Fine } else { Level::Shared };
         let header = SectionHeader { level, number: NUMBER, acked: Some(ACKED) };
         let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);
-        for (slot, pose) in &self.0 {
+        for SectionPose { slot, pose, jumped } in &self.0 {
             let (format, received) = known().object(*slot).expect("a known slot");
             let (window, old) =
                 (received.baseline(&ACKED), received.newest_before(ACKED.window_start()));
-            let (mode, baseline) = match (window, old) {
-                (Some(baseline), _) => (BaselineMode::Window, Some(baseline)),
-                (None, Some(baseline)) => (BaselineMode::Old, Some(baseline)),
-                (None, None) => (BaselineMode::Absolute, None),
+            let (mode, baseline) = match (jumped, window, old) {
+                (Some(jumped), ..) => (BaselineMode::jumped_at(*jumped, STAMP), None),
+                (None, Some(baseline), _) => (BaselineMode::Window, Some(baseline)),
+                (None, None, Some(baseline)) => (BaselineMode::Old, Some(baseline)),
+                (None, None, None) => (BaselineMode::Absolute, None),
             };
             if FINE {
                 let mut history = Vec::new();
-                received.acked_poses(&ACKED, &mut history);
+                if mode == BaselineMode::Window {
+                    received.acked_poses(&ACKED, &mut history);
+                }
                 if mode == BaselineMode::Old {
                     history.extend(baseline.map(|baseline| (baseline.stamp, baseline.pose)));
                 }
@@ -120,7 +125,11 @@ impl<const FINE: bool> Example for ExampleSection<FINE> {
         let poses = (0..SLOTS).filter_map(|slot| {
             let (format, received) = known().object(slot)?;
             let newest = received.newest().map_or_else(Pose::default, |newest| newest.pose);
-            rng.bool().then(|| (slot, any_step(rng, *format, &newest)))
+            let age = (rng.u8(..8) == 0)
+                .then(|| Duration::from_millis(rng.u64(..=u64::from(MAX_JUMP_AGE_MS))));
+            let jumped = age.map(|age| STAMP.saturating_sub(age));
+            let pose = any_step(rng, *format, &newest);
+            rng.bool().then_some(SectionPose { slot, pose, jumped })
         });
         Self(poses.collect())
     }

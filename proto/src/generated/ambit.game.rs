@@ -39,7 +39,7 @@ pub mod game_to_client {
 /// The first message. A ticket admits one player to one room, once, for a short time.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Join {
-    /// The version of the game protocol that the client uses: 7 (`ambit_proto::message::VERSION`). The
+    /// The version of the game protocol that the client uses: 8 (`ambit_proto::message::VERSION`). The
     /// host refuses any other with `version_mismatch`.
     #[prost(uint32, tag = "1")]
     pub version: u32,

@@ -6,9 +6,12 @@
 
 use super::record::wire_kind;
 use crate::ids::Alias;
-use crate::pose::{Pose, PoseFormat};
+use crate::pose::{MAX_JUMP_AGE_MS, Pose, PoseFormat};
 use crate::schema::Schema;
 use crate::wire::{Coder, Measure, Reader, WRITE_CANNOT_FAIL, Wire, WireError, Writer};
+
+/// Width of the age of a jump.
+const JUMP_AGE_BITS: u32 = 16 - MAX_JUMP_AGE_MS.leading_zeros();
 
 /// A pose of a plain section, with the object that it is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +22,9 @@ pub struct PlainPose {
     pub kind: u8,
     /// On the grid of the kind.
     pub pose: Pose,
+    /// The object has jumped since the poses that the client is known to have: so many milliseconds
+    /// before the datagram's stamp; [`MAX_JUMP_AGE_MS`] at most.
+    pub jumped_ms: Option<u16>,
 }
 
 impl PlainPose {
@@ -61,7 +67,15 @@ impl PlainPose {
             what: "kind with poses",
             value: self.kind.into(),
         })?;
-        format.wire(&mut self.pose, coder)
+        format.wire(&mut self.pose, coder)?;
+        let mut has_jumped = self.jumped_ms.is_some();
+        coder.flag(&mut has_jumped)?;
+        let mut age_ms = u64::from(self.jumped_ms.unwrap_or_default());
+        if has_jumped {
+            coder.bits(&mut age_ms, JUMP_AGE_BITS)?;
+        }
+        self.jumped_ms = has_jumped.then_some(age_ms as u16);
+        Ok(())
     }
 
     fn wire_head(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
@@ -132,7 +146,7 @@ mod tests {
     fn the_writer_produces_the_documented_example() {
         let schema = Schema::example_with_poses();
         let mut pose =
-            PlainPose { alias: Alias { slot: 1, epoch: 2 }, kind: 2, pose: Pose::default() };
+            PlainPose { alias: Alias { slot: 1, epoch: 2 }, kind: 2, ..PlainPose::default() };
         let (yaw, speed_m_s) = (std::f32::consts::FRAC_PI_2, 4.0);
         pose.pose = pose_format(&schema, &pose).pose(Position::on_ground(5.0, 6.0), yaw, speed_m_s);
         let printed: Vec<String> =

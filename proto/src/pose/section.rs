@@ -22,7 +22,10 @@
 //!    one, uncoded. Length 0 is the end;
 //! 3. the mode: window, old or absolute: one of 3 symbols of the weights 250, 3 and 3 if the pose
 //!    before was of mode window, or this is the first; 40, 208 and 8 if it was of mode old; 24, 4
-//!    and 228 if it was of mode absolute.
+//!    and 228 if it was of mode absolute;
+//! 4. if that is absolute: whether the object has jumped since the poses that the client is known
+//!    to have, uncoded, 1; if it has, how many milliseconds before the section's stamp, uncoded, 12
+//!    (4,095 also stands for more).
 //!
 //! How weights become symbols: [`super::shared`]. At the fine level, before all slots: whether
 //! there is a *reference*, one bit of even probability; if so its slot, a number as [`super::fine`]
@@ -37,6 +40,10 @@
 //! in a record; in mode `Old` the newest pose from before the 33 datagrams that the set can hold;
 //! in mode `Absolute` there is none. The fine level uses all poses of the set in mode `Window`.
 //!
+//! A pose from before a jump is no baseline of one after it, so the first poses after a jump are of
+//! mode `Absolute` and say when it was, until one of them is known to have arrived. An object takes
+//! no way from where it was before the jump to where it is after it.
+//!
 //! Invariants:
 //! 1. A reader never uses a baseline that it does not have: it stops, and reports the slot
 //!    ([`SectionError::MissingBaseline`]).
@@ -46,6 +53,8 @@
 //! A section that is cut short is not always detected: datagrams arrive whole or not at all.
 
 mod slot_coder;
+
+use std::time::Duration;
 
 use self::slot_coder::{END_BYTES, SlotCoder};
 use super::fine::{self, AgedPose, FineState, KnownObject};
@@ -58,6 +67,9 @@ use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, WireError, Writer};
 /// it names none.
 const DISTANCE_BITS: u32 = 6;
 const _: () = assert!(super::MAX_ACKED_DISTANCE < 1 << DISTANCE_BITS);
+/// The age of a jump is at most this, in milliseconds: by then, a client that has got nothing of the
+/// object shows nothing from before the jump any more.
+pub const MAX_JUMP_AGE_MS: u16 = (1 << slot_coder::JUMP_AGE_BITS) - 1;
 
 /// How a section is coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -116,6 +128,44 @@ pub enum BaselineMode {
     Old,
     /// No other pose.
     Absolute,
+    /// No other pose: since those that the client is known to have, the object has jumped, so many
+    /// milliseconds before the section's stamp; [`MAX_JUMP_AGE_MS`] at most.
+    Jumped(u16),
+}
+
+impl BaselineMode {
+    /// The mode of a pose that has no baseline since the object has jumped at the tick of a stamp.
+    pub fn jumped_at(jumped: GameTime, stamp: GameTime) -> Self {
+        Self::Jumped(jump_age_ms(jumped, stamp))
+    }
+
+    /// The stamp of the tick of the jump that this mode tells.
+    pub fn jumped_before(self, stamp: GameTime) -> Option<GameTime> {
+        match self {
+            Self::Jumped(age_ms) => {
+                Some(stamp.saturating_sub(Duration::from_millis(age_ms.into())))
+            }
+            Self::Window | Self::Old | Self::Absolute => None,
+        }
+    }
+}
+
+/// How long before a stamp a jump was, in milliseconds: [`MAX_JUMP_AGE_MS`] at most.
+pub fn jump_age_ms(jumped: GameTime, stamp: GameTime) -> u16 {
+    let age = stamp.whole_millis().since(jumped.whole_millis());
+    age.as_millis().min(MAX_JUMP_AGE_MS.into()) as u16
+}
+
+/// A pose that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SectionPose {
+    /// The slot of the object.
+    pub slot: u16,
+    /// On the grid of its kind.
+    pub pose: Pose,
+    /// The stamp of the tick at which the object jumped to where its poses have been since. Only
+    /// poses that were coded without a baseline for that reason have it.
+    pub jumped: Option<GameTime>,
 }
 
 /// Why reading a section has stopped.
@@ -236,7 +286,7 @@ impl<'o> SectionWriter<'o> {
         let known = KnownObject { format: *format, half_edge_m: 0.0, history: &self.aged };
         match mode {
             BaselineMode::Window => encoder.write_object(&known, Some(pose)),
-            BaselineMode::Old | BaselineMode::Absolute => {
+            BaselineMode::Old | BaselineMode::Absolute | BaselineMode::Jumped(_) => {
                 encoder.write_unacknowledged(&known, pose);
             }
         }
@@ -320,7 +370,7 @@ pub fn read_section(
     number: u64,
     stamp: GameTime,
     source: &impl BaselineSource,
-    out: &mut Vec<(u16, Pose)>,
+    out: &mut Vec<SectionPose>,
 ) -> Result<Option<AckedSet>, SectionError> {
     let mut reader = Reader::new(bytes);
     let mut header = SectionHeader { number, ..SectionHeader::default() };
@@ -338,7 +388,7 @@ fn read_shared(
     header: &SectionHeader,
     stamp: GameTime,
     source: &impl BaselineSource,
-    out: &mut Vec<(u16, Pose)>,
+    out: &mut Vec<SectionPose>,
 ) -> Result<(), SectionError> {
     let mut slots = SlotCoder::default();
     while let Some((slot, mode)) = slots.read(&mut decoder)? {
@@ -349,7 +399,7 @@ fn read_shared(
         let pose = shared::read(*format, baseline, stamp, &mut decoder)?;
         check_not_overrun(&decoder)?;
         if received.is_of_present_tenant(header.number) {
-            out.push((slot, pose));
+            out.push(SectionPose { slot, pose, jumped: mode.jumped_before(stamp) });
         }
     }
     Ok(decoder.finish()?)
@@ -360,7 +410,7 @@ fn read_fine(
     header: &SectionHeader,
     stamp: GameTime,
     source: &impl BaselineSource,
-    out: &mut Vec<(u16, Pose)>,
+    out: &mut Vec<SectionPose>,
 ) -> Result<(), SectionError> {
     const NOT_IN: WireError = WireError::OutOfRange { what: "pose that is not in" };
     let mut state = FineState::default();
@@ -373,7 +423,7 @@ fn read_fine(
         let pose = decoder.read_reference(&known)?.ok_or(NOT_IN)?;
         check_not_overrun(decoder.stream())?;
         if received.is_of_present_tenant(header.number) {
-            out.push((slot, pose));
+            out.push(SectionPose { slot, pose, jumped: None });
         }
     }
     while let Some((slot, mode)) = slots.read(decoder.stream())? {
@@ -383,11 +433,13 @@ fn read_fine(
         let (known, received) = history.read(slot, mode)?;
         let pose = match mode {
             BaselineMode::Window => decoder.read_object(&known)?.ok_or(NOT_IN)?,
-            BaselineMode::Old | BaselineMode::Absolute => decoder.read_unacknowledged(&known)?,
+            BaselineMode::Old | BaselineMode::Absolute | BaselineMode::Jumped(_) => {
+                decoder.read_unacknowledged(&known)?
+            }
         };
         check_not_overrun(decoder.stream())?;
         if received.is_of_present_tenant(header.number) {
-            out.push((slot, pose));
+            out.push(SectionPose { slot, pose, jumped: mode.jumped_before(stamp) });
         }
     }
     Ok(decoder.finish()?)
@@ -432,7 +484,7 @@ fn find_baseline<'k>(
     received: &'k BaselineHistory,
 ) -> Result<Option<&'k ReceivedPose>, SectionError> {
     let baseline = match (mode, header.acked) {
-        (BaselineMode::Absolute, _) => return Ok(None),
+        (BaselineMode::Absolute | BaselineMode::Jumped(_), _) => return Ok(None),
         (BaselineMode::Window, Some(acked)) => received.baseline(&acked),
         (BaselineMode::Old, Some(acked)) => received.newest_before(acked.window_start()),
         (_, None) => {

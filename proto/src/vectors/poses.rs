@@ -15,7 +15,7 @@ use crate::entropy::trace;
 use crate::pose::fine::FineState;
 use crate::pose::{
     AckedSet, BaselineHistory, BaselineMode, BaselineSource, Level, PoseFormat, ReceivedPose,
-    SectionHeader, SectionWriter, code, read_section,
+    SectionHeader, SectionPose, SectionWriter, code, read_section,
 };
 use crate::time::GameTime;
 
@@ -66,9 +66,10 @@ fn section(
             BaselineMode::Old => {
                 acked.and_then(|acked| received.newest_before(acked.window_start()))
             }
-            BaselineMode::Absolute => None,
+            BaselineMode::Absolute | BaselineMode::Jumped(_) => None,
         };
-        assert_eq!(baseline.is_none(), *mode == BaselineMode::Absolute, "{name}, {slot}");
+        let is_absolute = matches!(mode, BaselineMode::Absolute | BaselineMode::Jumped(_));
+        assert_eq!(baseline.is_none(), is_absolute, "{name}, {slot}");
         let baseline = baseline.map(|baseline| (baseline.stamp, baseline.pose));
         if level == Level::Shared {
             let baseline = baseline.as_ref().map(|(stamp, pose)| (*stamp, pose));
@@ -93,16 +94,24 @@ fn section(
     let mut read = Vec::new();
     let (result, traced) = trace::record(|| read_section(&bytes, NUMBER, STAMP, &known, &mut read));
     assert_eq!(result, Ok(acked), "{name}");
-    let written: Vec<_> = all.iter().map(|object| (object.slot, object.pose)).collect();
+    let written: Vec<_> = all
+        .iter()
+        .map(|SectionObject { slot, pose, mode, .. }| SectionPose {
+            slot: *slot,
+            pose: *pose,
+            jumped: mode.jumped_before(STAMP),
+        })
+        .collect();
     assert_eq!(read, written, "{name}");
 
     let slots = objects.iter().map(|object| (object.slot, object.mode));
     let operations = operations(&header, &bytes, slots, &traced);
     let acked = acked.map(|acked| object! { newest: acked.newest, mask: acked.mask });
-    let poses = all.iter().zip(&read).map(|(object, (slot, pose))| {
+    let poses = all.iter().zip(&read).map(|(object, SectionPose { slot, pose, jumped })| {
         object! {
             slot: *slot,
             mode: mode_name(object.mode),
+            jumped: jumped.map(values::time),
             pose: values::pose(&object.format, pose),
         }
     });
@@ -164,6 +173,6 @@ fn mode_name(mode: BaselineMode) -> &'static str {
     match mode {
         BaselineMode::Window => "window",
         BaselineMode::Old => "old",
-        BaselineMode::Absolute => "absolute",
+        BaselineMode::Absolute | BaselineMode::Jumped(_) => "absolute",
     }
 }

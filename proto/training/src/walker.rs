@@ -210,7 +210,7 @@ fn fit_distributions(tables: &mut WalkerTables) {
 mod tests {
     use ambit_proto::pose::{
         AckedSet, BaselineHistory, BaselineMode, BaselineSource, Level, ReceivedPose,
-        SectionHeader, SectionWriter, code, read_section,
+        SectionHeader, SectionPose, SectionWriter, code, read_section,
     };
     use ambit_proto::time::GameTime;
 
@@ -282,8 +282,8 @@ mod tests {
             writer.finish();
             let mut read = Vec::new();
             assert_eq!(read_section(&bytes, number, stamp, &receiver, &mut read), Ok(acked));
-            assert!(read.iter().map(|(_, pose)| pose).eq(&poses));
-            for (slot, pose) in read {
+            assert!(read.iter().map(|read| &read.pose).eq(&poses));
+            for SectionPose { slot, pose, .. } in read {
                 receiver.0[usize::from(slot)].insert(ReceivedPose { number, stamp, pose });
             }
             if number > 50 {

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use ambit_proto::pose::fine::FineState;
 use ambit_proto::pose::{
     AckedSet, BaselineHistory, BaselineMode, BaselineSource, Level, Pose, PoseFormat, ReceivedPose,
-    SectionHeader, SectionWriter, Turning, code, read_section,
+    SectionHeader, SectionPose, SectionWriter, Turning, code, read_section,
 };
 use ambit_proto::time::GameTime;
 
@@ -42,7 +42,7 @@ pub fn poses(data: &[u8]) -> Reached {
         if !read.is_empty() {
             reached.insert("a pose");
         }
-        for &(slot, pose) in &read {
+        for &SectionPose { slot, pose, .. } in &read {
             let (format, history) = &mut known.0[usize::from(slot)];
             assert!(format.fits(&pose), "{pose:?} of {format:?} in {acked:?}");
             history.insert(ReceivedPose { number, stamp: stamp(number), pose });

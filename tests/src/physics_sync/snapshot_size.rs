@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use ambit_cubes_physics::{POSE_FORMAT, SNAPSHOT_POSE_FORMAT, frame_time};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::pose::fine::FineState;
-use ambit_proto::pose::section::{BaselineMode, BaselineSource, SectionWriter, read_section};
+use ambit_proto::pose::section::{
+    BaselineMode, BaselineSource, SectionPose, SectionWriter, read_section,
+};
 use ambit_proto::pose::{
     AckedSet, BaselineHistory, Level, Pose, PoseFormat, ReceivedPose, SectionHeader, shared,
 };
@@ -108,7 +110,7 @@ impl SnapshotCoder {
         let bytes = self.write(&SectionHeader::new(self.level, number, acked), stamp, poses);
         let mut read = Vec::new();
         read_section(&bytes, number, stamp, self, &mut read).expect("our own encoding can be read");
-        for (slot, pose) in read {
+        for SectionPose { slot, pose, .. } in read {
             self.histories[usize::from(slot)].insert(ReceivedPose { number, stamp, pose });
         }
         let newest = self

@@ -63,6 +63,21 @@ fn on_a_lossy_line_own_missiles_are_drawn_once_too() {
 }
 
 #[test]
+fn a_ship_that_comes_back_elsewhere_is_never_drawn_between_the_places() {
+    for line in ["delay=50ms", "delay=50ms,jitter=5ms,loss=5", "delay=50ms,jitter=5ms,loss=13"] {
+        let room = [("asteroids", "0"), ("size", "140x140")];
+        let mut fight = Shooting::new(3, 4, line, &room);
+        fight.fight_for(Duration::from_mins(1));
+        let jumps: usize = (0..4).map(|player| fight.screen(player).jumps()).sum();
+        assert!(jumps >= 20, "{line}: {jumps} jumps");
+        for player in 0..4 {
+            let slides = fight.screen(player).slides();
+            assert_eq!(slides, [], "{line}: player {player}, of {jumps} jumps");
+        }
+    }
+}
+
+#[test]
 fn what_is_hit_on_the_screen_is_hit_at_the_host() {
     let fights = [
         ((0, 0, 0), "filtered"),

@@ -392,7 +392,7 @@ fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
 fn plain(slot: u16, pose: Pose) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
-    let plain = PlainPose { alias: alias(slot), kind: WALKER, pose };
+    let plain = PlainPose { alias: alias(slot), kind: WALKER, pose, jumped_ms: None };
     plain.write(&format(), &mut writer);
     end_plain_poses(writer);
     bytes

@@ -314,7 +314,7 @@ impl ReplicaHarness {
             let pose = self.pose(kind, x);
             let format = self.replica.schema().kinds[usize::from(kind)].pose_format();
             let format = format.expect("a kind with poses");
-            PlainPose { alias, kind, pose }.write(format, &mut writer);
+            PlainPose { alias, kind, pose, jumped_ms: None }.write(format, &mut writer);
         }
         end_plain_poses(writer);
         let section = self.replica.apply_poses(self.datagram(number), &bytes);

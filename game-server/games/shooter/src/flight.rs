@@ -239,6 +239,7 @@ impl Shooter {
         }
         if let Some(mut ship) = world.edit(ship) {
             ship.wrecked().set(false);
+            ship.pose().put_at(at);
         }
         world.after(shield, ShooterTimer::Unshield(ship));
     }

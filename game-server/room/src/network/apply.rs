@@ -126,6 +126,9 @@ impl Network {
                 world.position(object).on_the_ground(),
             );
             self.shared_state.pose_table.update(slot, stamp(times), pose, position_m);
+            if world.has_jumped(object) {
+                self.shared_state.pose_table.note_jump(slot, stamp(times));
+            }
         }
     }
 

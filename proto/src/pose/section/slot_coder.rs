@@ -4,7 +4,7 @@
 //! objects around it has hardly any gaps, one with a small budget has many. [`super`] describes the
 //! bits.
 
-use super::BaselineMode;
+use super::{BaselineMode, MAX_JUMP_AGE_MS};
 use crate::entropy::{RangeDecoder, RangeEncoder};
 use crate::pose::shared::symbol_coder::{SymbolCoder, TOTAL_BITS};
 use crate::pose::trained::symbol_weights::{BASELINE_MODES, SLOT_GAP_LENGTHS};
@@ -12,6 +12,9 @@ use crate::wire::WireError;
 
 /// Length of the end, at most: less than 8 bits.
 pub(super) const END_BYTES: usize = 1;
+
+/// Width of the age of a jump in milliseconds.
+pub(super) const JUMP_AGE_BITS: u32 = 12;
 
 const MAX_PROBABILITY: u16 = 64_000;
 const MIN_PROBABILITY: u16 = 2_048;
@@ -23,13 +26,13 @@ pub(super) struct SlotCoder {
     next: u32,
     /// The probability that it follows, in 1/65,536.
     probability: u16,
-    /// Mode of the last pose.
-    mode: BaselineMode,
+    /// Mode of the last pose: its symbol.
+    mode: usize,
 }
 
 impl Default for SlotCoder {
     fn default() -> Self {
-        Self { next: 0, probability: 49_152, mode: BaselineMode::Window }
+        Self { next: 0, probability: 49_152, mode: WINDOW }
     }
 }
 
@@ -47,8 +50,18 @@ impl SlotCoder {
             encoder.raw(gap & ((1 << (length - 1)) - 1), length - 1);
         }
         self.advance(gap);
-        write_one_of(mode as u32, &BASELINE_MODES[self.mode as usize], encoder);
-        self.mode = mode;
+        let symbol = symbol_of(mode);
+        write_one_of(symbol as u32, &BASELINE_MODES[self.mode], encoder);
+        self.mode = symbol;
+        match mode {
+            BaselineMode::Window | BaselineMode::Old => {}
+            BaselineMode::Absolute => encoder.raw(0, 1),
+            BaselineMode::Jumped(age_ms) => {
+                assert!(age_ms <= MAX_JUMP_AGE_MS, "a jump {age_ms} ms ago");
+                encoder.raw(1, 1);
+                encoder.raw(age_ms.into(), JUMP_AGE_BITS);
+            }
+        }
     }
 
     /// The length of slot and mode in bits, at most: no probability is so low that its symbol takes
@@ -56,7 +69,12 @@ impl SlotCoder {
     pub(super) fn max_bits(self, slot: u16, mode: BaselineMode) -> usize {
         let gap = u32::from(slot).saturating_sub(self.next);
         let gap_bits = gap.checked_ilog2().map_or(0, |below_highest| 7 + below_highest as usize);
-        6 + gap_bits + if mode == self.mode { 1 } else { 7 }
+        let jump_bits = match mode {
+            BaselineMode::Window | BaselineMode::Old => 0,
+            BaselineMode::Absolute => 1,
+            BaselineMode::Jumped(_) => 1 + JUMP_AGE_BITS as usize,
+        };
+        6 + gap_bits + jump_bits + if symbol_of(mode) == self.mode { 1 } else { 7 }
     }
 
     pub(super) fn write_end(self, encoder: &mut RangeEncoder<'_>) {
@@ -84,12 +102,17 @@ impl SlotCoder {
             .map_err(|_| WireError::OutOfRange { what: "slot of a pose" })?;
         self.advance(gap);
         let mut mode = 0;
-        decoder.one_of(&mut mode, &BASELINE_MODES[self.mode as usize]);
-        self.mode =
-            [BaselineMode::Window, BaselineMode::Old, BaselineMode::Absolute][mode as usize];
+        decoder.one_of(&mut mode, &BASELINE_MODES[self.mode]);
+        self.mode = mode as usize;
+        let mode = match self.mode {
+            WINDOW => BaselineMode::Window,
+            OLD => BaselineMode::Old,
+            _ if decoder.raw(1) == 0 => BaselineMode::Absolute,
+            _ => BaselineMode::Jumped(decoder.raw(JUMP_AGE_BITS) as u16),
+        };
         #[cfg(test)]
         crate::entropy::trace::label("pose");
-        Ok(Some((slot, self.mode)))
+        Ok(Some((slot, mode)))
     }
 
     fn advance(&mut self, gap: u32) {
@@ -101,6 +124,19 @@ impl SlotCoder {
             probability - (probability >> 4)
         };
         self.probability = (probability as u16).clamp(MIN_PROBABILITY, MAX_PROBABILITY);
+    }
+}
+
+const WINDOW: usize = 0;
+const OLD: usize = 1;
+const ABSOLUTE: usize = 2;
+
+/// The symbol of a mode: a pose after a jump is an absolute one.
+const fn symbol_of(mode: BaselineMode) -> usize {
+    match mode {
+        BaselineMode::Window => WINDOW,
+        BaselineMode::Old => OLD,
+        BaselineMode::Absolute | BaselineMode::Jumped(_) => ABSOLUTE,
     }
 }
 
@@ -123,11 +159,7 @@ mod tests {
             while coded.len() < 200 {
                 next += if rng.bool() { 0 } else { rng.u32(..1 << sparse) };
                 let Ok(slot) = u16::try_from(next) else { break };
-                coded.push((
-                    slot,
-                    [BaselineMode::Window, BaselineMode::Old, BaselineMode::Absolute]
-                        [rng.usize(..3)],
-                ));
+                coded.push((slot, any_mode(&mut rng)));
                 next += 1;
             }
             let bytes = bytes_of(&coded);
@@ -151,13 +183,12 @@ mod tests {
                 let Ok(slot) = u16::try_from(slots.next + gap) else {
                     break;
                 };
-                let mode = [BaselineMode::Window, BaselineMode::Old, BaselineMode::Absolute]
-                    [rng.usize(..3)];
+                let mode = any_mode(&mut rng);
                 let before = bytes_of(&coded).len() * 8;
                 max_bits_so_far += slots.max_bits(slot, mode);
                 coded.push((slot, mode));
                 slots.advance(gap);
-                slots.mode = mode;
+                slots.mode = symbol_of(mode);
                 let bits = bytes_of(&coded).len() * 8;
                 assert!(
                     bits <= max_bits_so_far + 8 * END_BYTES + 16,
@@ -185,6 +216,11 @@ mod tests {
         encoder.finish();
         let refused = Err(WireError::OutOfRange { what: "slot of a pose" });
         assert_eq!(slots.read(&mut RangeDecoder::new(&bytes)), refused);
+    }
+
+    fn any_mode(rng: &mut fastrand::Rng) -> BaselineMode {
+        let jumped = BaselineMode::Jumped(rng.u16(..=MAX_JUMP_AGE_MS));
+        [BaselineMode::Window, BaselineMode::Old, BaselineMode::Absolute, jumped][rng.usize(..4)]
     }
 
     fn bytes_of(coded: &[(u16, BaselineMode)]) -> Vec<u8> {

@@ -72,11 +72,11 @@ fn arbitrary_bytes_decode_only_to_poses_of_known_objects() {
         let mut poses = Vec::new();
         let result = read_section(&bytes, number, stamp, &scene.receiver, &mut poses);
         // All poses but that of the reference, which may come first.
-        let others = usize::from(poses.len() > 1 && poses[0].0 > poses[1].0);
-        assert!(poses[others..].is_sorted_by(|a, b| a.0 < b.0), "seed {seed}: slots ascend");
-        let slots: BTreeSet<_> = poses.iter().map(|pose| pose.0).collect();
+        let others = usize::from(poses.len() > 1 && poses[0].slot > poses[1].slot);
+        assert!(poses[others..].is_sorted_by(|a, b| a.slot < b.slot), "seed {seed}: slots ascend");
+        let slots: BTreeSet<_> = poses.iter().map(|pose| pose.slot).collect();
         assert_eq!(slots.len(), poses.len(), "seed {seed}: no slot twice");
-        for (slot, pose) in poses {
+        for SectionPose { slot, pose, .. } in poses {
             let (format, _) = scene.receiver.object(slot).expect("a known slot");
             assert!(format.fits(&pose), "seed {seed}: {pose:?}");
         }
@@ -455,7 +455,7 @@ impl Exchange {
         }
         let mut poses = Vec::new();
         let end = read_section(&datagram.section, number, stamp, &self.receiver, &mut poses);
-        for (slot, pose) in poses {
+        for SectionPose { slot, pose, .. } in poses {
             let known = self.receiver.get_mut(&slot).expect("a known slot");
             let (_, tenant, sent) =
                 datagram.poses.iter().find(|sent| sent.0 == slot).expect("it was sent");

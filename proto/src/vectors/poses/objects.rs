@@ -42,6 +42,18 @@ impl SectionObject {
         Self { slot, format, known: Vec::new(), mode: BaselineMode::Absolute, pose }
     }
 
+    /// It has jumped so many milliseconds ago, since its only known pose.
+    pub(super) fn jumped(
+        slot: u16,
+        format: PoseFormat,
+        known: Pose,
+        pose: Pose,
+        age_ms: u16,
+    ) -> Self {
+        let mode = BaselineMode::Jumped(age_ms);
+        Self { mode, ..Self::window(slot, format, known, pose) }
+    }
+
     /// Its only known pose was in the newest acknowledged datagram.
     pub(super) fn window(slot: u16, format: PoseFormat, known: Pose, pose: Pose) -> Self {
         Self::since(slot, format, vec![(2, known)], pose)

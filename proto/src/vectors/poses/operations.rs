@@ -67,9 +67,21 @@ fn documented_slots(slots: impl IntoIterator<Item = (u16, BaselineMode)>) -> Dec
         let weights = match mode_before {
             BaselineMode::Window => [250, 3, 3],
             BaselineMode::Old => [40, 208, 8],
-            BaselineMode::Absolute => [24, 4, 228],
+            BaselineMode::Absolute | BaselineMode::Jumped(_) => [24, 4, 228],
         };
-        all.push(("mode", one_of(mode as usize, &weights)));
+        let symbol = match mode {
+            BaselineMode::Window => 0,
+            BaselineMode::Old => 1,
+            BaselineMode::Absolute | BaselineMode::Jumped(_) => 2,
+        };
+        all.push(("mode", one_of(symbol, &weights)));
+        if symbol == 2 {
+            let value = u32::from(mode != BaselineMode::Absolute);
+            all.push(("jumped", TracedDecision::Raw { bits: 1, value }));
+        }
+        if let BaselineMode::Jumped(age_ms) = mode {
+            all.push(("jump's age", TracedDecision::Raw { bits: 12, value: age_ms.into() }));
+        }
         (next, mode_before) = (u32::from(slot) + 1, mode);
     }
     let bit = false;

@@ -32,6 +32,12 @@ pub(super) fn vectors() -> Vec<TestVector> {
         one("plain-fixed", "A format that does not turn.", 3, BASE),
         one("plain-motion", "Velocities, since the flag is 0.", 4, FLYING),
         one("plain-motion-at-rest", "No velocities, since the flag is 1.", 4, stopped()),
+        after_jump(
+            "plain-jumped",
+            "It has been there since a jump, 150 ms before the stamp.",
+            &[(0, alias(1, 2), WALKING)],
+            Some(150),
+        ),
         section(
             "plain-several-objects",
             "Of several kinds, and with slots of one to four groups.",
@@ -50,9 +56,21 @@ pub(super) fn vectors() -> Vec<TestVector> {
 }
 
 fn section(name: &'static str, about: &'static str, objects: &[(u8, Alias, Pose)]) -> TestVector {
+    after_jump(name, about, objects, None)
+}
+
+/// All objects have jumped so long ago.
+fn after_jump(
+    name: &'static str,
+    about: &'static str,
+    objects: &[(u8, Alias, Pose)],
+    jumped_ms: Option<u16>,
+) -> TestVector {
     let schema = schema();
-    let poses: Vec<PlainPose> =
-        objects.iter().map(|&(kind, alias, pose)| PlainPose { alias, kind, pose }).collect();
+    let poses: Vec<PlainPose> = objects
+        .iter()
+        .map(|&(kind, alias, pose)| PlainPose { alias, kind, pose, jumped_ms })
+        .collect();
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     for pose in &poses {
@@ -69,6 +87,7 @@ fn section(name: &'static str, about: &'static str, objects: &[(u8, Alias, Pose)
             alias: values::alias(read.alias),
             kind: read.kind,
             pose: values::pose(&FORMATS[usize::from(read.kind)], &read.pose),
+            jumped_ms: read.jumped_ms,
         }
     });
     TestVector {

@@ -78,6 +78,11 @@ fn yaw() -> Vec<TestVector> {
             None,
             &[SectionObject::absolute(0, YAW, WALKING)],
         ),
+        one(
+            "shared-yaw-jumped",
+            "It has jumped since its known pose, 50 ms before the stamp: without a baseline.",
+            SectionObject::jumped(0, YAW, WALKING, BASE, 50),
+        ),
         one("shared-yaw-unchanged", "Change 8: nothing at all.", walking(BASE, BASE)),
         one(
             "shared-yaw-straight",

@@ -1,7 +1,7 @@
 //! Where objects were a short while ago: for games that answer what a player saw.
 //!
 //! A pose that changes at a tick leaves an entry, the way from the tick before; what rests leaves
-//! none. Paths know their past themselves. Bound: [`MAX_REACH`], so at most some 130 entries an
+//! none. What jumps leaves one without a way: it was at the earlier place until then. Paths know their past themselves. Bound: [`MAX_REACH`], so at most some 130 entries an
 //! object; nothing is kept for games that do not ask. It is saved with the room, since what a game
 //! decides by it must be the same after a failover.
 
@@ -29,6 +29,13 @@ struct PastPose {
     since: GameTime,
     at: GameTime,
     pose: Pose,
+}
+
+impl PastPose {
+    /// Whether the object came there without a way.
+    fn is_jump(&self) -> bool {
+        self.since == self.at
+    }
 }
 
 /// The recent poses of all objects.
@@ -86,11 +93,21 @@ impl PastPoses {
         match (before, track.get(after)) {
             (None, None) => None,
             (Some(only), None) | (None, Some(only)) => Some(only.pose),
+            (Some(from), Some(to)) if to.is_jump() => {
+                Some(if t < to.at { from.pose } else { to.pose })
+            }
             (Some(from), Some(to)) => {
                 let (from, to) = ((to.since.max(from.at), &from.pose), (to.at, &to.pose));
                 Some(pose::interpolate(format, Extrapolation::First, from, to, t))
             }
         }
+    }
+
+    /// Whether the object jumped after one time and until another.
+    fn has_jump(&self, slot: u32, after: GameTime, until: GameTime) -> bool {
+        let Some(track) = self.tracks.get(slot as usize) else { return false };
+        let first = track.partition_point(|entry| entry.at <= after);
+        track.range(first..).take_while(|entry| entry.at <= until).any(PastPose::is_jump)
     }
 
     /// The data to save.
@@ -141,15 +158,29 @@ impl World {
         past.map_or_else(|| self.position(object), |pose| format.position(&pose))
     }
 
+    /// Whether an object jumped after one time and until another, as far back as the past is kept.
+    fn jumped_between(&self, object: ObjectId, after: GameTime, until: GameTime) -> bool {
+        match self.pose_slot_of(object) {
+            Some(slot) => self.past.has_jump(slot, after, until),
+            None => {
+                let mut points = self.path(object).points();
+                points.any(|(time, point)| point.jump && (after < time && time <= until))
+            }
+        }
+    }
+
     /// How an object moved until `t` from as long before as the last tick took, with the times of
     /// the last tick: for contacts of something now with what it was seen to be.
     pub fn past_motion(&self, object: ObjectId, t: GameTime) -> ObjectMotion<'static> {
         let t = t.max(self.now.saturating_sub(self.past.reach()));
         let before = t.saturating_sub(self.now.since(self.previous_horizon).min(LONGEST_TICK));
-        ObjectMotion::Straight {
-            from: (self.previous_horizon, self.kept_position(object, before)),
-            to: (self.now, self.kept_position(object, t)),
-        }
+        let to = self.kept_position(object, t);
+        let from = if self.jumped_between(object, before, t) {
+            to
+        } else {
+            self.kept_position(object, before)
+        };
+        ObjectMotion::Straight { from: (self.previous_horizon, from), to: (self.now, to) }
     }
 
     /// The time that a player's screen showed when the player held or pressed what acts at this
@@ -176,6 +207,7 @@ impl World {
         for index in 0..self.active_objects().len() {
             let object = self.active_objects()[index];
             let (slot, pose) = (self.pose_slot(object), self.pose(object));
+            let span = if self.has_jumped(object) { (self.now, self.now) } else { span };
             self.past.note(slot, span, pose);
         }
     }

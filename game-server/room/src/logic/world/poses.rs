@@ -55,14 +55,18 @@ impl World {
         self.replace_pose(object, Pose { flag, ..pose });
     }
 
-    /// Moves an object with a path or a pose to another position at once; it is at rest there.
+    /// Moves an object with a path or a pose to another position at once: it *jumps*, takes no way
+    /// there, and touches nothing between the two places. It is at rest there.
     pub fn put_at(&mut self, object: ObjectId, to: Position) {
         if !self.has_pose(object) {
             return self.teleport(object, to);
         }
         let there = self.pose_format(object).pose(to, 0.0, 0.0);
-        let pose = Pose { at: there.at, ..self.pose(object) };
-        self.replace_pose(object, pose);
+        let before = self.pose(object);
+        if there.at != before.at {
+            self.replace_pose(object, Pose { at: there.at, ..before });
+            self.poses.note_jump(self.pose_slot(object), self.position(object));
+        }
     }
 
     /// Sets a pose that lies on the grid of its kind already.
@@ -118,6 +122,11 @@ impl World {
             .unwrap_or_else(|| panic!("the object {object} has no pose or does not exist"))
     }
 
+    /// Whether an object with a pose has jumped in this tick.
+    pub fn has_jumped(&self, object: ObjectId) -> bool {
+        self.poses.has_jumped(self.pose_slot(object))
+    }
+
     /// The objects whose pose changed in this tick, new ones included, each once. After the end of
     /// the tick all of them exist.
     pub fn active_objects(&self) -> &[ObjectId] {
@@ -125,7 +134,8 @@ impl World {
     }
 
     /// How an object moves, for contact queries: its path or, with a pose, the straight line from
-    /// its position at the previous tick to the current one.
+    /// its position at the previous tick to the current one; after a jump in this tick, from where
+    /// it came to.
     pub fn motion(&self, object: ObjectId) -> ObjectMotion<'_> {
         let Some(slot) = self.pose_slot_of(object) else {
             return ObjectMotion::Path(self.path(object));
@@ -186,8 +196,10 @@ pub(super) struct WorldPoses {
     current: Vec<Pose>,
     /// The tick of the last change.
     changed: Vec<u64>,
-    /// The object's position before that tick.
+    /// The object's position before that tick, or where it came to by a jump in it.
     previous: Vec<Position>,
+    /// The tick of the last jump. It is not saved: it counts in its tick only.
+    jumped: Vec<u64>,
     free: Vec<u32>,
     active: Vec<ObjectId>,
     /// Whether an object in `active` was removed.
@@ -218,6 +230,7 @@ impl WorldPoses {
             formats: vec![no_format; slots],
             current: vec![Pose::default(); slots],
             previous: vec![Position::default(); slots],
+            jumped: vec![0; slots],
             changed,
             free,
             active: Vec::new(),
@@ -275,6 +288,7 @@ impl WorldPoses {
         self.current[index] = pose;
         self.changed[index] = self.tick;
         self.previous[index] = here;
+        self.jumped[index] = 0;
         self.active.push(object);
         slot
     }
@@ -284,6 +298,7 @@ impl WorldPoses {
         self.current.push(Pose::default());
         self.changed.push(0);
         self.previous.push(Position::default());
+        self.jumped.push(0);
         self.formats.len() as u32 - 1
     }
 
@@ -306,7 +321,18 @@ impl WorldPoses {
         if last + 1 == self.tick { PoseActivity::Continues } else { PoseActivity::Begins }
     }
 
-    /// The object's position at the previous tick, if its pose has changed since.
+    /// An object has jumped to this position.
+    fn note_jump(&mut self, slot: u32, to: Position) {
+        self.previous[slot as usize] = to;
+        self.jumped[slot as usize] = self.tick;
+    }
+
+    fn has_jumped(&self, slot: u32) -> bool {
+        self.tick > 0 && self.jumped[slot as usize] == self.tick
+    }
+
+    /// The object's position at the previous tick, or where it has jumped to since, if its pose has
+    /// changed since.
     fn previous_position(&self, slot: u32) -> Option<Position> {
         (self.changed[slot as usize] == self.tick).then(|| self.previous[slot as usize])
     }

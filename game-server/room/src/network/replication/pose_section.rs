@@ -27,6 +27,8 @@ const SLOT_BITS_X256: u32 = 5 * 128;
 const SPARSE_SLOT_BITS_X256: u32 = 3 * 128;
 /// Cost of a mode that is not the usual one, in 1/256 bits.
 const MODE_BITS_X256: u32 = 13 * 128;
+/// Cost of the age of a jump, in 1/256 bits.
+const JUMP_BITS_X256: u32 = 12 * 256;
 /// Room that is left free in the estimate, in 1/256 bits: the writer checks upper bounds, which are
 /// larger than the estimates.
 const SAFETY_MARGIN_X256: u64 = 16 * 256;
@@ -149,7 +151,8 @@ impl SectionFiller<'_> {
             self.write_reference(&mut writer, poses, chosen, history, written);
         }
         for candidate in chosen.drain(..) {
-            let slot_bits = writer.max_slot_bits(candidate.slot, baseline_mode(candidate.baseline));
+            let mode = self.mode(&candidate);
+            let slot_bits = writer.max_slot_bits(candidate.slot, mode);
             if writer.bytes() + candidate.max_bytes(slot_bits) > self.max_bytes {
                 skipped.push(candidate);
                 continue;
@@ -157,7 +160,7 @@ impl SectionFiller<'_> {
             match candidate.key {
                 Some(key) => {
                     let coded = self.cache.coded(key);
-                    writer.write_shared(candidate.slot, baseline_mode(candidate.baseline), coded);
+                    writer.write_shared(candidate.slot, mode, coded);
                     stats.content_bits_x256 += u64::from(coded.bits_x256());
                 }
                 None => self.write_fine(&mut writer, poses, &candidate, history),
@@ -279,7 +282,7 @@ impl SectionFiller<'_> {
         let candidate = chosen[index];
         let PoseContext { source, .. } = self.context;
         let room = writer.bytes() + candidate.max_bytes(MAX_REFERENCE_BITS) <= self.max_bytes;
-        let in_window = room && baseline_mode(candidate.baseline) == BaselineMode::Window;
+        let in_window = room && matches!(candidate.baseline, Baseline::Window(_));
         if in_window
             && poses.history(
                 candidate.slot,
@@ -302,6 +305,16 @@ impl SectionFiller<'_> {
         }
     }
 
+    /// What the pose is coded relative to, as the section says it.
+    fn mode(&self, candidate: &PoseCandidate) -> BaselineMode {
+        match candidate.baseline {
+            Baseline::Window(_) => BaselineMode::Window,
+            Baseline::Old(_) => BaselineMode::Old,
+            Baseline::None => BaselineMode::Absolute,
+            Baseline::Jumped(at) => BaselineMode::jumped_at(at, self.context.source.stamp),
+        }
+    }
+
     fn write_fine(
         &self,
         writer: &mut SectionWriter<'_>,
@@ -317,8 +330,7 @@ impl SectionFiller<'_> {
             source.table,
             history,
         );
-        let mode =
-            if is_confirmed { baseline_mode(candidate.baseline) } else { BaselineMode::Absolute };
+        let mode = if is_confirmed { self.mode(candidate) } else { BaselineMode::Absolute };
         if !is_confirmed {
             history.clear();
         }
@@ -341,7 +353,7 @@ impl PoseCandidate {
             Baseline::Window(_) => {
                 FINE_FACTOR_PERCENT * self.bits_x256.div_ceil(256) as usize / 100
             }
-            Baseline::Old(_) | Baseline::None => MAX_FINE_BITS,
+            Baseline::Old(_) | Baseline::None | Baseline::Jumped(_) => MAX_FINE_BITS,
         };
         (slot_bits + bits).div_ceil(8)
     }
@@ -349,7 +361,11 @@ impl PoseCandidate {
     /// Estimated cost of pose and mode.
     fn cost_bits_x256(&self) -> u32 {
         self.bits_x256
-            + if baseline_mode(self.baseline) == BaselineMode::Window { 0 } else { MODE_BITS_X256 }
+            + match self.baseline {
+                Baseline::Window(_) => 0,
+                Baseline::Old(_) | Baseline::None => MODE_BITS_X256,
+                Baseline::Jumped(_) => MODE_BITS_X256 + JUMP_BITS_X256,
+            }
     }
 }
 
@@ -358,14 +374,6 @@ impl PoseCandidate {
 fn slot_bits_x256(slots: u64, count: u64) -> u32 {
     SLOT_BITS_X256
         + SPARSE_SLOT_BITS_X256 * slots.div_ceil(count.max(1)).next_power_of_two().ilog2()
-}
-
-fn baseline_mode(baseline: Baseline) -> BaselineMode {
-    match baseline {
-        Baseline::Window(_) => BaselineMode::Window,
-        Baseline::Old(_) => BaselineMode::Old,
-        Baseline::None => BaselineMode::Absolute,
-    }
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ pub struct PoseTable {
 struct PoseEntry {
     /// Stamp of the last change.
     changed_at: GameTime,
+    /// Stamp of the last jump: an earlier pose is no baseline of a later one.
+    jumped_at: GameTime,
     /// Position on the ground, in metres.
     position_m: [f32; 2],
     /// Number of changes since the object was added.
@@ -56,12 +58,19 @@ impl PoseTable {
         if self.entries.len() < slots {
             self.entries.resize(
                 slots,
-                PoseEntry { changed_at: GameTime::ZERO, position_m, count: 0, kind },
+                PoseEntry {
+                    changed_at: GameTime::ZERO,
+                    jumped_at: GameTime::ZERO,
+                    position_m,
+                    count: 0,
+                    kind,
+                },
             );
             self.stamps.resize(slots * MAX_CHANGES, GameTime::ZERO);
             self.poses.resize(slots * MAX_CHANGES, Pose::default());
         }
-        self.entries[slot as usize] = PoseEntry { changed_at: stamp, position_m, count: 0, kind };
+        self.entries[slot as usize] =
+            PoseEntry { changed_at: stamp, jumped_at: GameTime::ZERO, position_m, count: 0, kind };
         self.update(slot, stamp, pose, position_m);
     }
 
@@ -75,6 +84,17 @@ impl PoseTable {
         let index = index(slot, entry.count - 1);
         self.stamps[index] = stamp;
         self.poses[index] = pose;
+    }
+
+    /// The object has jumped at this tick to where its pose is.
+    pub fn note_jump(&mut self, slot: u32, stamp: GameTime) {
+        self.entries[slot as usize].jumped_at = stamp;
+    }
+
+    /// Stamp of the last jump; zero if there was none.
+    #[inline]
+    pub fn jumped_at(&self, slot: u32) -> GameTime {
+        self.entries[slot as usize].jumped_at
     }
 
     /// Stamp of the last change.

@@ -73,6 +73,9 @@ pub enum Baseline {
     Old(GameTime),
     /// Nothing: absolute values.
     None,
+    /// Nothing, since all that the client is known to have is from before a jump at the tick of
+    /// this stamp: absolute values.
+    Jumped(GameTime),
 }
 
 /// What has to be done about a pose.
@@ -174,6 +177,16 @@ impl PoseTrack {
             }
             () => PoseStatus::Due { baseline, changed_now: false, stale_since },
         }
+    }
+
+    /// A pose from before the object's last jump is no baseline of one after it. Where there is no
+    /// baseline, the client may still have poses from before.
+    pub(super) fn unless_jumped(&self, baseline: Baseline, source: PoseSource<'_>) -> Baseline {
+        let jumped = source.table.jumped_at(self.pose_slot);
+        let since_jump_ms = source.stamp.since(jumped).as_millis();
+        let known_for_ms = (source.stamp.millis() as u32).wrapping_sub(self.baseline_ms);
+        let is_later = jumped > GameTime::ZERO && since_jump_ms < known_for_ms.into();
+        if is_later { Baseline::Jumped(jumped) } else { baseline }
     }
 
     fn last_sent(&self) -> Option<u64> {

@@ -91,6 +91,13 @@ impl PoseSource<'_> {
     fn reckoning_error(self, rule: Extrapolation, slot: u32, known: KnownPoses) -> Option<u16> {
         let stamps = &known.stamps()[..usize::from(known.count).min(1 + rule.earlier_poses())];
         let (newest, earlier) = stamps.split_first()?;
+        let jumped_at = self.table.jumped_at(slot);
+        if *newest < jumped_at {
+            return None;
+        }
+        // A client does not look back beyond a jump.
+        let since = earlier.iter().position(|stamp| *stamp < jumped_at).unwrap_or(earlier.len());
+        let earlier = &earlier[..since];
         let newest = (*newest, self.table.at(slot, *newest)?);
         let mut before: [StampedPose<'_>; EARLIER_POSES] = [newest; EARLIER_POSES];
         for (entry, &stamp) in before.iter_mut().zip(earlier) {

@@ -24,7 +24,7 @@ use std::cmp::Ordering;
 
 use ambit_proto::ids::Alias;
 use ambit_proto::message::PlainPose;
-use ambit_proto::pose::{Level, Pose};
+use ambit_proto::pose::{Level, Pose, jump_age_ms};
 use ambit_proto::time::GameTime;
 
 use super::coded_poses::{CacheKey, CodedPoseCache};
@@ -236,11 +236,12 @@ impl ViewerPoses {
             return self.measure_plain(context, cache, sent_datagrams, options, candidate);
         };
         let track = &self.tracks[usize::from(candidate.slot)];
+        candidate.baseline = track.unless_jumped(candidate.baseline, context.source);
         let against = match candidate.baseline {
             Baseline::Window(stamp) | Baseline::Old(stamp) => {
                 cache.coded_against(context.source, track.pose_slot, stamp).zip(Some(stamp))
             }
-            Baseline::None => None,
+            Baseline::None | Baseline::Jumped(_) => None,
         };
         if let Some((key, baseline)) = against {
             let known = (baseline, cache.error(key));
@@ -257,8 +258,8 @@ impl ViewerPoses {
             }
             candidate.key = Some(key);
         } else {
-            // The baseline is not in the pose table any more: send absolute values.
-            candidate.baseline = Baseline::None;
+            // There is no baseline, or it is not in the pose table any more: send absolute values.
+            candidate.baseline = candidate.baseline.without_pose();
             candidate.key = (level == Level::Shared)
                 .then(|| cache.coded_absolute(context.source, track.pose_slot));
         }
@@ -280,7 +281,8 @@ impl ViewerPoses {
     ) -> bool {
         let source = context.source;
         let track = &self.tracks[usize::from(candidate.slot)];
-        let baseline = std::mem::replace(&mut candidate.baseline, Baseline::None);
+        let baseline = track.unless_jumped(candidate.baseline, source);
+        candidate.baseline = baseline.without_pose();
         if candidate.changed_now
             && let Baseline::Window(stamp) | Baseline::Old(stamp) = baseline
             && let Some(error) = cache.error_against(source, track.pose_slot, stamp)
@@ -326,7 +328,7 @@ impl ViewerPoses {
     ) -> bool {
         let window = sent_datagrams.window();
         let Baseline::Window(stamp) = baseline else {
-            return baseline == Baseline::None || window.is_some();
+            return matches!(baseline, Baseline::None | Baseline::Jumped(_)) || window.is_some();
         };
         let acked = window.map_or(0, |window| self.tracks[usize::from(slot)].acked_mask(window));
         window.is_some_and(|window| {
@@ -391,6 +393,16 @@ impl ViewerPoses {
     }
 }
 
+impl Baseline {
+    /// No baseline, and why.
+    fn without_pose(self) -> Self {
+        match self {
+            Self::Window(_) | Self::Old(_) | Self::None => Self::None,
+            Self::Jumped(_) => self,
+        }
+    }
+}
+
 impl PoseCandidate {
     /// The pose as a plain section has it.
     pub fn plain_pose(&self, source: PoseSource<'_>) -> PlainPose {
@@ -398,6 +410,10 @@ impl PoseCandidate {
             alias: Alias { slot: self.slot, epoch: self.epoch },
             kind: source.table.kind(self.pose_slot),
             pose: *source.table.latest(self.pose_slot),
+            jumped_ms: match self.baseline {
+                Baseline::Jumped(at) => Some(jump_age_ms(at, source.stamp)),
+                Baseline::Window(_) | Baseline::Old(_) | Baseline::None => None,
+            },
         }
     }
 

@@ -32,6 +32,8 @@ pub(super) struct MovingAvatars {
     pub rest_from: u32,
     /// Whether avatars pause at random.
     pub pauses: bool,
+    /// Whether avatars jump to another place at random.
+    pub jumps: bool,
     /// This player's avatar is hidden from all others, and moves only if `hidden_moves`.
     pub hidden: Option<PlayerId>,
     pub hidden_moves: bool,
@@ -62,6 +64,7 @@ impl MovingAvatars {
             numbers_change: true,
             rest_from: u32::MAX,
             pauses: false,
+            jumps: false,
             hidden: None,
             hidden_moves: false,
             team: |_| None,
@@ -136,6 +139,9 @@ impl Game for MovingAvatars {
         }
         let (tick, extent, pauses) = (self.tick, self.extent, self.pauses);
         for avatar in &mut self.avatars {
+            if self.jumps && avatar.rng.u32(..40) == 0 {
+                avatar.jump(world, extent);
+            }
             let idle = Some(avatar.player) == self.hidden && !self.hidden_moves;
             avatar.step(
                 world,
@@ -170,6 +176,12 @@ impl MovingAvatars {
 }
 
 impl MovingAvatar {
+    fn jump(&mut self, world: &mut World, (low, high): (f32, f32)) {
+        let mut place = || low + self.rng.f32() * (high - low);
+        self.at = (place(), place());
+        world.put_at(self.object, Position::on_ground(self.at.0, self.at.1));
+    }
+
     fn step(
         &mut self,
         world: &mut World,

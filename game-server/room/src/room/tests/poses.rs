@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::super::*;
 use super::moving_avatars::{FREE, MovingAvatars, YAW};
-use super::simulation::{PERFECT_PATH, PathQuality, RoomSimulation, all_in_sight, simulation_of};
+use super::simulation::{
+    PERFECT_PATH, PathQuality, RoomSimulation, TestClient, all_in_sight, simulation_of,
+};
 use crate::config::Quorum;
 
 const BAD_PATH: PathQuality = PathQuality { loss: 20, late: 15, duplicate: 5 };
@@ -39,6 +41,24 @@ fn each_decoded_pose_is_exact_despite_loss_and_reordering() {
                 "{format:?}, {coding:?}, loss {}",
                 path.loss
             );
+        }
+    }
+}
+
+#[test]
+fn a_client_knows_of_each_jump_between_two_poses_whatever_is_lost() {
+    let paths = [PERFECT_PATH, BAD_PATH, PathQuality { loss: 50, ..BAD_PATH }];
+    for (seed, path) in (0..).zip(paths) {
+        for format in [YAW, FREE] {
+            for coding in [PoseCoding::Shared, PoseCoding::Fine, PoseCoding::Plain] {
+                let game =
+                    MovingAvatars { pauses: true, jumps: true, ..MovingAvatars::new(format) };
+                let config = RoomConfig { coding, ..all_in_sight() };
+                let mut simulation = simulation_of(8, path, seed, config, game);
+                simulation.ticks(400);
+                let told = simulation.test_clients.values().map(TestClient::told_jumps);
+                assert!(told.sum::<usize>() > 300, "{format:?}, {coding:?}");
+            }
         }
     }
 }

@@ -13,8 +13,8 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{self, BodyContext, PlainPose, Record, Uplink, read_body};
 use ambit_proto::pose::{
-    BaselineHistory, BaselineSource, Pose, PoseCoding, PoseFormat, ReceivedPose, SectionError,
-    read_section,
+    BaselineHistory, BaselineSource, MAX_JUMP_AGE_MS, Pose, PoseCoding, PoseFormat, ReceivedPose,
+    SectionError, SectionPose, read_section,
 };
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::wire::Wire;
@@ -58,6 +58,9 @@ pub(super) struct TestClient {
     pub clears_history: bool,
 }
 
+/// The poses of each tick, and whether the object has jumped in it.
+type TruePoses = BTreeMap<GameTime, BTreeMap<ObjectId, (Pose, bool)>>;
+
 /// The state of one slot at a client.
 struct ReceivedObject {
     alias: Alias,
@@ -66,6 +69,8 @@ struct ReceivedObject {
     history: BaselineHistory,
     /// The newest pose and its stamp.
     newest: Option<(GameTime, Pose)>,
+    /// The stamps of the jumps that the room has told.
+    jumps: BTreeSet<GameTime>,
     /// Whether the Leave of the object was received.
     has_left: bool,
 }
@@ -92,7 +97,7 @@ pub(super) struct RoomSimulation {
     downlink: BTreeMap<GameTime, Vec<(ClientId, Bytes)>>,
     uplink: BTreeMap<GameTime, Vec<(ClientId, Bytes)>>,
     /// The true poses of each tick.
-    poses: BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+    poses: TruePoses,
     /// All aliases that the room has given, by client.
     objects_by_alias: BTreeMap<(ClientId, Alias), ObjectId>,
     /// Datagrams that the room has sent to observed clients, if `records_sent`.
@@ -245,7 +250,9 @@ impl RoomSimulation {
         let with_pose = world.objects().filter(|&object| world.has_pose(object));
         self.poses.insert(
             self.now.whole_millis(),
-            with_pose.map(|object| (object, world.pose(object))).collect(),
+            with_pose
+                .map(|object| (object, (world.pose(object), world.has_jumped(object))))
+                .collect(),
         );
         while self.poses.len() > 400 {
             self.poses.pop_first();
@@ -281,6 +288,11 @@ impl TestClient {
         }
     }
 
+    /// How many jumps of the objects that it follows now the room has told.
+    pub(super) fn told_jumps(&self) -> usize {
+        self.slots.values().map(|known| known.jumps.len()).sum()
+    }
+
     /// Receives a datagram for acknowledgement only; its contents are not read.
     fn acknowledge(&mut self, now: GameTime, bytes: &[u8]) {
         self.link.handle_datagram(now.into(), bytes).expect("the room's own datagram");
@@ -293,7 +305,7 @@ impl TestClient {
         bytes: &[u8],
         delay: Duration,
         object_of: impl Fn(Alias) -> Option<ObjectId>,
-        true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+        true_poses: &TruePoses,
     ) {
         let body = self.link.handle_datagram(now.into(), bytes).expect("the room's own datagram");
         let number = self.link.last_received_number().unwrap_or_default();
@@ -327,7 +339,7 @@ impl TestClient {
         stamp: GameTime,
         record: &Record,
         object_of: &impl Fn(Alias) -> Option<ObjectId>,
-        true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+        true_poses: &TruePoses,
     ) {
         let Some(alias) = record.alias() else { return };
         let object = object_of(alias);
@@ -374,28 +386,25 @@ impl TestClient {
         number: u64,
         stamp: GameTime,
         section: &[u8],
-        true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+        true_poses: &TruePoses,
     ) {
         self.sections[0] += 1;
         let mut poses = Vec::new();
         message::read_plain_poses(section, &self.schema, &mut poses)
             .expect("the room's own section");
-        for PlainPose { alias, pose, .. } in poses {
+        for PlainPose { alias, pose, jumped_ms, .. } in poses {
+            let age = jumped_ms.map(|ms| Duration::from_millis(ms.into()));
+            let jumped = age.map(|age| stamp.saturating_sub(age));
             let known = self.slots.get_mut(&alias.slot);
             // A late datagram may be about the slot's object before.
             if let Some(known) = known.filter(|known| known.alias == alias && !known.has_left) {
+                known.check_jumps(stamp, jumped, true_poses);
                 known.store_pose(number, stamp, pose, true_poses);
             }
         }
     }
 
-    fn read_poses(
-        &mut self,
-        number: u64,
-        stamp: GameTime,
-        section: &[u8],
-        true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
-    ) {
+    fn read_poses(&mut self, number: u64, stamp: GameTime, section: &[u8], true_poses: &TruePoses) {
         let is_fine = section[0] & 1 == 1;
         self.sections[if is_fine { 2 } else { 1 }] += 1;
         let mut poses = Vec::new();
@@ -413,11 +422,10 @@ impl TestClient {
             }
             Err(error) => panic!("the room's own section: {error}"),
         }
-        for (slot, pose) in poses {
-            self.slots
-                .get_mut(&slot)
-                .expect("a section has poses of known slots only")
-                .store_pose(number, stamp, pose, true_poses);
+        for SectionPose { slot, pose, jumped } in poses {
+            let known = self.slots.get_mut(&slot).expect("a section has poses of known slots only");
+            known.check_jumps(stamp, jumped, true_poses);
+            known.store_pose(number, stamp, pose, true_poses);
         }
     }
 
@@ -451,23 +459,37 @@ impl ReceivedObject {
             format,
             history: BaselineHistory::new(number),
             newest: None,
+            jumps: BTreeSet::new(),
             has_left: false,
         }
     }
 
+    /// Checks what is told of jumps: a client draws no way over one, so it must know of each jump
+    /// between the pose of this stamp and the one before.
+    fn check_jumps(&mut self, stamp: GameTime, jumped: Option<GameTime>, true_poses: &TruePoses) {
+        let object = self.object.expect("an alias that the room has given");
+        self.jumps.extend(jumped);
+        let is_jump = |at: &GameTime| {
+            true_poses.get(at).is_none_or(|poses| poses.get(&object).is_some_and(|pose| pose.1))
+        };
+        let is_old = |at: &GameTime| stamp.since(*at).as_millis() >= MAX_JUMP_AGE_MS.into();
+        assert!(jumped.is_none_or(|at| is_jump(&at) || is_old(&at)), "{object} at {jumped:?}");
+        let known = self.history.poses().iter().map(|known| known.stamp);
+        if let Some(before) = known.filter(|known| *known < stamp).max() {
+            let between = true_poses.keys().filter(|at| before < **at && **at <= stamp);
+            let newest = between.filter(|at| is_jump(at)).max();
+            let is_known = newest.is_none_or(|at| self.jumps.contains(at) || is_old(at));
+            assert!(is_known, "object {object} jumped at {newest:?}, before {stamp:?}");
+        }
+    }
+
     /// Checks a decoded pose against the true one and stores it.
-    fn store_pose(
-        &mut self,
-        number: u64,
-        stamp: GameTime,
-        pose: Pose,
-        true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
-    ) {
+    fn store_pose(&mut self, number: u64, stamp: GameTime, pose: Pose, true_poses: &TruePoses) {
         let object = self.object.expect("an alias that the room has given");
         if let Some(poses) = true_poses.get(&stamp) {
             assert_eq!(
                 Some(&pose),
-                poses.get(&object),
+                poses.get(&object).map(|(pose, _)| pose),
                 "object {object} at {stamp:?}, in datagram {number}"
             );
         }

@@ -6,7 +6,7 @@ use ambit_proto::axes::{Axes, AxisKind};
 use ambit_proto::keymap::{KeySample, Keymap};
 use ambit_proto::schema::ControlSpec;
 
-use super::poses::{car, garage, schema, tick};
+use super::poses::{POST, car, garage, schema, tick};
 use super::*;
 use crate::logic::contact::ObjectMotion;
 
@@ -32,6 +32,35 @@ fn an_object_was_between_the_ticks_around_a_time() {
     assert_eq!([x(550), x(575), x(600), x(400)], [12.0, 14.5, 17.0, 12.0]);
     // As far back as it is kept: half a second and the local lag.
     assert_eq!((x(0), x(1_000 - 500 - LAG_MS)), (x(350), x(350)));
+}
+
+#[test]
+fn an_object_that_jumped_was_nowhere_between() {
+    let mut world = garage();
+    world.keep_past(Duration::from_millis(500));
+    let car = car(&mut world, at(5.0, 5.0));
+    let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(5.0, 9.0))]);
+    for number in 1..=10 {
+        tick(&mut world, number);
+        match number {
+            6 => {
+                world.put_at(car, at(85.0, 5.0));
+                world.teleport(post, at(85.0, 9.0));
+            }
+            _ => world.set_pose(car, at(world.position(car).x + 1.0, 5.0), 0.0, 0.0),
+        }
+        world.finish_tick();
+    }
+    let x = |t: u64| world.past_position(car, ms(t)).x;
+    assert_eq!([x(250), x(275), x(299), x(300), x(325)], [10.0, 10.0, 10.0, 85.0, 85.5]);
+    for t in 250..=350 {
+        for object in [car, post] {
+            let ObjectMotion::Straight { from, to } = world.past_motion(object, ms(t)) else {
+                panic!("the past is straight")
+            };
+            assert!(from.1.distance(to.1) <= 1.0, "{object} at {t} ms: {from:?} to {to:?}");
+        }
+    }
 }
 
 #[test]

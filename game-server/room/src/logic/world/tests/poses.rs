@@ -11,7 +11,7 @@ use crate::logic::statics::Obstacle;
 
 const CAR: u8 = 0;
 const CUBE: u8 = 1;
-const POST: u8 = 2;
+pub(super) const POST: u8 = 2;
 const FUEL: u8 = 1;
 
 const FORMAT: PoseFormat =
@@ -156,6 +156,25 @@ fn between_two_ticks_a_pose_moves_in_a_straight_line() {
     assert_eq!(first_contact(world.motion(post), world.motion(one), span, 1.0), Some(ms(75)));
     tick(&mut world, 3); // The object is at rest.
     assert_eq!(world.position_at(one, ms(100)), at(14.0, 5.0));
+}
+
+#[test]
+fn what_jumps_takes_no_way_and_touches_nothing_between() {
+    let mut world = garage();
+    let (one, post) = (car(&mut world, at(10.0, 5.0)), car(&mut world, at(14.0, 5.0)));
+    tick(&mut world, 1);
+    tick(&mut world, 2);
+    world.set_pose(one, at(11.0, 5.0), 0.0, 20.0);
+    assert!(!world.has_jumped(one));
+    world.put_at(one, at(18.0, 5.0));
+    world.set_pose(one, at(18.5, 5.0), 0.0, 10.0);
+    let span = (ms(50), ms(100));
+    assert!(world.has_jumped(one) && !world.has_jumped(post));
+    assert_eq!(world.position_at(one, ms(75)), at(18.25, 5.0));
+    assert_eq!(first_contact(world.motion(one), world.motion(post), span, 1.0), None);
+    tick(&mut world, 3);
+    world.put_at(one, world.position(one));
+    assert!(!world.has_jumped(one), "it is where it was");
 }
 
 #[test]
