@@ -100,6 +100,10 @@ impl BodyReader<'_> {
             let (alias, (kind, spec)) = (read_alias(reader)?, self.read_kind(reader)?);
             let format = pose_format(spec).context("a kind with poses")?;
             let pose = read_pose(reader, format)?;
+            // Whether it has jumped, and how many milliseconds ago: this client draws no way.
+            if reader.flag()? {
+                reader.bits(12)?;
+            }
             out.push(Notice::Pose { alias, kind, pose });
         }
         reader.align()?;
