@@ -542,6 +542,18 @@ fn read_component_option(
     ))
 }
 
+/// What does not compile if a kind that is moved by poses has a path.
+fn pose_check(options: &KindOptions, components: &[ComponentField<'_>]) -> Option<TokenStream> {
+    let is_moved = options.is_steered || options.is_simulated;
+    let ty = components.first().filter(|_| is_moved)?.ty;
+    Some(quote_spanned! { ty.span() =>
+        const _: () = {
+            const fn has_pose<P: ::ambit::__private::Posed>() {}
+            has_pose::<#ty>();
+        };
+    })
+}
+
 /// The implementation of `Kind`.
 fn declaration(
     input: &DeriveInput,
@@ -568,16 +580,7 @@ fn declaration(
                 ::core::option::Option::Some(::ambit::steering::functions_of::<#kind>());
         }
     });
-    let is_moved = options.is_steered || options.is_simulated;
-    let has_pose = components.first().filter(|_| is_moved).map(|first| {
-        let ty = first.ty;
-        quote_spanned! { ty.span() =>
-            const _: () = {
-                const fn has_pose<P: ::ambit::__private::Posed>() {}
-                has_pose::<#ty>();
-            };
-        }
-    });
+    let has_pose = pose_check(options, components);
     let words = components.iter().flat_map(|component| &component.words);
     let reckoning = options.reckoning();
     let (label, is_projectile) = (&options.label, options.is_projectile);
