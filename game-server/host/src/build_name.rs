@@ -1,12 +1,13 @@
 //! The name of a build of games: which hosts can go on with a saved room.
 //!
-//! It is made of Ambit's version and a hash of the games: their names, their versions (with what a
-//! new game saves, see `GameInfo::version`) and their schemas. So two programs have the same name
-//! if and only if nothing of that differs. `--build` sets another name.
+//! It is made of Ambit's version and a hash of the version of saved rooms and of the games: their
+//! names, their versions (with what a new game saves, see `GameInfo::version`) and their schemas.
+//! So two programs have the same name if and only if nothing of that differs. `--build` sets
+//! another name.
 
 use ambit_proto::control::game as pb;
 use ambit_room::logic::registry::Registry;
-use ambit_room::recording::Header;
+use ambit_room::recording::{self, Header};
 use prost::Message as _;
 use ring::digest::{Context, SHA256};
 
@@ -18,6 +19,7 @@ pub fn build_name(registry: &Registry) -> String {
         context.update(&(part.len() as u64).to_be_bytes());
         context.update(part);
     };
+    add(&recording::VERSION.to_be_bytes());
     for info in registry.games() {
         add(info.name.as_bytes());
         add(info.version.as_bytes());

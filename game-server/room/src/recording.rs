@@ -29,7 +29,7 @@ use crate::tick_schedule::TickSchedule;
 const MAGIC: &[u8; 8] = b"AMBITREC";
 /// Datagrams, inputs and snapshots are recorded as they are, so a new shape of these
 /// (`ambit_proto::message::VERSION`, [`RoomInput`], [`Room::save`]) is a new version here.
-const VERSION: u32 = 12;
+pub const VERSION: u32 = 12;
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
