@@ -160,13 +160,11 @@ impl World {
 
     /// Whether an object jumped after one time and until another, as far back as the past is kept.
     fn jumped_between(&self, object: ObjectId, after: GameTime, until: GameTime) -> bool {
-        match self.pose_slot_of(object) {
-            Some(slot) => self.past.has_jump(slot, after, until),
-            None => {
-                let mut points = self.path(object).points();
-                points.any(|(time, point)| point.jump && (after < time && time <= until))
-            }
+        if let Some(slot) = self.pose_slot_of(object) {
+            return self.past.has_jump(slot, after, until);
         }
+        let mut points = self.path(object).points();
+        points.any(|(time, point)| point.jump && (after < time && time <= until))
     }
 
     /// How an object moved until `t` from as long before as the last tick took, with the times of
