@@ -27,7 +27,7 @@ export interface LineConditions {
    * For how long the line stops now and then; what was sent meanwhile arrives all at once. Between
    * two stops are up to {@link STOP_INTERVAL_MS}.
    */
-  throttleMs: number;
+  throttleMs?: number;
 }
 
 export const GOOD_LINE: Readonly<LineConditions> = {
@@ -107,7 +107,7 @@ export class BadLine {
 
   /** When something that is sent now leaves. */
   #goesOnAt(now: number): number {
-    const { throttleMs } = this.conditions;
+    const { throttleMs = 0 } = this.conditions;
     if (throttleMs <= 0) return now;
     if (this.#stopsAt === -Infinity) this.#stopsAt = now + this.#interval();
     while (this.#stopsAt + throttleMs <= now) this.#stopsAt += throttleMs + this.#interval();

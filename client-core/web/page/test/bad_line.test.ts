@@ -12,7 +12,7 @@ test("a good line lets everything out at once", () => {
 });
 
 test("nothing comes before its delay, and the deadline says when", () => {
-  const line = new BadLine(1, { delayMs: 50, jitterMs: 0, lossPercent: 0, throttleMs: 0 });
+  const line = new BadLine(1, { delayMs: 50, jitterMs: 0, lossPercent: 0 });
   line.handleDatagram(100, Uint8Array.of(1));
   assert.equal(line.poll(149), undefined);
   assert.equal(line.nextDeadline(), 150);
@@ -22,21 +22,21 @@ test("nothing comes before its delay, and the deadline says when", () => {
 test("the stream is complete and in order whatever is lost", () => {
   const all = Array.from({ length: 200 }, (_, index) => index);
   for (let seed = 0; seed < 20; seed += 1) {
-    const line = new BadLine(seed, { delayMs: 40, jitterMs: 200, lossPercent: 60, throttleMs: 0 });
+    const line = new BadLine(seed, { delayMs: 40, jitterMs: 200, lossPercent: 60 });
     for (const sent of all) line.handleStream(sent * 5, Uint8Array.of(sent));
     assert.deepEqual(drain(line, 1e9), all, `seed ${seed}`);
   }
 });
 
 test("about as many datagrams are lost as asked for", () => {
-  const line = new BadLine(7, { delayMs: 0, jitterMs: 0, lossPercent: 25, throttleMs: 0 });
+  const line = new BadLine(7, { delayMs: 0, jitterMs: 0, lossPercent: 25 });
   for (let sent = 0; sent < 2_000; sent += 1) line.handleDatagram(0, Uint8Array.of(0));
   const arrived = drain(line, 0).length;
   assert.ok(arrived > 1_400 && arrived < 1_600, `${arrived} arrived`);
 });
 
 test("jitter lets datagrams overtake, within its bound, and none comes twice", () => {
-  const line = new BadLine(3, { delayMs: 20, jitterMs: 100, lossPercent: 0, throttleMs: 0 });
+  const line = new BadLine(3, { delayMs: 20, jitterMs: 100, lossPercent: 0 });
   for (let sent = 0; sent < 100; sent += 1) line.handleDatagram(sent, Uint8Array.of(sent));
   const got: number[] = [];
   for (let now = 0; now <= 300; now += 1) {
@@ -68,7 +68,7 @@ test("a line that stops lets all out together when it goes on", () => {
 
 test("the same seed gives the same arrivals, and another seed others", () => {
   const arrivals = (seed: number) => {
-    const line = new BadLine(seed, { delayMs: 20, jitterMs: 50, lossPercent: 30, throttleMs: 0 });
+    const line = new BadLine(seed, { delayMs: 20, jitterMs: 50, lossPercent: 30 });
     for (let sent = 0; sent < 100; sent += 1) line.handleDatagram(sent, Uint8Array.of(sent));
     return drain(line, 1_000);
   };
@@ -77,7 +77,7 @@ test("the same seed gives the same arrivals, and another seed others", () => {
 });
 
 test("what is under way is bounded", () => {
-  const line = new BadLine(1, { delayMs: 1_000, jitterMs: 0, lossPercent: 0, throttleMs: 0 });
+  const line = new BadLine(1, { delayMs: 1_000, jitterMs: 0, lossPercent: 0 });
   for (let sent = 0; sent < 5_000; sent += 1) line.handleDatagram(0, Uint8Array.of(0));
   assert.equal(drain(line, 1_000).length, 2_048);
 });

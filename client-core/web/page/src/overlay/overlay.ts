@@ -108,7 +108,7 @@ export class Overlay {
   }
 
   #slider({ key, label, max, unit }: Slider): HTMLElement {
-    const value = String(lineConditions[key]);
+    const value = String(lineConditions[key] ?? 0);
     const input = el("input", { type: "range", min: "0", max: String(max), step: "1", value });
     const shown = el("output", {}, `${value} ${unit}`);
     input.addEventListener("input", () => {
