@@ -31,10 +31,10 @@ fn check_content(arguments: &[OsString]) -> ExitCode {
         [help] if help == "--help" || help == "-h" => say(HELP),
         [folder] if !folder.to_string_lossy().starts_with('-') => {
             match ambit_deus::check_content(folder.as_ref()) {
-                Ok(summary) => say(&summary.to_string()),
+                Ok(summary) => say(&summary),
                 Err(mistakes) => {
                     for mistake in mistakes {
-                        say(&mistake.to_string());
+                        say(&mistake);
                     }
                     return ExitCode::FAILURE;
                 }

@@ -63,7 +63,9 @@ pub fn room(data: &[u8]) -> Reached {
             }
             JOIN => fuzzed.join(client),
             REMOVE => {
-                fuzzed.inputs.push(RoomInput::Remove { player: player_of(client), why: Left::Quit })
+                fuzzed
+                    .inputs
+                    .push(RoomInput::Remove { player: player_of(client), why: Left::Quit });
             }
             _ => {
                 let name = String::from_utf8_lossy(choices.bytes()).chars().take(24).collect();
