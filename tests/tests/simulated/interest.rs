@@ -216,6 +216,9 @@ fn two_hundred_clients_are_simulated_faster_than_real_time() {
     assert!(stats.late_events > 0, "clients report what came late");
 }
 
+/// Where each object is drawn, and how fast it is, in metres a second.
+type Drawn = BTreeMap<ClientObjectId, (Position, f32)>;
+
 /// What a screen of 60 Hz shows of walkers, on a line that loses.
 #[test]
 fn late_news_of_a_path_is_blended_in_and_never_jumps() {
@@ -226,8 +229,7 @@ fn late_news_of_a_path_is_blended_in_and_never_jumps() {
         let settings = [("size", "90x90"), ("npcs", "40"), ("wolves", "0"), ("obstacles", "0")];
         let (mut system, _) = room_of(loss, 6, &line, &settings);
         system.run_for(Duration::from_secs(3));
-        let mut screens: Vec<(Frame, BTreeMap<ClientObjectId, (Position, f32)>)> =
-            (0..6).map(|_| Default::default()).collect();
+        let mut screens: Vec<(Frame, Drawn)> = (0..6).map(|_| Default::default()).collect();
         let (mut steps, mut worst_m) = (0_u64, 0.0_f32);
         for frame in 0..3_600 {
             if frame % 40 == 0 {
@@ -241,7 +243,7 @@ fn late_news_of_a_path_is_blended_in_and_never_jumps() {
                 system.with_client(user, |client, _| picture.update(client, now, now));
                 let placed =
                     picture.objects().filter(|object| ["avatar", "npc"].contains(&object.kind()));
-                let drawn: BTreeMap<_, _> = placed
+                let drawn: Drawn = placed
                     .map(|object| {
                         let [x, y, z] = object.velocity();
                         (object.id(), (object.position(), (x * x + y * y + z * z).sqrt()))
