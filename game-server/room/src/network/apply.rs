@@ -2,7 +2,8 @@
 //!
 //! The order within a tick: first the positions, then who follows what, then the changes for the
 //! followers, and the removed objects last. So an event reaches all clients that follow its object
-//! at the end of the tick, even if the object is removed at that tick.
+//! at the end of the tick, even if the object is removed at that tick. A client that stops to
+//! follow an object is told of its path up to then, and of no other change of the tick.
 
 use std::collections::BTreeSet;
 
@@ -39,6 +40,7 @@ impl Network {
         self.ask_viewers(stats.ticks, visibility);
         self.interest.settle(visibility, &mut self.changes);
         self.enter_room_wide(changes, joining, visibility.world);
+        self.note_turns_of_leaving(times, changes);
         self.apply_interest_changes(times.horizon, visibility.world, stats);
         for change in changes {
             self.dispatch_change(times, change, visibility.world, stats);
@@ -75,6 +77,36 @@ impl Network {
             let all = self.room_wide.iter().filter(|&&object| world.contains(object));
             self.changes.extend(all.map(|&object| enter(client, object)));
         }
+    }
+
+    /// What leaves at this tick may have turned or stopped before it: the clients that it leaves
+    /// show that part of its path, too. Cost: the paths that changed, and the objects that leave.
+    fn note_turns_of_leaving(&mut self, times: TickTimes, changes: &[WorldChange]) {
+        let leaves = |change: &interest::InterestChange| {
+            matches!(change, interest::InterestChange::Leave { .. })
+        };
+        if !self.changes.iter().any(leaves) {
+            return;
+        }
+        self.turned.extend(changes.iter().filter_map(|change| match *change {
+            WorldChange::Components { object, mask, path_as_before_until, .. } if mask & 1 != 0 => {
+                Some((object, path_as_before_until))
+            }
+            WorldChange::PathAhead { object } => Some((object, GameTime::ZERO)),
+            _ => None,
+        }));
+        self.turned.sort_unstable();
+        for change in &self.changes {
+            let interest::InterestChange::Leave { viewer, object } = *change else { continue };
+            let first = self.turned.partition_point(|(turned, _)| *turned < object);
+            if let Some(&(turned, as_before)) = self.turned.get(first)
+                && turned == object
+                && let Some(viewer) = self.viewers.get_mut(viewer)
+            {
+                viewer.slots.mark_changed(object, 1, times.horizon, as_before.min(times.horizon));
+            }
+        }
+        self.turned.clear();
     }
 
     fn leave_room_wide(&mut self, object: ObjectId) {

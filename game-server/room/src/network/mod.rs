@@ -73,6 +73,9 @@ pub struct Network {
     shared_state: SharedTickState,
     /// A buffer for what `interest` reports; empty between calls.
     changes: Vec<interest::InterestChange>,
+    /// Objects whose paths have changed at a tick, and until when they are as before; empty between
+    /// calls.
+    turned: Vec<(ObjectId, GameTime)>,
     /// The sounds of a tick; empty between calls.
     sounds: Vec<HeardSound>,
     buffers: SendBuffers,
@@ -136,6 +139,7 @@ impl Network {
             confirm_until: None,
             shared_state: SharedTickState::new(config, schema, predictors),
             changes: Vec::new(),
+            turned: Vec::new(),
             sounds: Vec::new(),
             buffers: SendBuffers::default(),
         }
