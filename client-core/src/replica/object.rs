@@ -24,7 +24,9 @@ use crate::rotation;
 
 /// Over this time a path that came late is blended in: long enough for the eye to take it for a
 /// movement, and short enough to be where the object is when it matters.
-const PATH_BLEND_MS: u32 = 150;
+const PATH_BLEND_MS: f32 = 150.0;
+/// A longer way takes longer: 9 cm in a frame of a screen of 60 Hz.
+const PATH_BLEND_MS_PER_M: f32 = 185.0;
 /// A smaller step of a path is not seen.
 const VISIBLE_STEP_M: f32 = 0.005;
 
@@ -339,11 +341,12 @@ impl<V> ReplicaObject<V> {
         self.smoother = known.and_then(|known| {
             let pose = |position| DrawnPose { position, quaternion: rotation::IDENTITY };
             let velocity = self.path_velocity(now).unwrap_or_default();
+            let blend_ms = PATH_BLEND_MS.max(drawn.distance(known) * PATH_BLEND_MS_PER_M);
             ErrorSmoother::start(
                 now,
                 (pose(drawn), shown_velocity),
                 (pose(known), velocity),
-                Convergence::Linear(PATH_BLEND_MS),
+                Convergence::Linear(blend_ms as u32),
             )
         });
     }
