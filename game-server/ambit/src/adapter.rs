@@ -16,7 +16,7 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::message::TypedCommand;
 use ambit_proto::schema::{ControlSpec, Controls as _, FieldSpec, Predictors, Schema};
 use ambit_proto::space::Position;
-use ambit_room::config::BadParameter;
+use ambit_room::config::{BadParameter, Surroundings};
 use ambit_room::logic::game::{Game as RoomGame, GameCommand, Left, Refusal as RoomRefusal};
 use ambit_room::logic::gate::Gate;
 use ambit_room::logic::world::{DueTimer, World as RoomWorld};
@@ -85,6 +85,10 @@ impl<G: Game> RoomGame for Typed<G> {
     fn predictors(&self) -> Predictors {
         let kinds = G::kinds().into_iter().filter_map(|declared| declared.steering);
         kinds.map(|(name, functions)| (name, functions.reckon)).collect()
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        self.0.surroundings()
     }
 
     fn planned_objects(&self) -> u64 {

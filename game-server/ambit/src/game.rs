@@ -8,7 +8,7 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::schema::{Codec, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_room::config::BadParameter;
+use ambit_room::config::{BadParameter, Surroundings};
 use ambit_room::logic::controls::DEFAULT_INPUT_TIMEOUT;
 use ambit_room::logic::game::{GameInfo, Left};
 use ambit_room::logic::gate::Gate;
@@ -88,6 +88,26 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     /// names and the types of components, fields and commands must stay.
     fn schema(&self, schema: &mut Schema) {
         let _ = schema;
+    }
+
+    /// How far what is around a player matters: from how far something may act on a player, and
+    /// how far players should see. The zones of interest contain both: by default, and a room whose
+    /// inner zone is smaller than the reach is refused. Pages show no more than the inner zone.
+    /// Called after `configure`, so it may depend on the parameters.
+    ///
+    /// ```
+    /// # use ambit::prelude::*;
+    /// # fn surroundings() -> Surroundings {
+    /// // Arrows fly 15 m; the picture shows 19 m to each side.
+    /// Surroundings::new().reach_m(15.0).view_m(19.0)
+    /// # }
+    /// ```
+    ///
+    /// Count in how far an avatar goes between the warning and the blow. What flies as an object of
+    /// its own is told by itself: it needs to be known as long before it hits as players need to
+    /// get out of its way. Without this the zones are 3 x 3 cells of 10 m: 9 m are certain.
+    fn surroundings(&self) -> Surroundings {
+        Surroundings::NONE
     }
 
     /// How many objects the game creates in addition to avatars, as far as its parameters say it.

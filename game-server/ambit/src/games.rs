@@ -8,6 +8,7 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::schema::{Codec, CommandKind, FieldType, ObjectKind, Schema};
 use ambit_room::config::{
     Allowed, BadParameter, Parameter, Parameters as CheckedParameters, ROOM_PARAMETERS, RoomConfig,
+    override_default,
 };
 use ambit_room::logic::game::Game as RoomGame;
 use ambit_room::logic::registry::Registry;
@@ -38,10 +39,11 @@ impl Games {
     ///
     /// # Panics
     /// At the start of the program, if the game cannot be offered: another game has its name, a
-    /// parameter is that of every room, its defaults make no room, its declaration is too large
-    /// for the wire, two events or sounds have one name, its shots are of no kind or control of
-    /// it, a command is for or lists what does not exist, a `Listed` has no names, a refusal has
-    /// the name of a general code, or it cannot be read from what it saves. The message says which.
+    /// parameter is that of every room, its defaults make no room, a kind's zones are smaller than
+    /// the reach of the game, its declaration is too large for the wire, two events or sounds have
+    /// one name, its shots are of no kind or control of it, a command is for or lists what does
+    /// not exist, a `Listed` has no names, a refusal has the name of a general code, or it cannot
+    /// be read from what it saves. The message says which.
     #[must_use]
     pub fn with<G: Game>(self) -> Self {
         let game = Typed(G::default());
@@ -50,13 +52,14 @@ impl Games {
         if let Err(error) = schema.check() {
             panic!("the game {:?} cannot be offered: {error}", G::INFO.name);
         }
-        if let Err(error) = default_room(G::Parameters::TABLE) {
+        let table = table_with_words::<G>();
+        let zones = default_zones::<G>(table, &schema).unwrap_or_else(|error| {
             panic!(
                 "the game {:?} cannot be offered: its defaults of rooms, `#[room(...)]`, make no \
                  room: {error}",
                 G::INFO.name
-            );
-        }
+            )
+        });
         check_shots::<G>(&schema);
         check_hints::<G>();
         let refusals = G::Refusal::declarations();
@@ -78,7 +81,7 @@ impl Games {
                 G::INFO.name
             );
         }
-        let info = G::INFO.parameters(table_with_words::<G>()).version(version_of::<G>());
+        let info = G::INFO.parameters(with_zones(table, &zones)).version(version_of::<G>());
         let motions = self.motions.into_iter().chain(motions_of::<G>()).collect();
         let named = self.named.into_iter().chain([G::INFO.name]).collect();
         Self { registry: self.registry.with(info, Typed::<G>::make), motions, named }
@@ -142,10 +145,38 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The room that is created without parameters.
-fn default_room(table: &'static [Parameter]) -> Result<RoomConfig, BadParameter> {
+/// The radii of the room that is created without parameters, as defaults for the game's table:
+/// those that follow from its surroundings.
+fn default_zones<G: Game>(
+    table: &'static [Parameter],
+    schema: &Schema,
+) -> Result<Vec<Parameter>, BadParameter> {
     let parameters = CheckedParameters::parse(&BTreeMap::new(), &[ROOM_PARAMETERS, table])?;
-    RoomConfig::new(RoomId(0), 0, 1, Duration::ZERO, &parameters)
+    let config = RoomConfig::new(RoomId(0), 0, 1, Duration::ZERO, &parameters)?;
+    let mut game = G::default();
+    if game.configure(G::Parameters::read(&parameters)).is_err() {
+        // Its rooms need a parameter, and have no usual zones.
+        return Ok(Vec::new());
+    }
+    let surroundings = game.surroundings();
+    let config = config.containing(surroundings, &parameters)?;
+    config.check_kinds(surroundings, schema)?;
+    let radii = [("inner", config.inner), ("outer", config.outer)];
+    let grown = radii.iter().filter(|(key, radius)| parameters.whole(key) != u64::from(*radius));
+    Ok(grown.map(|(key, radius)| override_default(key, radius.to_string().leak())).collect())
+}
+
+/// The table with these defaults after its others of parameters of every room.
+fn with_zones(table: &'static [Parameter], zones: &[Parameter]) -> &'static [Parameter] {
+    if zones.is_empty() {
+        return table;
+    }
+    let is_of_room = |it: &&Parameter| ROOM_PARAMETERS.iter().any(|room| room.key == it.key);
+    let is_kept = |it: &&Parameter| zones.iter().all(|zone| zone.key != it.key);
+    let of_room = table.iter().filter(is_of_room).filter(is_kept);
+    let own = table.iter().filter(|it| !is_of_room(it));
+    // It lives as long as the program, which makes it once.
+    of_room.chain(zones).chain(own).copied().collect::<Vec<_>>().leak()
 }
 
 /// Events and sounds are one list for clients, which no single derive sees.

@@ -360,7 +360,7 @@ pub use self::{
 };
 #[cfg(feature = "rules")]
 pub use ambit_room::{
-    config::BadParameter,
+    config::{BadParameter, Surroundings},
     logic::{
         contact,
         game::{GameInfo, Left},
@@ -382,7 +382,7 @@ pub mod prelude {
     #[doc(no_inline)]
     pub use crate::{
         BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Left, Newcomer, NoRefusal,
-        Object, ObstacleLook, Player, Scenery, World, no_commands,
+        Object, ObstacleLook, Player, Scenery, Surroundings, World, no_commands,
         sight::{Cone, Sight, SightChecks},
     };
     #[doc(no_inline)]

@@ -5,7 +5,8 @@
 //! other code looks up strings: the room gets a [`RoomConfig`], the game its [`Parameters`].
 //!
 //! A game may override the default of a room parameter ([`override_default`]): if two tables
-//! declare a key, the later one counts.
+//! declare a key, the later one counts. Its [`Surroundings`] say how far its zones reach at least
+//! ([`RoomConfig::containing`]).
 //!
 //! Invariant: a value that came out is in the range of its declaration; a key that no table
 //! declares is refused with the list of known keys. Each parameter's text states its unit.
@@ -13,6 +14,7 @@
 #![warn(missing_docs, reason = "authors of games import this module")]
 
 mod parameter;
+mod surroundings;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,6 +24,7 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::pose::PoseCoding;
 
 pub use self::parameter::{Allowed, BadParameter, Parameter, Parameters};
+pub use self::surroundings::Surroundings;
 
 /// The largest number of cells of a map. The index of a room's objects takes 4 bytes for each cell.
 pub const MAX_CELLS: usize = 1_000_000;

@@ -26,7 +26,10 @@ pub(crate) fn bad_network() -> Impairment {
     "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2".parse().expect("a valid impairment")
 }
 
-/// Lets players join one room of a new system.
+/// The smallest zones that `field` allows: on the small maps of these tests, much is out of sight.
+const SMALL_ZONES: [(&str, &str); 2] = [("inner", "1"), ("outer", "2")];
+
+/// Lets players join one room of a new system, with small zones unless others are given.
 pub(crate) fn room_of(
     seed: u64,
     players: usize,
@@ -36,7 +39,8 @@ pub(crate) fn room_of(
     let mut system = system(seed);
     let users: Vec<usize> =
         (0..players).map(|number| system.add_user(&format!("player{number}"), network)).collect();
-    let room = system.start_room(&users, "field", parameters);
+    let parameters = [&SMALL_ZONES, parameters].concat();
+    let room = system.start_room(&users, "field", &parameters);
     (system, room)
 }
 

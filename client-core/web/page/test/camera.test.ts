@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CameraMode, type Point, liftOver, ViewCamera } from "../src/core/camera.js";
+import { knownM } from "../src/core/interest.js";
 import { nearestFirst, pickObject } from "../src/core/picking.js";
 
 test("a point of the ground is found again through the screen, for any view", () => {
@@ -242,3 +243,69 @@ test("the player's own zoom is what the camera comes back to", () => {
   for (let frame = 0; frame < 1_200; frame += 1) camera.keepShown(undefined, 1 / 60);
   close(camera.distance, 1.5 * start);
 });
+
+test("from above the picture shows nothing beyond what is known around the avatar", () => {
+  const known = 20;
+  for (const aspect of [2.4, 16 / 9, 1.2, 0.5]) {
+    for (const lift of [0, 0.3]) {
+      for (const yaw of [0, 0.4, Math.PI / 4, -2.5]) {
+        const camera = new ViewCamera("above");
+        Object.assign(camera, { aspect, lift, yaw });
+        camera.setExtent({ west: 0, south: 0, width: 300, height: 300 });
+        camera.setKnown(known);
+        camera.startFor(known);
+        // In the middle, and in a corner of the map, where the picture would rather show the map.
+        for (const [x, y] of [[150, 150], [1, 299]] as const) {
+          camera.follow(x, y, 0, 1_000);
+          for (const factor of [1, 3, 0.7]) {
+            camera.zoom(factor);
+            camera.keepShown({ x: x + 60, y: y - 60, z: 0 }, 10);
+            camera.update();
+            const far = farthest(camera, x, y);
+            const isLeast = Math.abs(camera.distance - 10) < 1e-9;
+            assert.ok(far <= known + 1e-6 || isLeast, `${aspect} ${lift} ${yaw} ${far}`);
+          }
+        }
+      }
+    }
+  }
+  // It shows all that it may: nothing is lost to the bound.
+  const camera = new ViewCamera("above");
+  camera.aspect = 16 / 9;
+  camera.setKnown(known);
+  camera.zoom(9);
+  camera.follow(150, 150, 0, 1_000);
+  camera.update();
+  close(farthest(camera, 150, 150), known);
+  // A player who comes closer does so at once, however far out was asked for before.
+  const before = camera.distance;
+  camera.zoom(0.8);
+  close(camera.distance, 0.8 * before);
+});
+
+test("around the avatar, and where the whole map is known, the camera is free", () => {
+  for (const [mode, known] of [["around", 9], ["above", Infinity]] as const) {
+    const camera = new ViewCamera(mode);
+    camera.setKnown(known);
+    camera.zoom(3);
+    close(camera.distance, 3 * new ViewCamera(mode).distance);
+  }
+});
+
+test("what is known follows from the zones, the margin and the map", () => {
+  const settings = { cellM: 7, inner: 3, outer: 4, marginM: 1 };
+  assert.equal(knownM(settings, { width: 630, height: 630 }), 20);
+  assert.equal(knownM(settings, { width: 28, height: 20 }), Infinity);
+  assert.equal(knownM(settings, { width: 28.5, height: 20 }), 20);
+});
+
+/** How far east, west, north or south of a place the picture shows the ground. */
+function farthest(camera: ViewCamera, x: number, y: number): number {
+  const ground = point();
+  let far = 0;
+  for (const [right, up] of [[-1, -1], [1, -1], [-1, 1], [1, 1]] as const) {
+    assert.ok(camera.groundPoint(right, up, 0, ground));
+    far = Math.max(far, Math.abs(ground.x - x), Math.abs(ground.y - y));
+  }
+  return far;
+}

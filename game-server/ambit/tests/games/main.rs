@@ -14,4 +14,5 @@ mod room_wide;
 mod ships;
 mod sight;
 mod stroll;
+mod surroundings;
 mod typed_reads;

@@ -47,8 +47,7 @@ type CubesWorld = World<CubesGame>;
 
 /// What a room of the game can be created with.
 #[derive(Debug, Parameters)]
-// Every cube on the default floor is followed from any position on it.
-#[room(size = "32x32", inner = 3, outer = 4)]
+#[room(size = "32x32")]
 pub struct CubesSettings {
     /// small cubes, in a square in the middle; more take more processor time, and more bytes when
     /// they move
@@ -85,6 +84,10 @@ enum Drive {
     Dice,
 }
 
+/// A player's forces act on cubes within 2 m; what flies is known from so far away.
+const REACH_M: f32 = 9.0;
+/// How far players see.
+const VIEW_M: f32 = 29.0;
 /// The largest side of the floor, in metres: beyond it coordinates are too coarse for the grid of
 /// poses.
 const MAX_SIDE_M: f32 = 4_096.0;
@@ -234,6 +237,11 @@ impl Game for CubesGame {
         *self = Self::new(layout, sync, settings.drive == Drive::Dice);
         self.round_s = if self.is_driven_by_dice { 0 } else { settings.round };
         Ok(())
+    }
+
+    /// Every cube on the default floor is followed from any position on it.
+    fn surroundings(&self) -> Surroundings {
+        Surroundings::new().reach_m(REACH_M).view_m(VIEW_M)
     }
 
     fn planned_objects(&self) -> u64 {

@@ -20,6 +20,9 @@ use toml::Spanned;
 
 use self::rooms::MapsTable;
 
+/// A blow hits whoever has come out of its radius by less than this.
+pub(crate) const GRACE_M: f32 = 0.4;
+
 pub(crate) const SHIPPED: &str = "shipped";
 /// So many files are a content.
 const FILE_COUNT: usize = 7;
@@ -460,7 +463,11 @@ impl Content {
             table.phases.sort_by(|one, other| other.below.total_cmp(&one.below));
             MonsterTable { name, ..table }
         };
-        let monsters = monsters.into_iter().map(named).collect();
+        let monsters: Vec<_> = monsters.into_iter().map(named).collect();
+        mistakes.check_reach(&classes, &monsters, &maps);
+        if !mistakes.found.is_empty() {
+            return Err(mistakes.sorted());
+        }
         Ok(Self { classes, items, monsters, spells, talents, share_m, levels, waves, maps, texts })
     }
 
@@ -490,6 +497,15 @@ impl Content {
 
     pub(crate) fn monster(&self, kind: u8) -> &MonsterTable {
         &self.monsters[usize::from(kind)]
+    }
+}
+
+impl MonsterTable {
+    /// From how far away a blow of it hurts a hero: from its place to the farthest point that the
+    /// blow covers.
+    fn hurts_from_m(&self) -> f32 {
+        let widest = self.phases.iter().map(|phase| phase.blow).fold(1.0, f32::max);
+        self.reach_m + self.blow_m * widest + GRACE_M
     }
 }
 
@@ -656,6 +672,24 @@ mod tests {
             mana = 9\nmana_per_s = 1\nspeed_m_per_s = 4\n[mage]",
         );
         assert_eq!(idle, ["spells.toml needs a spell of each class"]);
+    }
+
+    #[test]
+    fn what_hurts_from_farther_than_players_see_is_refused_by_name() {
+        let far = mistakes("monsters.toml", "reach_m = 12.0", "reach_m = 12.5");
+        assert_eq!(
+            far,
+            ["monsters.toml needs blows of `lich` that reach 20 m at most, so that players see \
+              what hurts them; they reach 16.5 m, and a hero walks 3.8 m until they fall"]
+        );
+        let check = |file: &str, old: &str, new: &str, what: &str| {
+            let found = mistakes(file, old, new);
+            let needs = format!("{file} needs {what} that reach 20 m at most");
+            assert!(found.len() == 1 && found[0].starts_with(&needs), "{new}: {found:?}");
+        };
+        check("monsters.toml", "reach_m = 11.0", "reach_m = 90.0", "blows of `bowman`");
+        check("monsters.toml", "blow = 1.5", "blow = 9.0", "blows of `lich`");
+        check("monsters.toml", "windup_s = 0.9", "windup_s = 5.0", "blows of `brute`");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! 1. A command is checked as a whole, then executed as a whole.
 //! 2. Every phase ends.
 //! 3. What a monster will do is told before, to those who follow it: its path, and its blow by an
-//!    event.
+//!    event. Whoever is hurt follows it since then: no blow reaches farther than `REACH_M`.
 //!
 //! All numbers are data, in `content/`. Source of the game: "Architectures de developpement
 //! adaptees aux MMOGs" (Project Deus).
@@ -60,12 +60,16 @@ pub use self::schema::{Companion, DeusCommand, DeusRefusal, DeusTimer, Door, Her
 type DeusWorld = World<Deus>;
 type DeusAnswer = Result<(), DeusRefusal>;
 
+/// Nothing that hurts a hero is farther away when it is announced; the content is checked for it.
+pub(crate) const REACH_M: f32 = 20.0;
+
 /// Of players who have left after their death so many are remembered.
 const MOST_FALLEN: usize = 4_096;
 
 /// What a room is created with.
 #[derive(Debug, Parameters)]
-#[room(size = "630x630")]
+// Cells of 7 m fit the reach closely: 3 of them less the margin are 20 m.
+#[room(size = "630x630", cell = 7)]
 pub struct DeusSettings {
     /// the numbers of the game: those that come with it, or a folder of the server's operator
     #[parameter(default = "shipped")]
@@ -154,6 +158,10 @@ impl Game for Deus {
     fn schema(&self, schema: &mut Schema) {
         texts::name_items(&self.content, schema);
         texts::list_choices(&self.content, schema);
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        Surroundings::new().reach_m(REACH_M).view_m(REACH_M)
     }
 
     fn planned_objects(&self) -> u64 {

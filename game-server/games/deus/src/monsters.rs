@@ -7,7 +7,7 @@ use ambit::prelude::*;
 use ambit::{Dice, Rng};
 use ambit_ways::GoalWalk;
 
-use crate::content::{CallTable, DamageKind, MonsterTable, PhaseTable};
+use crate::content::{CallTable, DamageKind, GRACE_M, MonsterTable, PhaseTable};
 use crate::map::routes::places_around;
 use crate::plans::Effects;
 use crate::schema::{self, DeusTimer, Fallen, Hero, HeroRow, Monster, Summons};
@@ -15,8 +15,6 @@ use crate::{Deus, DeusWorld};
 
 /// Monsters of a wave come no nearer to heroes than that.
 const FIRST_DISTANCE_M: f32 = 16.0;
-/// A blow hits whoever has come out of its radius by less than this.
-const GRACE_M: f32 = 0.4;
 /// The first thought comes within this, so that not all think at the same tick.
 const FIRST_THOUGHT: Duration = Duration::from_millis(300);
 /// How often what kills change is told: each concerns all heroes.

@@ -6,6 +6,7 @@ mod goods;
 mod instances;
 mod monsters;
 mod spells;
+mod warnings;
 
 use ambit::prelude::*;
 use ambit::test::{Line, TestClient, TestRoom};

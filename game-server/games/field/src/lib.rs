@@ -45,6 +45,10 @@ pub use self::schema::{Avatar, FieldCommand, FieldRefusal, FieldTimer, Spell};
 /// A room without a number of wolves has one for so many wanderers.
 const NPCS_PER_WOLF: u32 = 5;
 
+/// What can hurt an avatar is known from so far away, and what is there is seen.
+const REACH_M: f32 = 9.0;
+const VIEW_M: f32 = 19.0;
+
 /// The world of this game.
 type FieldWorld = World<FieldGame>;
 
@@ -226,6 +230,12 @@ impl Game for FieldGame {
         let has_rounds = maps == 1;
         self.rounds = if has_rounds { Rounds::new(seconds, target) } else { Rounds::default() };
         Ok(())
+    }
+
+    /// Wolves bite who is next to them. A bolt is seen coming: 9 m before it hits a player who does
+    /// not walk towards it, which it flies in 0.45 s, are more than the local lag.
+    fn surroundings(&self) -> Surroundings {
+        Surroundings::new().reach_m(REACH_M).view_m(VIEW_M)
     }
 
     fn planned_objects(&self) -> u64 {

@@ -45,10 +45,9 @@ pub enum ShooterTimer {
 
 /// How a match is played.
 #[derive(Debug, Parameters)]
-// Wherever a ship is in its cell, the zones reach as far as it sees. What a player steers is
-// predicted, and shots hit what the player saw: the local lag is no more than the usual way of what
-// others do.
-#[room(size = "200x200", cell = 40, inner = 6, outer = 7, delay = 100)]
+// What a player steers is predicted, and shots hit what the player saw: the local lag is no more
+// than the usual way of what others do.
+#[room(size = "200x200", cell = 40, delay = 100)]
 pub struct ShooterSettings {
     /// points that win a round; with teams, of all members together
     #[parameter(default = 50, range = 1..=999, label = "Points to win")]
@@ -115,8 +114,10 @@ pub(crate) const WALL: ObstacleLook = ObstacleLook::new('#', 0x4a_6a90);
 const A_SECOND_SHIP: &str = "a second ship";
 /// The table's pings are that close.
 const PING_STEP_MS: u64 = 10;
-/// What a ship sees: 200 m, all that is not behind it, and not through walls.
-const SIGHT: Cone = Cone::new(200.0, 90.0).margins(10.0, 5.0).blocked_by_walls(1.0);
+/// How far a ship sees: farther than it flies while a missile is under way.
+const SIGHT_M: f32 = 200.0;
+/// What a ship sees: all that is not behind it, and not through walls.
+const SIGHT: Cone = Cone::new(SIGHT_M, 90.0).margins(10.0, 5.0).blocked_by_walls(1.0);
 
 /// A ship, as the game has it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -419,6 +420,15 @@ impl Game for Shooter {
                 ShipOrder::Automatic => ReckoningOrder::Automatic,
             };
         }
+    }
+
+    /// A ship that fires hits whoever flies into its missile's way. The picture shows what the ship
+    /// sees.
+    fn surroundings(&self) -> Surroundings {
+        let (ship, missile) = (&TABLES.ship, &TABLES.missile);
+        let flies_s = missile.range_m / missile.speed_m_per_s;
+        let reach_m = missile.nose_m + missile.range_m + ship.top_speed_m_per_s * flies_s;
+        Surroundings::new().reach_m(reach_m).view_m(SIGHT_M)
     }
 
     fn planned_objects(&self) -> u64 {

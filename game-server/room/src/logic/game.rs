@@ -223,7 +223,7 @@ use super::controls::DEFAULT_INPUT_TIMEOUT;
 use super::gate::Gate;
 use super::sight::{Sight, SightChecks};
 use super::world::{DueTimer, World};
-use crate::config::Parameter;
+use crate::config::{Parameter, Surroundings};
 use crate::saved::BadState;
 
 /// The longest state that an avatar may take through a gate, in bytes.
@@ -234,6 +234,12 @@ pub trait Game: Send {
     /// The components of the game's objects, its events, its commands and its refusals. The result
     /// is the same at every call.
     fn schema(&self) -> Schema;
+
+    /// How far what is around a player matters: the zones of the room contain it
+    /// ([`RoomConfig::containing`](crate::config::RoomConfig::containing)).
+    fn surroundings(&self) -> Surroundings {
+        Surroundings::NONE
+    }
 
     /// How many objects the game creates in addition to avatars, as far as its parameters say it:
     /// an operator may limit them.

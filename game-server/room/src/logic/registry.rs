@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::game::Game;
 use crate::config::{
-    Allowed, BadParameter, Parameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default,
+    Allowed, BadParameter, Parameter, Parameters, ROOM_PARAMETERS, RoomConfig, Surroundings,
+    override_default,
 };
 use crate::room::Room;
 use crate::room_limits::{self, RoomLimits};
@@ -223,7 +224,13 @@ impl Registry {
         let grace = Duration::from_millis(header.grace_ms.into());
         let config =
             RoomConfig::new(RoomId(header.room), header.seed, header.capacity, grace, &parameters)?;
-        Ok((config, make(&parameters)?))
+        let game = make(&parameters)?;
+        let surroundings = game.surroundings();
+        let config = config.containing(surroundings, &parameters)?;
+        if surroundings != Surroundings::NONE {
+            config.check_kinds(surroundings, &game.schema())?;
+        }
+        Ok((config, game))
     }
 
     /// The room that a header describes, before its first tick.

@@ -100,6 +100,10 @@ export class ViewCamera {
   /** So many metres it looks below the target, towards the screen's lower edge. */
   #lean = 0;
   #extent: Extent | undefined;
+  /** So far around the target all is known: from above, the picture shows no more of the ground. */
+  #knownM = Infinity;
+  /** The largest distance at which it does not. */
+  #most: number;
 
   /** `isFloor`: all that there is to see is on a floor, and the picture shows little besides. */
   constructor(mode: CameraMode, isFloor = false) {
@@ -108,12 +112,19 @@ export class ViewCamera {
     if (mode === "above") this.pitch = PITCH_ABOVE;
     else this.pitch = isFloor ? PITCH_FLOOR : PITCH_AROUND;
     this.distance = this.#chosen = RANGES[mode].start;
+    this.#most = RANGES[mode].max;
     this.update();
   }
 
   /** The map. */
   setExtent(extent: Extent): void {
     this.#extent = extent;
+  }
+
+  /** So far around the target the server tells of all that is there: nothing appears within it. */
+  setKnown(metres: number): void {
+    this.#knownM = metres;
+    this.update();
   }
 
   /** Moves the target towards a point; jumps if that is far away, or the first one. */
@@ -144,8 +155,8 @@ export class ViewCamera {
 
   /** At the start of a game in which players see so far: not closer than usual. */
   startFor(sightM: number): void {
-    const { start, max } = RANGES[this.mode];
-    this.distance = Math.min(Math.max(start, sightM * SIGHT_SHARE), max);
+    const { start } = RANGES[this.mode];
+    this.distance = Math.min(Math.max(start, sightM * SIGHT_SHARE), this.#most);
     this.#startedAt = this.#chosen = this.distance;
   }
 
@@ -160,7 +171,7 @@ export class ViewCamera {
   /** At the start: at most so far back that all is still well seen. */
   stepBack(distance: number): void {
     const most = Math.max(this.distance, STEP_BACK * this.#startedAt);
-    this.distance = Math.max(this.distance, Math.min(distance, most, RANGES[this.mode].max));
+    this.distance = Math.max(this.distance, Math.min(distance, most, this.#most));
     this.#chosen = this.distance;
   }
 
@@ -169,9 +180,10 @@ export class ViewCamera {
    * comes closer again when that is enough; without a point, to what the player has chosen.
    */
   keepShown(point: Point | undefined, seconds: number): void {
-    const most = Math.min(KEPT_BACK * this.#chosen, RANGES[this.mode].max);
+    const most = Math.min(KEPT_BACK * this.#chosen, this.#most);
     const needed = point ? this.#distanceFor(point) : 0;
-    const wanted = Math.max(this.#chosen, Math.min(needed, most));
+    const chosen = Math.min(this.#chosen, this.#most);
+    const wanted = Math.max(chosen, Math.min(needed, most));
     const time = wanted > this.distance ? KEPT_S.out : KEPT_S.in;
     const { target, yaw } = this;
     const below = point
@@ -203,9 +215,9 @@ export class ViewCamera {
   /** A factor below 1 comes closer. */
   zoom(factor: number): void {
     this.onZoom();
-    const { min, max } = RANGES[this.mode];
-    this.distance = Math.min(Math.max(this.distance * factor, min), max);
-    this.#chosen = Math.min(Math.max(this.#chosen * factor, min), max);
+    const { min } = RANGES[this.mode];
+    this.distance = Math.min(Math.max(this.distance * factor, min), this.#most);
+    this.#chosen = Math.min(Math.max(this.#chosen * factor, min), this.#most);
   }
 
   /** Computes the eye and the axes. */
@@ -218,8 +230,12 @@ export class ViewCamera {
     set(right, cosYaw, sinYaw, 0);
     set(forward, -sinYaw * cosPitch, cosYaw * cosPitch, -sinPitch);
     set(up, -sinYaw * sinPitch, cosYaw * sinPitch, cosPitch);
+    const shown = this.#shownShare();
+    const { min, max } = RANGES[this.mode];
+    this.#most = Math.min(max, Math.max(min, this.#knownM / (shown * this.#stretch)));
+    this.distance = Math.min(this.distance, this.#most);
     const away = this.distance * this.#stretch;
-    this.#chooseCentre(away);
+    this.#chooseCentre(away, Math.max(0, this.#knownM - shown * away));
     const low = this.lift * away * Math.tan(FIELD_OF_VIEW / 2);
     set(centre, centre.x - up.x * low, centre.y - up.y * low, centre.z - up.z * low);
     set(
@@ -230,10 +246,42 @@ export class ViewCamera {
     );
   }
 
-  #chooseCentre(away: number): void {
-    const { target, centre, aspect } = this;
+  /**
+   * How far east, west, north or south of the target the picture shows the ground, from a metre
+   * away; 0 where that is not limited.
+   */
+  #shownShare(): number {
+    if (this.mode !== "above") return 0;
+    const { forward, up } = this;
+    const low = this.lift * Math.tan(FIELD_OF_VIEW / 2);
+    const [x, y] = [-up.x * low - forward.x, -up.y * low - forward.y];
+    const high = -up.z * low - forward.z;
+    const corner: Point = { x: 0, y: 0, z: 0 };
+    let share = 0;
+    for (const across of [-1, 1]) {
+      for (const upwards of [-1, 1]) {
+        this.direction(across, upwards, corner);
+        const times = -high / corner.z;
+        const [east, north] = [x + corner.x * times, y + corner.y * times];
+        share = Math.max(share, Math.abs(east), Math.abs(north));
+      }
+    }
+    return share;
+  }
+
+  /** The target, or up to `free` metres beside it. */
+  #chooseCentre(away: number, free: number): void {
+    const { target, centre, mode } = this;
     const [south, east] = [this.#lean * Math.cos(this.yaw), this.#lean * Math.sin(this.yaw)];
     set(centre, target.x + east, target.y - south, target.z);
+    this.#keepInMap(away);
+    if (mode !== "above") return;
+    centre.x = Math.min(Math.max(centre.x, target.x - free), target.x + free);
+    centre.y = Math.min(Math.max(centre.y, target.y - free), target.y + free);
+  }
+
+  #keepInMap(away: number): void {
+    const { centre, aspect } = this;
     const map = this.#extent;
     if (!this.#staysInside || !map) return;
     const high = away * Math.tan(FIELD_OF_VIEW / 2) * INSIDE_SHARE;

@@ -13,6 +13,15 @@ export interface InterestSettings {
   marginM: number;
 }
 
+/** So far around the avatar all is known, wherever it is in its cell. */
+export function knownM(
+  { cellM, inner, marginM }: InterestSettings,
+  map: { width: number; height: number },
+): number {
+  const isAllOfIt = inner + 1 >= Math.ceil(Math.max(map.width, map.height) / cellM);
+  return isAllOfIt ? Infinity : inner * cellM - marginM;
+}
+
 /** A square of the map, in metres. */
 export interface Square {
   west: number;

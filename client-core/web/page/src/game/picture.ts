@@ -2,7 +2,7 @@
 
 import type { Frame, GateArea, Schema, StaticObstacle } from "../ambit/ambit.js";
 import { KEPT_M, type Point, ViewCamera } from "../core/camera.js";
-import type { InterestSettings } from "../core/interest.js";
+import { type InterestSettings, knownM } from "../core/interest.js";
 import type { Extent } from "../core/map_view.js";
 import { type Colour, colourOf } from "../core/effects.js";
 import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
@@ -164,6 +164,7 @@ export class Picture {
     const nameOf = (gate: GateArea) => ({ ...topOf(gate), name: texts.gate_to(gate.map) });
     this.#gateNames = gates.map(nameOf);
     this.#gates.show(gates);
+    this.camera.setKnown(knownM(settings, extent));
     if (!this.#hasMap) this.#begin(settings.inner * settings.cellM);
     this.happenings.restart();
     this.#hasMap = true;

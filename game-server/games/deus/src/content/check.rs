@@ -10,7 +10,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error as TomlError};
 
 use super::rooms::MapsTable;
-use super::{FILE_COUNT, TALENTS, is_typeable};
+use super::{ClassTable, FILE_COUNT, MonsterTable, TALENTS, is_typeable};
+use crate::REACH_M;
 use crate::map;
 use crate::schema::NEWCOMER;
 
@@ -175,6 +176,33 @@ impl<'t> ContentMistakes<'t> {
                 self.note_need(5, &what);
             } else if let Some((x, y)) = map::unreached(room) {
                 self.note_need(5, &format!("a way from the middle of {name} to ({x}, {y})"));
+            }
+        }
+    }
+
+    /// Who is hurt was in sight when that was announced: whoever walks into a blow, too.
+    pub(crate) fn check_reach(
+        &mut self,
+        classes: &[ClassTable],
+        monsters: &[MonsterTable],
+        maps: &MapsTable,
+    ) {
+        let fastest = classes.iter().map(|class| class.speed_m_per_s).fold(0.0, f32::max);
+        let blows = monsters.iter().map(|monster| {
+            let name = format!("blows of `{}`", monster.name);
+            (2, name, monster.hurts_from_m(), monster.windup_s)
+        });
+        let trap = &maps.trap;
+        let traps = (5, "traps".to_owned(), trap.radius_m, trap.windup_s);
+        for (file, what, metres, windup_s) in blows.chain([traps]) {
+            let reach_m = metres + fastest * windup_s;
+            if reach_m > REACH_M {
+                let what = format!(
+                    "{what} that reach {REACH_M} m at most, so that players see what hurts them; \
+                     they reach {metres:.1} m, and a hero walks {:.1} m until they fall",
+                    fastest * windup_s
+                );
+                self.note_need(file, &what);
             }
         }
     }
