@@ -58,7 +58,7 @@ impl CubeRounds {
             self.begin(world, seconds, arena);
         }
         let is_free = |place: &u16| self.rings.values().all(|seat| seat.place != *place);
-        let place = (0..).find(is_free).unwrap_or_default();
+        let place = (0..u16::MAX).find(is_free).unwrap_or_default();
         let path = Path::at(place_of(place, self.round, arena));
         let name = format!("Ring of {}", newcomer.name).as_str().into();
         let ring = world.spawn(CubeRing { path, name, open: Flag::on() });

@@ -4,11 +4,16 @@
 //! same controls. It flies at the nearest opponent in sight that can be hit, aims where that will
 //! be, and not too well; without one it flies from place to place, and it turns away from walls.
 
+use std::f32::consts::TAU;
+
 use ambit::prelude::*;
 
 use crate::Ship;
 use crate::flight::{along, bearing, direction, start_place, wrapped};
 use crate::{Craft, ShipControl, Shooter, ShooterWorld, TABLES};
+
+/// A pilot before a wall looks at so many headings.
+const HEADINGS: u8 = 24;
 
 /// What a pilot has in mind.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -87,7 +92,8 @@ fn lead(from: Position, target: &Craft) -> Position {
     along(at, yaw, target.movement.speed() * seconds)
 }
 
-/// The heading of the freer side, if there is a wall or the border ahead.
+/// The nearest heading that leads past a wall or the border ahead, if there is one; without any the
+/// freest. While the ship turns there, that one stays the nearest: it never turns to and fro.
 fn way_out(world: &ShooterWorld, craft: &Craft) -> Option<f32> {
     let ahead = TABLES.pilot.looks_ahead_m;
     let Movement { at, yaw, .. } = craft.movement;
@@ -96,9 +102,14 @@ fn way_out(world: &ShooterWorld, craft: &Craft) -> Option<f32> {
         let wall = world.statics().cast_ray(at, direction(yaw), ahead).unwrap_or(ahead);
         wall.min(at.ground_distance(world.nearest_on_map(end)))
     };
-    if free(yaw) >= ahead * 0.9 {
+    let is_free = |yaw: &f32| free(*yaw) >= ahead * 0.9;
+    if is_free(&yaw) {
         return None;
     }
-    let (left, right) = (yaw + 1.2, yaw - 1.2);
-    Some(if free(left) >= free(right) { left } else { right })
+    let headings = (1..=HEADINGS / 2).flat_map(|step| {
+        let turn = TAU / f32::from(HEADINGS) * f32::from(step);
+        [yaw + turn, yaw - turn]
+    });
+    let freest = headings.clone().max_by(|a, b| free(*a).total_cmp(&free(*b)));
+    headings.into_iter().find(is_free).or(freest)
 }

@@ -120,17 +120,16 @@ impl RoomConfig {
     fn too_small(&self, reach_m: f32, needed: u16) -> String {
         let Self { inner, cell, margin_m, .. } = self;
         let sure_m = self.guaranteed_m(*inner).max(0.0);
-        let mut problem = format!(
-            "inner={inner} with cells of {cell} m and margin={margin_m} shows what is {sure_m} m \
-             away, and what is {reach_m} m away may act on a player: "
-        );
-        problem += &if needed <= largest("inner") {
+        let most = largest("inner");
+        let remedy = if needed <= most {
             format!("inner must be at least {needed}")
         } else {
-            let most = largest("inner");
             format!("cells must be larger, as inner is at most {most}")
         };
-        problem
+        format!(
+            "inner={inner} with cells of {cell} m and margin={margin_m} shows what is {sure_m} m \
+             away, and what is {reach_m} m away may act on a player: {remedy}"
+        )
     }
 
     /// The smallest radius, in cells, of a zone that contains this distance.
