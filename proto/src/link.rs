@@ -462,6 +462,12 @@ impl<P: Copy + Default> Link<P> {
             .min()
     }
 
+    /// Whether the peer says something only now and then, and is asked more rarely; see
+    /// [`PingSchedule`].
+    pub fn is_peer_quiet(&self) -> bool {
+        self.pings.is_peer_quiet()
+    }
+
     /// Progress of the block that is being received.
     pub fn incoming_block_progress(&self) -> Option<ChunkProgress> {
         self.receiver.as_ref()?.progress()

@@ -437,7 +437,7 @@ impl<F: ViewFactory> GameClient<F> {
             self.push_output(GameOutput::Close);
             return self.connect_to_host(ticket);
         }
-        let Some(step) = self.silence.step(now, game.last_received_at()) else { return };
+        let Some(step) = self.silence.step(now, game.host_heard()) else { return };
         match step {
             SilenceStep::Show(silence) => {
                 self.emit(ViewEvent::Connection(ConnectionStatus::GameSilent { silence }));
@@ -474,7 +474,7 @@ impl<F: ViewFactory> GameClient<F> {
             GameState::AwaitingTicket { ask_at } => Some(*ask_at),
             GameState::Joining { since, .. } => Some(*since + JOIN_TIMEOUT),
             GameState::Playing(game) => {
-                let silence = self.silence.next_deadline(game.last_received_at());
+                let silence = self.silence.next_deadline(game.host_heard());
                 let redial = self.spare_ticket.as_ref().map(|(redial_at, _)| *redial_at);
                 game.next_deadline().into_iter().chain(redial).chain([silence]).min()
             }

@@ -38,6 +38,7 @@ use super::input_sender::LinkActivity;
 use super::own_inputs::{EffectEstimator, OwnInput, PressedKeys};
 use super::rules::Rules;
 use super::sent_commands::{SentCommand, SentCommands};
+use super::silence::HostHeard;
 use super::simulated::SimulatedObjects;
 use super::simulation_clocks::SimulationClocks;
 use super::stats::SimulationStats;
@@ -323,6 +324,11 @@ impl<V> RunningGame<V> {
         out.stats.datagrams_lost += self.arrivals.lost();
         out.stats.simulation.merge(&self.simulation_stats());
         self.replica.last_id()
+    }
+
+    /// When a datagram of the host last arrived, and whether the host was quiet then.
+    pub(crate) fn host_heard(&self) -> HostHeard {
+        HostHeard { at: self.last_received_at, is_quiet: self.link.is_peer_quiet() }
     }
 
     /// The estimated room time.

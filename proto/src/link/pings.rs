@@ -1,7 +1,13 @@
 //! When to ping the peer for its clock, and what to answer to its pings.
 //!
+//! A peer is *quiet* when it says something only now and then: the last datagram came after
+//! [`PingSchedule::silence`] or more. It was asked meanwhile, and its answer shows that the line
+//! lives. A peer that goes on to say nothing but a word every second or two is not asked for more
+//! than that, and the clock is asked more rarely: nothing on the screen moves. A datagram that is no
+//! answer and follows another one soon ends the quiet.
+//!
 //! The answering side stores one open ping: a newer one replaces an older one, so a flood of pings
-//! costs nothing. A lost ping or pong is not repeated.
+//! costs nothing. A lost ping or pong is not repeated, except in a quiet: there the next one is far.
 
 use std::time::Duration;
 
@@ -20,6 +26,12 @@ pub struct PingSchedule {
     /// The peer is asked when it was not heard for so long, and again while it does not answer: so
     /// a dead line is told from a quiet one.
     pub silence: Duration,
+    /// In a quiet, between pings for the clock.
+    pub quiet_interval: Duration,
+    /// In a quiet, the same as `silence`: longer than a quiet peer lets pass without a word.
+    pub quiet_silence: Duration,
+    /// In a quiet, between pings that are not answered.
+    pub quiet_repeat: Duration,
 }
 
 impl Default for PingSchedule {
@@ -29,6 +41,9 @@ impl Default for PingSchedule {
             settling_answers: 10,
             interval: Duration::from_secs(1),
             silence: Duration::from_millis(500),
+            quiet_interval: Duration::from_secs(5),
+            quiet_silence: Duration::from_millis(1_700),
+            quiet_repeat: Duration::from_millis(250),
         }
     }
 }
@@ -38,8 +53,11 @@ pub(super) struct Pings {
     schedule: Option<PingSchedule>,
     /// When the last one left, if any.
     last_sent: LocalTime,
-    /// When the peer was last heard.
+    /// When the peer was last heard, if it was.
     last_heard: LocalTime,
+    is_quiet: bool,
+    /// Whether the last ping has no answer.
+    is_open: bool,
     sent: u32,
     answered: u32,
     /// Smoothed; `None` before the first answer.
@@ -54,6 +72,8 @@ impl Pings {
             schedule,
             last_sent: LocalTime::ZERO,
             last_heard: LocalTime::ZERO,
+            is_quiet: false,
+            is_open: false,
             sent: 0,
             answered: 0,
             round_trip: None,
@@ -68,14 +88,26 @@ impl Pings {
         Some(match self.sent {
             0 => LocalTime::ZERO,
             _ if settling => self.last_sent + schedule.settling_interval,
+            _ if self.is_quiet && self.is_open => self.last_sent + schedule.quiet_repeat,
+            _ if self.is_quiet => (self.last_sent + schedule.quiet_interval)
+                .min(self.last_heard + schedule.quiet_silence),
             _ => (self.last_sent + schedule.interval)
                 .min(self.last_sent.max(self.last_heard) + schedule.silence),
         })
     }
 
-    /// A datagram of the peer has arrived.
-    pub(super) fn note_heard(&mut self, now: LocalTime) {
+    /// A datagram of the peer has arrived, with an answer to a ping or without.
+    pub(super) fn note_heard(&mut self, now: LocalTime, is_answer: bool) {
+        let was_silent = self.schedule.is_some_and(|schedule| {
+            self.last_heard > LocalTime::ZERO && now.since(self.last_heard) >= schedule.silence
+        });
+        self.is_quiet = was_silent || self.is_quiet && is_answer;
         self.last_heard = self.last_heard.max(now);
+    }
+
+    /// Whether the peer says something only now and then.
+    pub(super) fn is_peer_quiet(&self) -> bool {
+        self.is_quiet
     }
 
     pub(super) fn is_due(&self, now: LocalTime) -> bool {
@@ -101,6 +133,7 @@ impl Pings {
 
     pub(super) fn handle_pong(&mut self, round_trip: Duration) {
         self.answered = self.answered.saturating_add(1);
+        self.is_open = false;
         self.round_trip = Some(match self.round_trip {
             None => round_trip,
             Some(smoothed) => (smoothed * 7 + round_trip) / 8,
@@ -112,7 +145,7 @@ impl Pings {
         self.unanswered = None;
         if with_ping {
             self.sent = self.sent.saturating_add(1);
-            self.last_sent = now;
+            (self.last_sent, self.is_open) = (now, true);
         }
     }
 
@@ -125,19 +158,20 @@ impl Pings {
 mod tests {
     use super::*;
 
-    /// The number of pings in 10 s, all answered after 50 ms or none, with other datagrams of the
-    /// peer at any time or without.
-    fn pings_in_ten_seconds(answered: bool, busy: bool) -> usize {
+    /// The number of pings in 20 s, all answered after 50 ms or none, with other datagrams of the
+    /// peer at these intervals.
+    fn pings_in_twenty_seconds(answered: bool, word_every_ms: Option<u64>) -> usize {
         let mut pings = Pings::new(Some(PingSchedule::default()));
         let (mut sent, mut answer_at) = (0, None);
-        for now in (0..10_000).map(LocalTime::from_millis) {
+        for ms in 1..=20_000 {
+            let now = LocalTime::from_millis(ms);
             if answer_at.is_some_and(|at| at <= now) {
                 answer_at = None;
-                pings.note_heard(now);
+                pings.note_heard(now, true);
                 pings.handle_pong(Duration::from_millis(50));
             }
-            if busy {
-                pings.note_heard(now);
+            if word_every_ms.is_some_and(|every| ms.is_multiple_of(every)) {
+                pings.note_heard(now, false);
             }
             if pings.is_due(now) {
                 sent += 1;
@@ -149,14 +183,44 @@ mod tests {
     }
 
     #[test]
-    fn pings_are_frequent_until_the_clock_settles_and_in_silence() {
+    fn pings_are_frequent_until_the_clock_settles_and_while_it_moves() {
         // 10 in the first second, then one a second.
-        assert_eq!(pings_in_ten_seconds(true, true), 10 + 9);
-        // One 500 ms after each answer.
-        assert_eq!(pings_in_ten_seconds(true, false), 10 + 16);
+        assert_eq!(pings_in_twenty_seconds(true, Some(50)), 10 + 19);
+        // 40 in 4 s, then one a second.
+        assert_eq!(pings_in_twenty_seconds(false, Some(50)), 40 + 16);
         // 40 in 4 s, then two a second.
-        assert_eq!(pings_in_ten_seconds(false, false), 40 + 12);
-        assert_eq!(pings_in_ten_seconds(false, true), 40 + 6);
+        assert_eq!(pings_in_twenty_seconds(false, None), 40 + 32);
+    }
+
+    #[test]
+    fn a_quiet_peer_is_asked_for_the_clock_and_when_its_word_is_missing() {
+        // 10 in the first second and one after the first silence, then one every 5 s.
+        assert_eq!(pings_in_twenty_seconds(true, Some(1_500)), 10 + 1 + 3);
+        // One 1.7 s after each answer.
+        assert_eq!(pings_in_twenty_seconds(true, None), 10 + 11);
+    }
+
+    #[test]
+    fn a_ping_to_a_quiet_peer_is_repeated_until_it_is_answered() {
+        let (mut pings, at) = (Pings::new(Some(PingSchedule::default())), LocalTime::from_millis);
+        pings.note_sent(at(1), true);
+        (0..10).for_each(|_| pings.handle_pong(Duration::from_millis(50)));
+        pings.note_heard(at(1_000), false);
+        pings.note_heard(at(2_500), false);
+        assert!(pings.is_peer_quiet());
+        assert_eq!(pings.deadline(), Some(at(4_200)));
+        pings.note_sent(at(4_200), true);
+        assert_eq!(pings.deadline(), Some(at(4_450)));
+        pings.note_sent(at(4_450), true);
+        assert_eq!(pings.deadline(), Some(at(4_700)));
+        pings.note_heard(at(4_600), true);
+        pings.handle_pong(Duration::from_millis(50));
+        assert_eq!(pings.deadline(), Some(at(6_300)));
+        pings.note_heard(at(4_700), true);
+        assert!(pings.is_peer_quiet(), "an answer is no word of its own");
+        pings.note_heard(at(4_800), false);
+        assert!(!pings.is_peer_quiet());
+        assert_eq!(pings.deadline(), Some(at(5_300)));
     }
 
     #[test]

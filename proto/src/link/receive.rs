@@ -48,7 +48,7 @@ impl<P: Copy + Default> Link<P> {
             self.finish_block(now);
         }
         let extras = parts.header.extras.unwrap_or_default();
-        self.pings.note_heard(now);
+        self.pings.note_heard(now, extras.pong.is_some());
         self.handle_pings(now, parts.number, extras);
         self.deliver_messages();
         if let Some(status) = parts.slice {

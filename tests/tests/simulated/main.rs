@@ -19,6 +19,7 @@ mod late_join;
 mod lobby;
 mod loss;
 mod prediction;
+mod quiet;
 mod reckoning;
 mod script;
 mod shots;

@@ -6,8 +6,9 @@
 //! - While something moves, the client's view is as old as the newest stamp. A pulse follows after
 //!   [`PULSE_INTERVAL`].
 //! - When nothing moves, the view does not age. The client only has to know that the connection is
-//!   alive. It has its clock by the link's pings, whose answers carry a stamp too; without those, a
-//!   pulse follows after [`IDLE_PULSE_INTERVAL`].
+//!   alive: a pulse follows after [`IDLE_PULSE_INTERVAL`], and the client asks only when one is
+//!   missing ([`PingSchedule::quiet_silence`](ambit_proto::link::PingSchedule::quiet_silence)).
+//!   Answers to the link's pings, for the clock, carry a stamp too.
 //!
 //! A pulse asks for no acknowledgement: the next one replaces it.
 //!
@@ -20,8 +21,8 @@ use ambit_proto::time::GameTime;
 
 /// The longest time without a stamp for a client that sees something move.
 const PULSE_INTERVAL: Duration = Duration::from_millis(100);
-/// The longest time without a stamp for any client.
-const IDLE_PULSE_INTERVAL: Duration = Duration::from_secs(3);
+/// The longest time without a stamp for any client. `docs/link.md` has the calculation.
+const IDLE_PULSE_INTERVAL: Duration = Duration::from_millis(1_500);
 
 /// The pulses of one client.
 #[derive(Clone, Copy, Debug)]
@@ -63,10 +64,10 @@ mod tests {
         let at = GameTime::from_millis;
         assert!(!schedule.is_due(at(50), || true));
         assert!(schedule.is_due(at(100), || true) && !schedule.is_due(at(100), || false));
-        assert!(!schedule.is_due(at(2_950), || false) && schedule.is_due(at(3_000), || false));
-        assert!(schedule.is_behind(at(3_000)));
-        schedule.note_stamp(at(3_000));
-        assert!(!schedule.is_behind(at(3_000)));
-        assert!(!schedule.is_due(at(3_050), || true));
+        assert!(!schedule.is_due(at(1_450), || false) && schedule.is_due(at(1_500), || false));
+        assert!(schedule.is_behind(at(1_500)));
+        schedule.note_stamp(at(1_500));
+        assert!(!schedule.is_behind(at(1_500)));
+        assert!(!schedule.is_due(at(1_550), || true));
     }
 }
