@@ -18,7 +18,9 @@
 //! 3. A reliable message is delivered exactly once, as long as any datagrams get through; after its
 //!    `expires_at`, perhaps not at all. No message waits for another. A message is sent again
 //!    when the datagram that carried it is lost, not by a timer of its own. The first
-//!    acknowledgement of it is reported once, as [`LinkEvent::MessageAcked`].
+//!    acknowledgement of it is reported once, as [`LinkEvent::MessageAcked`]. While the path loses
+//!    datagrams ([`Link::makes_copies`]), the next one carries a copy of each new message, and no
+//!    message waits for its `leave_by`: a loss is known too late for what has a time of effect.
 //! 4. A body of [`MIN_BODY_BYTES`] always fits beside the messages, if the budget allows for as
 //!    much.
 //! 5. A link without traffic sends only pings, if they are configured, and answers to pings. A
@@ -130,6 +132,7 @@ mod duplicate_filter;
 #[cfg(any(test, feature = "dev-tools"))]
 mod examples;
 mod format;
+mod line_loss;
 mod pings;
 mod receive;
 mod received_numbers;
@@ -162,6 +165,7 @@ use self::budget::{Budget, TrafficClass};
 use self::chunk::{BlockReceiver, BlockSender};
 use self::duplicate_filter::DuplicateFilter;
 use self::format::MAX_HEADER_BYTES;
+use self::line_loss::LineLoss;
 use self::pings::Pings;
 use self::received_numbers::{NumberSet, ReceivedNumbers};
 use self::reliable_queue::ReliableQueue;
@@ -204,6 +208,7 @@ pub struct Link<P = ()> {
     reliable_queue: ReliableQueue,
     duplicate_filter: DuplicateFilter,
     pings: Pings,
+    line_loss: LineLoss,
     budget: Option<Box<Budget>>,
     /// Exists while there are blocks to send; the number of the first chunk of the next sender.
     sender: Option<Box<BlockSender>>,
@@ -265,6 +270,7 @@ impl<P: Copy + Default> Link<P> {
             ),
             duplicate_filter: DuplicateFilter::default(),
             pings: Pings::new(config.pings),
+            line_loss: LineLoss::default(),
             budget: config.budget.map(|budget| Box::new(Budget::new(budget))),
             sender: None,
             next_chunk: 0,
@@ -289,7 +295,8 @@ impl<P: Copy + Default> Link<P> {
 
     /// Queues a message. It is sent until it is acknowledged ([`LinkEvent::MessageAcked`] with the
     /// returned id) or `expires_at` has passed. It leaves with the next datagram, but before
-    /// `leave_by` it causes none by itself, unless the waiting messages fill a datagram.
+    /// `leave_by` it causes none by itself, unless the waiting messages fill a datagram. A message
+    /// with a `leave_by` has a time of effect: if copies are made, its copy causes a datagram, too.
     ///
     /// # Panics
     /// If it is longer than [`MAX_MESSAGE`].
@@ -460,6 +467,12 @@ impl<P: Copy + Default> Link<P> {
             .into_iter()
             .flatten()
             .min()
+    }
+
+    /// Whether what has a time of effect should be sent twice, in two datagrams: the path loses some
+    /// of them ([`LinkConfig::copies`]).
+    pub fn makes_copies(&self) -> bool {
+        self.config.copies && self.line_loss.is_lossy()
     }
 
     /// Whether the peer says something only now and then, and is asked more rarely; see

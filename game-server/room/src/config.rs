@@ -138,6 +138,14 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
         about: "how long that waits for the quorum at most, in milliseconds",
     },
     Parameter {
+        key: "copies",
+        label: "Copies on bad lines",
+        default: "lossy",
+        allowed: Allowed::Word(&["lossy", "never"]),
+        about: "lossy sends twice what has a time of effect, events and what changes, on lines \
+                that lose packets: it is late much more rarely, for more bytes on these lines",
+    },
+    Parameter {
         key: "map",
         label: "",
         default: "0",
@@ -224,6 +232,8 @@ pub struct RoomConfig {
     pub budget_bytes_per_s: u32,
     /// When poses leave.
     pub quorum: Quorum,
+    /// Whether what has a time of effect is sent twice on lines that lose packets.
+    pub copies: bool,
     /// How poses are coded for clients that do not choose.
     pub coding: PoseCoding,
     /// Index of this map in its world.
@@ -274,6 +284,7 @@ impl RoomConfig {
                 bytes: parameters.whole("quorum") as u32,
                 hold: Duration::from_millis(parameters.whole("hold")),
             },
+            copies: parameters.word("copies") == "lossy",
             coding: parameters.word("coding").parse().unwrap_or_default(),
             map: map as u32,
             capacity,
@@ -406,8 +417,8 @@ mod tests {
         let error = configure(&[("hieght", "3")]).unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no parameter \"hieght\"; the known ones are budget, cell, coding, delay, \
-             grace, hold, inner, map-seats, margin, outer, quorum, seed, size, tick"
+            "there is no parameter \"hieght\"; the known ones are budget, cell, coding, copies, \
+             delay, grace, hold, inner, map-seats, margin, outer, quorum, seed, size, tick"
         );
     }
 

@@ -32,6 +32,8 @@ pub struct LinkConfig {
     pub ack_delay: Duration,
     /// How many datagrams may wait for their acknowledgement.
     pub ack_after: u16,
+    /// Whether messages are sent twice while the path loses datagrams. Costs bytes on such paths.
+    pub copies: bool,
     /// When to ping for the peer's clock; clients do.
     pub pings: Option<PingSchedule>,
     /// How much may leave; `None` for no limit.
@@ -54,6 +56,7 @@ impl Default for LinkConfig {
             max_timeout: Duration::from_secs(2),
             ack_delay: Duration::from_millis(25),
             ack_after: 8,
+            copies: true,
             pings: None,
             budget: None,
             chunks: ChunkConfig::default(),

@@ -136,6 +136,7 @@ impl<P: Copy + Default> Link<P> {
             }
             if packet.contents.asks_for_ack {
                 measured = Some(packet.sent_at);
+                self.handle_outcome(true);
                 if let Some(budget) = &mut self.budget {
                     budget.rate_controller.handle_acked(
                         now,
@@ -158,6 +159,15 @@ impl<P: Copy + Default> Link<P> {
                 budget.rate_controller.handle_round_trip(sent_at, now.since(sent_at));
             }
         }
+    }
+
+    fn handle_outcome(&mut self, has_arrived: bool) {
+        if has_arrived {
+            self.line_loss.handle_acked();
+        } else {
+            self.line_loss.handle_lost();
+        }
+        self.reliable_queue.set_copies(self.makes_copies());
     }
 
     /// The oldest block has arrived.
@@ -231,6 +241,7 @@ impl<P: Copy + Default> Link<P> {
             }
             if packet.contents.asks_for_ack {
                 self.stats.lost += 1;
+                self.handle_outcome(false);
                 if let Some(budget) = &mut self.budget {
                     budget.rate_controller.handle_lost(packet.sent_at);
                 }

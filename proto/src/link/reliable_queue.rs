@@ -7,6 +7,10 @@
 //! message that is not due joins any datagram with room for it. Messages that are *held* wait
 //! without being due; they may expire meanwhile.
 //!
+//! While copies are made, a message that has left for the first time waits for a second datagram,
+//! too: it joins any later one, and if it has a time of effect, it is due after [`COPIED_AFTER`].
+//! Until the outcomes of both are known, it is in flight.
+//!
 //! Invariants:
 //! 1. Ids ascend (wrapping), and all are within one [`MESSAGE_WINDOW`]: the receiver detects copies
 //!    by that ([`super::duplicate_filter`]). A message that stays unfinished for very long blocks
@@ -15,6 +19,7 @@
 //!    one to leave out.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -27,6 +32,9 @@ use crate::time::LocalTime;
 /// message even after it counted as lost. All are within the sender's memory of datagrams, since a
 /// due message leaves with one of the next few.
 const MAX_CARRIERS: usize = 4;
+
+/// When the copy of a message is due: at the sender's next tick, and not within the same one.
+const COPIED_AFTER: Duration = Duration::from_millis(10);
 
 /// Bits of the id that follows directly, and of one at the other end of the window.
 const MIN_ID_BITS: usize = 5;
@@ -55,6 +63,18 @@ pub(super) struct ReliableQueue {
     full_bits: usize,
     /// Messages from this id on do not leave for now.
     held_from: Option<u32>,
+    makes_copies: bool,
+}
+
+/// What the messages of a datagram were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CarriedMessages {
+    /// Those that left for the first time.
+    pub(super) new: u64,
+    /// Those of lost datagrams.
+    pub(super) resent: u64,
+    /// Those that are in flight already.
+    pub(super) copies: u64,
 }
 
 #[derive(Debug)]
@@ -64,6 +84,10 @@ struct QueuedMessage {
     expires_at: LocalTime,
     /// The latest time to send it, even alone.
     leave_by: LocalTime,
+    /// Whether it has a time of effect.
+    is_timed: bool,
+    /// When the datagram left that it is to be copied after; `None` if it is not to be copied.
+    copied_after: Option<LocalTime>,
     /// Datagrams that carried it, the latest first; the first `carrier_count` are valid.
     carriers: [Seq; MAX_CARRIERS],
     carrier_count: u8,
@@ -72,12 +96,24 @@ struct QueuedMessage {
 
 impl ReliableQueue {
     pub(super) fn new(bound: usize, first: u32, full_bits: usize) -> Self {
-        Self { queue: VecDeque::new(), bound, next: first, full_bits, held_from: None }
+        Self {
+            queue: VecDeque::new(),
+            bound,
+            next: first,
+            full_bits,
+            held_from: None,
+            makes_copies: false,
+        }
     }
 
     /// The id of the next message.
     pub(super) fn next_id(&self) -> u32 {
         self.next
+    }
+
+    /// Whether new messages are sent twice from now on.
+    pub(super) fn set_copies(&mut self, copies: bool) {
+        self.makes_copies = copies;
     }
 
     /// Messages from this id on do not leave; `None` if all may.
@@ -107,6 +143,8 @@ impl ReliableQueue {
             bytes,
             expires_at: expires_at.unwrap_or(LocalTime::MAX),
             leave_by: leave_by.unwrap_or(LocalTime::ZERO),
+            is_timed: leave_by.is_some(),
+            copied_after: None,
             carriers: [Seq::default(); MAX_CARRIERS],
             carrier_count: 0,
             in_flight: false,
@@ -119,20 +157,24 @@ impl ReliableQueue {
     /// still arrive.
     pub(super) fn expire(&mut self, now: LocalTime) -> u64 {
         let before = self.queue.len();
-        self.queue.retain(|message| message.in_flight || message.expires_at > now);
+        self.queue.retain_mut(|message| {
+            let has_expired = message.expires_at <= now;
+            message.copied_after = message.copied_after.filter(|_| !has_expired);
+            message.in_flight || !has_expired
+        });
         (before - self.queue.len()) as u64
     }
 
     /// Fills `picked` with messages that fit into `budget_bits`: the oldest due ones, then the
-    /// oldest others. Smaller messages take the place of one that does not fit.
+    /// oldest others, then copies. Smaller messages take the place of one that does not fit.
     pub(super) fn pick(&self, now: LocalTime, budget_bits: usize, picked: &mut Messages) {
         picked.0.clear();
         let Some(mut left) = budget_bits.checked_sub(1) else {
             return;
         }; // The flag at the end.
-        let all_due = self.is_full() || self.waiting().all(|message| message.is_due(now));
+        let all_due = self.is_full() || self.waiting().all(|message| self.is_due(message, now));
         let mut previous = None;
-        for due in self.waiting().filter(|message| all_due || message.is_due(now)) {
+        for due in self.waiting().filter(|message| all_due || self.is_due(message, now)) {
             if left < MIN_MESSAGE_BITS {
                 return;
             }
@@ -144,14 +186,19 @@ impl ReliableQueue {
                 picked.0.push(message);
             }
         }
-        if !all_due {
-            self.pick_early(now, left, picked);
-        }
+        let early = self.waiting().filter(|message| !all_due && !self.is_due(message, now));
+        self.pick_more(early.chain(self.copies(now)), left, picked);
     }
 
     /// Adds messages that are not due, if they fit at any position among the others.
-    fn pick_early(&self, now: LocalTime, mut left: usize, picked: &mut Messages) {
-        for message in self.waiting().filter(|message| !message.is_due(now)) {
+    fn pick_more<'q>(
+        &self,
+        more: impl Iterator<Item = &'q QueuedMessage>,
+        mut left: usize,
+        picked: &mut Messages,
+    ) {
+        let before = picked.0.len();
+        for message in more {
             let max_bits = if picked.0.is_empty() { 32 } else { MAX_ID_BITS }
                 + 1
                 + 10
@@ -161,23 +208,36 @@ impl ReliableQueue {
                 picked.0.push(Message { id: message.id, bytes: message.bytes.clone() });
             }
         }
+        if picked.0.len() == before {
+            return;
+        }
         let oldest = self.queue.front().map_or(0, |message| message.id);
         picked.0.sort_unstable_by_key(|message| message.id.wrapping_sub(oldest));
     }
 
-    /// Records that the datagram `seq` carries these messages. Returns how many of them were sent
-    /// before.
-    pub(super) fn note_carried(&mut self, seq: Seq, picked: &Messages) -> u64 {
-        let mut repeated = 0;
+    /// Records that the datagram `seq` carries these messages, and leaves at `now`.
+    pub(super) fn note_carried(
+        &mut self,
+        now: LocalTime,
+        seq: Seq,
+        picked: &Messages,
+    ) -> CarriedMessages {
+        let (makes_copies, mut carried) = (self.makes_copies, CarriedMessages::default());
         for message in &picked.0 {
             let queued = self.find(message.id).expect("picked messages are in the queue");
-            repeated += u64::from(queued.carrier_count > 0);
+            let is_new = queued.carrier_count == 0;
+            *match (is_new, queued.in_flight) {
+                (true, _) => &mut carried.new,
+                (false, false) => &mut carried.resent,
+                (false, true) => &mut carried.copies,
+            } += 1;
+            queued.copied_after = (makes_copies && is_new).then_some(now);
             queued.carriers.rotate_right(1);
             queued.carriers[0] = seq;
             queued.carrier_count = (queued.carrier_count + 1).min(MAX_CARRIERS as u8);
             queued.in_flight = true;
         }
-        repeated
+        carried
     }
 
     /// Removes the messages that the datagram `seq` carried, and passes their ids to `report`.
@@ -198,6 +258,7 @@ impl ReliableQueue {
         {
             message.in_flight = false;
             message.leave_by = LocalTime::ZERO;
+            message.copied_after = None;
         }
     }
 
@@ -210,29 +271,51 @@ impl ReliableQueue {
         let full = self.is_full();
         let due = self
             .waiting()
-            .filter(|message| (full || message.is_due(now)) && message.expires_at > now);
-        due.map(|message| Messages::bits_of_one(message.bytes.len())).min()
+            .filter(|message| (full || self.is_due(message, now)) && message.expires_at > now);
+        let is_copy_due =
+            |message: &&QueuedMessage| message.copy_due_at().is_some_and(|due| due <= now);
+        let copies = self.copies(now).filter(is_copy_due);
+        due.chain(copies).map(|message| Messages::bits_of_one(message.bytes.len())).min()
     }
 
     /// When a message is to be sent or expires; `payable_at` returns when that many bits can be
     /// sent.
     pub(super) fn deadline(&self, affordable_at: impl Fn(usize) -> LocalTime) -> Option<LocalTime> {
         let full = self.is_full();
-        let deadlines = self.waiting().map(|message| {
-            let due = if full { LocalTime::ZERO } else { message.leave_by };
+        let at = |due: LocalTime, message: &QueuedMessage| {
             due.max(affordable_at(Messages::bits_of_one(message.bytes.len())))
                 .min(message.expires_at)
+        };
+        let deadlines = self.waiting().map(|message| {
+            let is_due = full || self.makes_copies;
+            at(if is_due { LocalTime::ZERO } else { message.leave_by }, message)
         });
-        deadlines.min()
+        let copies =
+            self.queue.iter().filter_map(|message| Some(at(message.copy_due_at()?, message)));
+        deadlines.chain(copies).min()
     }
 
     fn waiting(&self) -> impl Iterator<Item = &QueuedMessage> {
-        let is_held = |message: &QueuedMessage| {
-            let from = self.held_from;
-            from.is_some_and(|from| message.id.wrapping_sub(from).cast_signed() >= 0)
+        self.queue.iter().filter(|message| !message.in_flight && !self.is_held(message))
+    }
+
+    /// Messages that a datagram of `now` may carry for the second time.
+    fn copies(&self, now: LocalTime) -> impl Iterator<Item = &QueuedMessage> {
+        let may_leave = move |message: &&QueuedMessage| {
+            message.copied_after.is_some_and(|sent| sent < now)
+                && message.expires_at > now
+                && !self.is_held(message)
         };
-        let waiting = move |message: &&QueuedMessage| !message.in_flight && !is_held(message);
-        self.queue.iter().filter(waiting)
+        self.queue.iter().filter(may_leave)
+    }
+
+    fn is_held(&self, message: &QueuedMessage) -> bool {
+        self.held_from.is_some_and(|from| message.id.wrapping_sub(from).cast_signed() >= 0)
+    }
+
+    /// Whether it causes a datagram.
+    fn is_due(&self, message: &QueuedMessage, now: LocalTime) -> bool {
+        self.makes_copies || message.leave_by <= now
     }
 
     /// Whether the waiting messages fill a datagram.
@@ -251,8 +334,9 @@ impl ReliableQueue {
 }
 
 impl QueuedMessage {
-    fn is_due(&self, now: LocalTime) -> bool {
-        self.leave_by <= now
+    /// When its copy causes a datagram.
+    fn copy_due_at(&self) -> Option<LocalTime> {
+        self.copied_after.filter(|_| self.is_timed).map(|sent| sent + COPIED_AFTER)
     }
 
     fn was_in(&self, seq: Seq) -> bool {
@@ -283,7 +367,7 @@ mod tests {
 
     fn carry(queue: &mut ReliableQueue, seq: u16) -> usize {
         let picked = pick(queue, ROOM);
-        queue.note_carried(Seq(seq), &picked);
+        queue.note_carried(LocalTime::ZERO, Seq(seq), &picked);
         picked.0.len()
     }
 
@@ -300,6 +384,46 @@ mod tests {
         queue.handle_acked(Seq(1), |id| reported.push(id)); // The acknowledgement is late.
         assert_eq!(reported, [MessageId(u32::MAX - 5)]);
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn on_a_lossy_line_a_later_datagram_carries_a_copy() {
+        let at = LocalTime::from_millis;
+        let mut queue = ReliableQueue::new(8, 0, ROOM);
+        let carry = |queue: &mut ReliableQueue, seq: u16, ms: u64| {
+            let mut picked = Messages::default();
+            queue.pick(at(ms), ROOM, &mut picked);
+            queue.note_carried(at(ms), Seq(seq), &picked)
+        };
+        let counts = |new, resent, copies| CarriedMessages { new, resent, copies };
+        queue.set_copies(true);
+        let timed = Some(at(1_000));
+        queue.push(vec![1].into(), None, timed).expect("the queue has room");
+        queue.push(vec![2].into(), None, None).expect("the queue has room");
+        assert!(queue.min_due_bits(at(50)).is_some(), "nothing waits");
+        assert_eq!(carry(&mut queue, 1, 50), counts(2, 0, 0));
+        assert_eq!(queue.min_due_bits(at(50)), None, "not in the same tick");
+        assert_eq!(carry(&mut queue, 2, 50), counts(0, 0, 0));
+        assert_eq!(queue.deadline(|_| LocalTime::ZERO), Some(at(60)));
+        assert!(queue.min_due_bits(at(100)).is_some(), "the message with a time of effect");
+        assert_eq!(carry(&mut queue, 3, 100), counts(0, 0, 2));
+        assert_eq!(carry(&mut queue, 4, 150), counts(0, 0, 0));
+        queue.handle_lost(Seq(1));
+        assert_eq!(carry(&mut queue, 5, 200), counts(0, 0, 0), "the copy may arrive");
+        queue.handle_lost(Seq(3));
+        assert_eq!(carry(&mut queue, 6, 250), counts(0, 2, 0));
+        assert_eq!(carry(&mut queue, 7, 300), counts(0, 0, 0));
+    }
+
+    #[test]
+    fn without_losses_no_copies_are_sent_and_what_may_wait_waits() {
+        let at = LocalTime::from_millis;
+        let mut queue = ReliableQueue::new(8, 0, ROOM);
+        queue.push(vec![1].into(), None, Some(at(1_000))).expect("the queue has room");
+        assert_eq!(queue.min_due_bits(at(50)), None);
+        carry(&mut queue, 1);
+        assert_eq!(queue.deadline(|_| LocalTime::ZERO), None);
+        assert_eq!(carry(&mut queue, 2), 0);
     }
 
     #[test]
@@ -368,7 +492,11 @@ mod tests {
         assert_eq!(picked(&queue, at(50), ROOM), [0, 1, 2]);
         assert_eq!(picked(&queue, at(50), 300), [1], "the message that is due comes first");
         assert_eq!(picked(&queue, at(95), 500), [1, 2]);
-        queue.note_carried(Seq(1), &Messages(vec![Message { id: 1, ..Message::default() }]));
+        queue.note_carried(
+            LocalTime::ZERO,
+            Seq(1),
+            &Messages(vec![Message { id: 1, ..Message::default() }]),
+        );
         assert!(!due(&queue, at(50)));
         (0..30).for_each(|_| push(&mut queue, 10, Some(at(1_000))));
         assert!(!due(&queue, at(50)));
@@ -377,7 +505,7 @@ mod tests {
         queue.handle_acked(Seq(1), |_| ());
         let mut all = Messages::default();
         queue.pick(at(50), ROOM, &mut all);
-        queue.note_carried(Seq(2), &all);
+        queue.note_carried(LocalTime::ZERO, Seq(2), &all);
         queue.handle_lost(Seq(2));
         assert!(due(&queue, at(50)), "a lost message does not wait again");
     }
@@ -395,7 +523,7 @@ mod tests {
                 break;
             }
             let picked = pick(&queue, ROOM);
-            queue.note_carried(Seq(number), &picked);
+            queue.note_carried(LocalTime::ZERO, Seq(number), &picked);
             assert!(picked.0.iter().all(|message| filter.insert(message.id)));
             queue.handle_acked(Seq(number), |_| ());
         }

@@ -35,6 +35,8 @@ pub struct LinkStats {
     pub messages_sent: u64,
     /// Reliable messages written again because the datagram that carried them was lost.
     pub resent: u64,
+    /// Copies of reliable messages written because the path loses datagrams.
+    pub copied: u64,
     /// Reliable messages that expired before they were known to have arrived.
     pub expired: u64,
     /// Reliable messages delivered.

@@ -187,11 +187,12 @@ impl<P: Copy + Default> Link<P> {
     }
 
     fn note_sent(&mut self, now: LocalTime, contents: PacketContents, payload: P, bytes: u16) {
-        let repeated =
-            self.reliable_queue.note_carried(self.sent_packets.next_seq(), &self.messages);
+        let carried =
+            self.reliable_queue.note_carried(now, self.sent_packets.next_seq(), &self.messages);
         self.stats.sent += 1;
-        self.stats.messages_sent += self.messages.0.len() as u64 - repeated;
-        self.stats.resent += repeated;
+        self.stats.messages_sent += carried.new;
+        self.stats.resent += carried.resent;
+        self.stats.copied += carried.copies;
         self.messages.0.clear();
         self.received_numbers.note_acknowledged();
         self.pings.note_sent(now, contents.ping);

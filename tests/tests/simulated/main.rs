@@ -5,6 +5,7 @@ mod balls;
 mod border_crossing;
 mod budget;
 mod connections;
+mod copies;
 mod cubes;
 mod cubes_players;
 mod dark_line;

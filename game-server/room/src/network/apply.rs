@@ -342,6 +342,11 @@ impl Network {
                         || self.room_wide.contains(&object)
                             && world.owner(object) == Some(viewer.player);
                     let pose = world.has_pose(object).then(|| world.pose_slot(object));
+                    let here = world.find_position(viewer.avatar);
+                    let is_near =
+                        here.zip(world.find_position(object)).is_some_and(|(here, place)| {
+                            here.ground_distance(place) < self.appears_within_m
+                        });
                     viewer.slots.follow(
                         EnteringObject {
                             object,
@@ -350,6 +355,7 @@ impl Network {
                             components,
                             pose_slot: pose,
                             is_ally,
+                            is_near,
                         },
                         at,
                     );

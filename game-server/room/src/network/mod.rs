@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use ambit_proto::cell::Grid;
 use ambit_proto::ids::{Alias, ClientId, ObjectId, PlayerId};
+use ambit_proto::link::{BudgetConfig, LinkConfig};
 use ambit_proto::message::{EffectTime, Notice, RefusalReason};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::{InterestRadii, Predictors, Schema};
@@ -57,6 +58,8 @@ const SORT_INTERVAL_TICKS: u64 = 20;
 pub struct Network {
     grid: Grid,
     margin_m: f32,
+    /// What comes into sight nearer than this has not walked in.
+    appears_within_m: f32,
     tick: Duration,
     /// Class of interest, by kind: an index into the areas of interest.
     interest_classes: Vec<u8>,
@@ -66,6 +69,8 @@ pub struct Network {
     viewers: Viewers,
     /// The budget of a client that joins.
     budget_bytes_per_s: u32,
+    /// Whether what has a time of effect is sent twice on lines that lose packets.
+    copies: bool,
     /// The coding of a client that does not ask for one.
     coding: PoseCoding,
     load_level: LoadLevel,
@@ -130,10 +135,12 @@ impl Network {
             room_wide: BTreeSet::new(),
             grid,
             margin_m: config.margin_m,
+            appears_within_m: f32::from(config.inner) * config.cell - config.margin_m,
             tick: Duration::from_secs(1) / config.tick_hz,
             interest_classes: classes,
             viewers: Viewers::default(),
             budget_bytes_per_s: config.budget_bytes_per_s,
+            copies: config.copies,
             coding: config.coding,
             load_level: LoadLevel::NONE,
             confirm_until: None,
@@ -157,8 +164,14 @@ impl Network {
             home,
             now,
             coding.or(self.coding),
-            self.budget_bytes_per_s,
+            self.link_config(),
         ));
+    }
+
+    fn link_config(&self) -> LinkConfig {
+        let budget =
+            BudgetConfig { bytes_per_s: self.budget_bytes_per_s, ..BudgetConfig::default() };
+        LinkConfig { budget: Some(budget), copies: self.copies, ..LinkConfig::server() }
     }
 
     /// The clients that have acknowledged nothing for too long.

@@ -21,7 +21,7 @@ use std::time::Duration;
 use ambit_proto::cell::Cell;
 use ambit_proto::codes::{Error, ErrorCode};
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent};
+use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{self, Command, EffectTime, KeyInput, LatenessReport, Notice, Uplink};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::Schema;
@@ -144,7 +144,7 @@ impl LateUpdateCounter {
 }
 
 impl Viewer {
-    /// A client that joins at `now`.
+    /// A client that joins at `now`, over a link with this configuration.
     pub fn new(
         client: ClientId,
         player: PlayerId,
@@ -152,10 +152,8 @@ impl Viewer {
         home: Cell,
         now: GameTime,
         coding: PoseCoding,
-        budget_bytes_per_s: u32,
+        link: LinkConfig,
     ) -> Self {
-        let budget =
-            Some(BudgetConfig { bytes_per_s: budget_bytes_per_s, ..BudgetConfig::default() });
         Viewer {
             client,
             player,
@@ -167,7 +165,7 @@ impl Viewer {
             bytes_in_out: (0, 0),
             coding,
             joined_at: now,
-            link: Link::with_payload(LinkConfig { budget, ..LinkConfig::server() }),
+            link: Link::with_payload(link),
             record_lists: SentRecordLists::default(),
             baseline_floor: 0,
             command_filter: CommandFilter::default(),
@@ -227,9 +225,9 @@ impl Viewer {
     pub fn send_notice(&mut self, now: GameTime, schema: &Schema, notice: &mut Notice) -> bool {
         let (expires_at, send_by) = match notice {
             Notice::Event { effect, .. } => {
-                (*effect + NOTICE_LIFETIME, effect.saturating_sub(TRAVEL_TIME))
+                (*effect + NOTICE_LIFETIME, Some(effect.saturating_sub(TRAVEL_TIME)))
             }
-            Notice::Refused { .. } => (now + NOTICE_LIFETIME, now),
+            Notice::Refused { .. } => (now + NOTICE_LIFETIME, None),
         };
         let bytes = notice.encode(schema, now).into();
         self.link
@@ -237,7 +235,7 @@ impl Viewer {
                 now.into(),
                 bytes,
                 Some(expires_at.into()),
-                Some(send_by.into()),
+                send_by.map(Into::into),
             )
             .is_ok()
     }

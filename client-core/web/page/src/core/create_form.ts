@@ -35,7 +35,7 @@ export type InputProblem =
 
 /** Parameters of any room, which most players leave as they are: `docs/playing.md`. */
 const ROOM_KEYS = new Set(
-  "seed tick delay cell inner outer margin grace budget quorum hold map-seats coding".split(" "),
+  "seed tick delay cell inner outer margin grace budget quorum hold copies map-seats coding".split(" "),
 );
 
 /** `suggested` are the page's values for a game, by their keys. */

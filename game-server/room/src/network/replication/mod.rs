@@ -1,7 +1,7 @@
 //! What to send to each client now.
 //!
-//! [`object_slots`] tracks what one client knows of which object and what is due; [`compose`]
-//! writes that as records, whose components [`records`] encodes once for all clients. Poses take
+//! [`object_slots`] tracks what one client knows of which object and what is due, [`slot_copies`]
+//! what of it is sent twice on a line that loses datagrams; [`compose`] writes that as records, whose components [`records`] encodes once for all clients. Poses take
 //! another path: [`pose_table`] has the recent poses of each object, [`viewer_poses`] knows which
 //! of them are due for one client and against which baseline ([`sent_datagrams`] knows what the
 //! client has), [`reckoning`] what it shows without them, [`coded_poses`] codes each once for all
@@ -19,4 +19,5 @@ mod pose_track;
 pub mod reckoning;
 pub mod records;
 pub mod sent_datagrams;
+mod slot_copies;
 pub mod viewer_poses;

@@ -24,6 +24,10 @@
 //! What is due may wait for a datagram that is sent anyway, until [`TRAVEL_TIME`] before it takes
 //! effect. What concerns the own avatar, or was lost, does not wait.
 //!
+//! On a line that loses datagrams ([`ObjectSlots::set_copies`]) nothing waits, and what has a time
+//! of effect is sent again at the next tick ([`SlotCopies`]): a loss is known only after that time.
+//! What comes into sight at its edge is not. A `Leave` is sent again with what leaves anyway.
+//!
 //! Cost: what changed; objects that do not change cost nothing. Source for the waiting:
 //! "Optimisation des échanges de données".
 
@@ -34,6 +38,7 @@ use std::time::Duration;
 use ambit_proto::ids::{Alias, ObjectId, Seq};
 use ambit_proto::time::GameTime;
 
+use super::slot_copies::SlotCopies;
 use super::viewer_poses::ViewerPoses;
 use crate::network::interest::IdHasher;
 
@@ -109,6 +114,8 @@ pub struct EnteringObject {
     pub pose_slot: Option<u32>,
     /// Whether it belongs to the player or the player's team.
     pub is_ally: bool,
+    /// Whether it appears amid what the player sees, and not at the edge.
+    pub is_near: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +149,9 @@ struct ObjectSlot {
     components: u16,
     /// Components to send; for a leaving object, not 0 while its `Leave` is to be sent.
     dirty: u16,
+    /// Dirty components that have a time of effect.
+    timed: u16,
+    copies: SlotCopies,
     /// If a component is dirty: until then all timelines are as the last packet with each told.
     /// Zero if that is not known.
     as_before: GameTime,
@@ -171,6 +181,7 @@ pub struct ObjectSlots {
     poses: ViewerPoses,
     /// Objects that the player is engaged with and that are not in sight yet, and until when.
     awaited: Vec<(ObjectId, GameTime)>,
+    makes_copies: bool,
 }
 
 impl ObjectSlots {
@@ -192,6 +203,8 @@ impl ObjectSlots {
             changed_at: at,
             components: entering.components,
             dirty: entering.components,
+            timed: if entering.is_near { entering.components } else { 0 },
+            copies: SlotCopies::default(),
             as_before: GameTime::ZERO,
             acked: 0,
             epoch: slot.epoch,
@@ -210,6 +223,11 @@ impl ObjectSlots {
             self.poses.engage(index, until);
         }
         self.enqueue(index);
+    }
+
+    /// Sets whether what has a time of effect is sent twice from now on.
+    pub fn set_copies(&mut self, makes_copies: bool) {
+        self.makes_copies = makes_copies;
     }
 
     /// The number of objects that have left and whose `Leave` is not acknowledged.
@@ -252,7 +270,8 @@ impl ObjectSlots {
         }
         slot.phase = SlotPhase::Leaving;
         slot.effective_at = at;
-        slot.dirty = 1;
+        (slot.dirty, slot.timed) = (1, 1);
+        slot.copies = SlotCopies::default();
         self.enqueue(index);
     }
 
@@ -274,6 +293,7 @@ impl ObjectSlots {
             let before = if slot.dirty == 0 { GameTime::MAX } else { slot.as_before };
             slot.as_before = before.min(as_before).min(at);
             slot.dirty |= changed;
+            slot.timed |= changed;
             slot.changed_at = at;
             self.enqueue(index);
         }
@@ -311,6 +331,7 @@ impl ObjectSlots {
         let gained = components & !slot.components;
         slot.components = components;
         slot.dirty &= components;
+        slot.copies.retain(components);
         if slot.has_pose {
             self.poses.set_ally(index, slot.is_own || close);
         }
@@ -419,25 +440,36 @@ impl ObjectSlots {
         stamp: GameTime,
     ) -> SentRecord {
         let slot = &mut self.entries[usize::from(due.slot)];
-        let components = match due.content {
+        let record = SentRecord { slot: due.slot, epoch: slot.epoch, content: due.content };
+        let (components, copied) = match due.content {
             RecordContent::Enter(mask) => {
                 slot.is_enter_sent = true;
                 if slot.has_pose {
                     self.poses.note_sent(due.slot, number, stamp);
                 }
-                mask
+                (mask, if slot.timed == 0 { 0 } else { mask })
             }
-            RecordContent::Update(mask) => mask,
+            RecordContent::Update(mask) => (mask, slot.timed & mask),
+            RecordContent::Leave => (1, slot.timed & 1),
             // It is not sent again: when a loss is known, the object has left.
-            RecordContent::LastPath => 0,
-            RecordContent::Leave => 1,
+            RecordContent::LastPath => return record,
         };
+        if slot.dirty == 0 {
+            slot.copies.note_sent(seq);
+            return record;
+        }
         slot.dirty &= !components;
+        slot.timed &= !components;
         slot.acked &= !components;
         for component in set_bits(components) {
             slot.carriers[component] = seq;
         }
-        SentRecord { slot: due.slot, epoch: slot.epoch, content: due.content }
+        let copied = if self.makes_copies { copied } else { 0 };
+        slot.copies.arm(components, copied, due.as_before);
+        if copied != 0 {
+            self.enqueue(due.slot);
+        }
+        record
     }
 
     /// Handles the acknowledgement of packet `seq`, which carried this.
@@ -447,13 +479,22 @@ impl ObjectSlots {
             return;
         }
         if let RecordContent::Enter(mask) | RecordContent::Update(mask) = record.content {
-            let is_last = |component: &usize| slot.carriers[*component] == seq;
-            slot.acked |= set_bits(mask).filter(is_last).fold(0, |acked, it| acked | 1 << it);
+            for component in set_bits(mask) {
+                let is_copy = slot.copies.is_copy(component, seq);
+                if is_copy {
+                    slot.carriers[component] = seq;
+                }
+                if is_copy || slot.carriers[component] == seq {
+                    slot.acked |= 1 << component;
+                    slot.copies.finish(component);
+                }
+            }
         }
         match (record.content, slot.phase) {
             (RecordContent::Enter(_), SlotPhase::Entering) => {
                 slot.phase = SlotPhase::Live;
                 slot.dirty &= slot.updatable();
+                slot.copies.retain(slot.updatable());
                 if slot.has_pose {
                     self.poses.activate(record.slot);
                 }
@@ -462,6 +503,7 @@ impl ObjectSlots {
                 slot.phase = SlotPhase::Free;
                 slot.epoch = slot.epoch.wrapping_add(1);
                 slot.dirty = 0;
+                slot.copies = SlotCopies::default();
                 self.free.push(record.slot);
             }
             _ => {}
@@ -486,8 +528,13 @@ impl ObjectSlots {
             _ => return,
         };
         for component in set_bits(components) {
-            if slot.carriers[component] == seq {
-                slot.dirty |= 1 << component;
+            if slot.copies.is_copy(component, seq) {
+                slot.copies.finish(component);
+            } else if slot.carriers[component] == seq {
+                match slot.copies.replace_first(component) {
+                    Some(copy) => slot.carriers[component] = copy,
+                    None => slot.dirty |= 1 << component,
+                }
             }
         }
         if slot.dirty != 0 {
@@ -501,7 +548,13 @@ impl ObjectSlots {
             slot.is_queued = true;
             self.queue.push(index);
         }
-        let deadline = slot.send_deadline();
+        let deadline = match slot.phase {
+            // It is told of by whatever leaves next.
+            SlotPhase::Leaving if slot.dirty == 0 => GameTime::MAX,
+            SlotPhase::Leaving => slot.send_deadline(),
+            _ if slot.copies.due() != 0 || self.makes_copies && slot.timed != 0 => GameTime::ZERO,
+            _ => slot.send_deadline(),
+        };
         let may_wait = slot.has_pose && !slot.is_own && slot.phase != SlotPhase::Live;
         let first = if may_wait { &mut self.posed_deadline } else { &mut self.send_deadline };
         *first = Some(first.map_or(deadline, |before| before.min(deadline)));
@@ -533,6 +586,8 @@ impl ObjectSlot {
             changed_at: GameTime::ZERO,
             components: 0,
             dirty: 0,
+            timed: 0,
+            copies: SlotCopies::default(),
             as_before: GameTime::ZERO,
             acked: 0,
             carriers: [Seq(0); MAX_COMPONENTS],
@@ -560,7 +615,7 @@ impl ObjectSlot {
             effective_at: if is_update { self.changed_at } else { self.effective_at },
             visible_since: self.effective_at,
             as_before: match content {
-                RecordContent::Update(mask) if mask & !self.acked == 0 => self.as_before,
+                RecordContent::Update(mask) => self.known_until(mask),
                 _ => GameTime::ZERO,
             },
             path_until: GameTime::MAX,
@@ -568,14 +623,28 @@ impl ObjectSlot {
         }
     }
 
+    /// What is to be sent, for the first time or again.
     fn due_content(&self) -> Option<RecordContent> {
+        let components = self.dirty | self.copies.due();
         match self.phase {
-            _ if self.dirty == 0 => None,
+            _ if components == 0 => None,
             SlotPhase::Free => None,
             SlotPhase::Entering => Some(RecordContent::Enter(self.components)),
-            SlotPhase::Live => Some(RecordContent::Update(self.dirty)),
+            SlotPhase::Live => Some(RecordContent::Update(components)),
             SlotPhase::Leaving => Some(RecordContent::Leave),
         }
+    }
+
+    /// Until when the client has the timelines of these components as they are; zero if it may not
+    /// have one of them.
+    fn known_until(&self, components: u16) -> GameTime {
+        let copies = self.copies.due();
+        if components & !(self.acked | copies) != 0 {
+            return GameTime::ZERO;
+        }
+        let of_changes = if self.dirty == 0 { GameTime::MAX } else { self.as_before };
+        let of_copies = if copies == 0 { GameTime::MAX } else { self.copies.as_before() };
+        of_changes.min(of_copies)
     }
 }
 
@@ -745,6 +814,101 @@ mod tests {
         assert_eq!(as_before(&mut slots), GameTime::ZERO, "the fifth packet may be lost");
     }
 
+    #[test]
+    fn on_a_lossy_line_what_has_a_time_of_effect_is_sent_twice_and_nothing_else_is() {
+        let at = GameTime::from_millis;
+        let mut slots = live(ORC);
+        slots.set_copies(true);
+        slots.mark_changed(ORC, 0b10, at(150), at(150));
+        assert_eq!(slots.send_deadline(), Some(GameTime::ZERO), "nothing waits");
+        let first = send(&mut slots, 2);
+        assert_eq!(slots.send_deadline(), Some(GameTime::ZERO));
+        let copy = send(&mut slots, 3);
+        assert_eq!([contents(&first), contents(&copy)], [[RecordContent::Update(0b10)]; 2]);
+        assert!(send(&mut slots, 4).is_empty() && slots.send_deadline().is_none());
+        // One of two is enough, whichever it is, and whatever is known first.
+        slots.handle_lost(first[0], Seq(2));
+        slots.handle_acked(copy[0], Seq(3));
+        assert!(send(&mut slots, 5).is_empty());
+
+        slots.unfollow(ORC, at(500));
+        assert_eq!(contents(&send(&mut slots, 8)), [RecordContent::Leave]);
+        let copy = send(&mut slots, 9);
+        assert_eq!(contents(&copy), [RecordContent::Leave]);
+        slots.handle_acked(copy[0], Seq(9));
+        slots.follow(entering(ELF), at(600));
+        assert_eq!(contents(&send(&mut slots, 10)), [RecordContent::Enter(0b11)]);
+        assert_eq!(contents(&send(&mut slots, 11)), [RecordContent::Enter(0b11)]);
+        assert!(send(&mut slots, 12).is_empty());
+        // What walks in at the edge of the view is not urgent.
+        slots.follow(EnteringObject { is_near: false, ..entering(ORC) }, at(700));
+        assert_eq!(slots.send_deadline(), Some(at(600)));
+        assert_eq!(send(&mut slots, 13).len(), 1);
+        assert!(send(&mut slots, 14).is_empty());
+    }
+
+    #[test]
+    fn what_is_lost_twice_is_due_again_and_nothing_else_is() {
+        for (lost, is_due) in [([true, true], true), ([true, false], false), ([false, true], false)]
+        {
+            for order in [[0, 1], [1, 0]] {
+                let mut slots = live(ORC);
+                slots.set_copies(true);
+                slots.mark_changed(ORC, 0b10, GameTime::ZERO, GameTime::ZERO);
+                let packets = [send(&mut slots, 2)[0], send(&mut slots, 3)[0]];
+                for packet in order {
+                    let (record, seq) = (packets[packet], Seq(2 + packet as u16));
+                    if lost[packet] {
+                        slots.handle_lost(record, seq);
+                    } else {
+                        slots.handle_acked(record, seq);
+                    }
+                }
+                let due = contents(&send(&mut slots, 4));
+                let expected: &[_] = if is_due { &[RecordContent::Update(0b10)] } else { &[] };
+                assert_eq!(due, expected, "{lost:?}, {order:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_copy_is_not_sent_of_what_has_arrived_or_may_not_be_known_any_more() {
+        let mut slots = live(ORC);
+        slots.set_copies(true);
+        slots.mark_changed(ORC, 0b11, GameTime::ZERO, GameTime::ZERO);
+        let first = send(&mut slots, 2);
+        slots.handle_acked(first[0], Seq(2));
+        assert!(send(&mut slots, 3).is_empty());
+        slots.mark_changed(ORC, 0b11, GameTime::ZERO, GameTime::ZERO);
+        send(&mut slots, 4);
+        slots.set_audience(ORC, 0b01, false, GameTime::ZERO);
+        assert_eq!(contents(&send(&mut slots, 5)), [RecordContent::Update(0b01)]);
+        slots.mark_changed(ORC, 0b01, GameTime::ZERO, GameTime::ZERO);
+        send(&mut slots, 6);
+        slots.unfollow(ORC, GameTime::ZERO);
+        assert_eq!(contents(&send(&mut slots, 7)), [RecordContent::Leave]);
+    }
+
+    #[test]
+    fn a_copy_is_sent_from_the_same_change_on_with_what_has_changed_since() {
+        const PATH: u16 = 0b01;
+        const HEALTH: u16 = 0b10;
+        let at = GameTime::from_millis;
+        let mut slots = live(ORC);
+        slots.set_copies(true);
+        slots.mark_changed(ORC, PATH, at(150), at(140));
+        send(&mut slots, 2);
+        assert_eq!(as_before(&mut slots), at(140), "the client has what was before both");
+        slots.mark_changed(ORC, HEALTH, at(200), at(190));
+        assert_eq!(as_before(&mut slots), at(140));
+        let both = send(&mut slots, 3);
+        assert_eq!(contents(&both), [RecordContent::Update(PATH | HEALTH)]);
+        assert_eq!(as_before(&mut slots), at(140), "only of what is new");
+        assert_eq!(contents(&send(&mut slots, 4)), [RecordContent::Update(HEALTH)]);
+        slots.mark_changed(ORC, PATH, at(300), at(290));
+        assert_eq!(as_before(&mut slots), GameTime::ZERO, "the third packet may be lost");
+    }
+
     /// From when on the timelines are due, which stay due.
     fn as_before(slots: &mut ObjectSlots) -> GameTime {
         let mut due = Vec::new();
@@ -761,6 +925,7 @@ mod tests {
             components: 0b11,
             pose_slot: None,
             is_ally: false,
+            is_near: true,
         }
     }
 

@@ -56,6 +56,7 @@ impl Viewer {
         }
         self.link.handle_timeout(tick.now.into());
         self.handle_link_events(tick.now, &tick.shared_state.schema, &mut Vec::new());
+        self.slots.set_copies(self.link.makes_copies());
         self.limit_confirmations(tick);
         self.send_static_map(tick);
         let (level, deferred) = self.collect_poses(tick);
@@ -466,7 +467,7 @@ mod tests {
             Cell::new(0, 0),
             now,
             PoseCoding::Auto,
-            config.budget_bytes_per_s,
+            LinkConfig::server(),
         );
         let mut client = Link::new(LinkConfig::client());
         let effect = EffectTime { sampled_until: now, takes_effect_at: now + config.delay };
