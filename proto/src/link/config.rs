@@ -67,10 +67,11 @@ impl Default for LinkConfig {
 }
 
 impl LinkConfig {
-    /// The default, with pings, and for blocks of up to 4 MiB.
+    /// The default, with pings, and for blocks of up to 4 MiB. What clients send has no time of
+    /// effect, so there are no copies.
     pub fn client() -> Self {
         let chunks = ChunkConfig { largest_block: 4 << 20, ..ChunkConfig::default() };
-        Self { pings: Some(PingSchedule::default()), chunks, ..Self::default() }
+        Self { copies: false, pings: Some(PingSchedule::default()), chunks, ..Self::default() }
     }
 
     /// The default, with a budget of 256 kbit/s.

@@ -1,7 +1,7 @@
 //! When to ping the peer for its clock, and what to answer to its pings.
 //!
 //! A peer is *quiet* when it says something only now and then: the last datagram came after
-//! [`PingSchedule::silence`] or more. It was asked meanwhile, and its answer shows that the line
+//! [`SILENCE`] or more. It was asked meanwhile, and its answer shows that the line
 //! lives. A peer that goes on to say nothing but a word every second or two is not asked for more
 //! than that, and the clock is asked more rarely: nothing on the screen moves. A datagram that is no
 //! answer and follows another one soon ends the quiet.
@@ -23,16 +23,17 @@ pub struct PingSchedule {
     pub settling_answers: u32,
     /// Between pings after that, for the clock: its samples expire after 10 s.
     pub interval: Duration,
-    /// The peer is asked when it was not heard for so long, and again while it does not answer: so
-    /// a dead line is told from a quiet one.
-    pub silence: Duration,
-    /// In a quiet, between pings for the clock.
-    pub quiet_interval: Duration,
-    /// In a quiet, the same as `silence`: longer than a quiet peer lets pass without a word.
-    pub quiet_silence: Duration,
-    /// In a quiet, between pings that are not answered.
-    pub quiet_repeat: Duration,
 }
+
+/// The peer is asked when it was not heard for so long, and again while it does not answer: so a
+/// dead line is told from a quiet one.
+const SILENCE: Duration = Duration::from_millis(500);
+/// In a quiet, between pings for the clock.
+const QUIET_INTERVAL: Duration = Duration::from_secs(5);
+/// In a quiet, the same as [`SILENCE`]: longer than a quiet peer lets pass without a word.
+const QUIET_SILENCE: Duration = Duration::from_millis(1_700);
+/// In a quiet, between pings that are not answered.
+const QUIET_REPEAT: Duration = Duration::from_millis(250);
 
 impl Default for PingSchedule {
     fn default() -> Self {
@@ -40,10 +41,6 @@ impl Default for PingSchedule {
             settling_interval: Duration::from_millis(100),
             settling_answers: 10,
             interval: Duration::from_secs(1),
-            silence: Duration::from_millis(500),
-            quiet_interval: Duration::from_secs(5),
-            quiet_silence: Duration::from_millis(1_700),
-            quiet_repeat: Duration::from_millis(250),
         }
     }
 }
@@ -88,19 +85,18 @@ impl Pings {
         Some(match self.sent {
             0 => LocalTime::ZERO,
             _ if settling => self.last_sent + schedule.settling_interval,
-            _ if self.is_quiet && self.is_open => self.last_sent + schedule.quiet_repeat,
-            _ if self.is_quiet => (self.last_sent + schedule.quiet_interval)
-                .min(self.last_heard + schedule.quiet_silence),
+            _ if self.is_quiet && self.is_open => self.last_sent + QUIET_REPEAT,
+            _ if self.is_quiet => {
+                (self.last_sent + QUIET_INTERVAL).min(self.last_heard + QUIET_SILENCE)
+            }
             _ => (self.last_sent + schedule.interval)
-                .min(self.last_sent.max(self.last_heard) + schedule.silence),
+                .min(self.last_sent.max(self.last_heard) + SILENCE),
         })
     }
 
     /// A datagram of the peer has arrived, with an answer to a ping or without.
     pub(super) fn note_heard(&mut self, now: LocalTime, is_answer: bool) {
-        let was_silent = self.schedule.is_some_and(|schedule| {
-            self.last_heard > LocalTime::ZERO && now.since(self.last_heard) >= schedule.silence
-        });
+        let was_silent = self.last_heard > LocalTime::ZERO && now.since(self.last_heard) >= SILENCE;
         self.is_quiet = was_silent || self.is_quiet && is_answer;
         self.last_heard = self.last_heard.max(now);
     }
@@ -195,7 +191,7 @@ mod tests {
     #[test]
     fn a_quiet_peer_is_asked_for_the_clock_and_when_its_word_is_missing() {
         // 10 in the first second and one after the first silence, then one every 5 s.
-        assert_eq!(pings_in_twenty_seconds(true, Some(1_500)), 10 + 1 + 3);
+        assert_eq!(pings_in_twenty_seconds(true, Some(1_250)), 10 + 1 + 3);
         // One 1.7 s after each answer.
         assert_eq!(pings_in_twenty_seconds(true, None), 10 + 11);
     }

@@ -7,7 +7,7 @@
 //!   [`PULSE_INTERVAL`].
 //! - When nothing moves, the view does not age. The client only has to know that the connection is
 //!   alive: a pulse follows after [`IDLE_PULSE_INTERVAL`], and the client asks only when one is
-//!   missing ([`PingSchedule::quiet_silence`](ambit_proto::link::PingSchedule::quiet_silence)).
+//!   missing ([`PingSchedule`](ambit_proto::link::PingSchedule)).
 //!   Answers to the link's pings, for the clock, carry a stamp too.
 //!
 //! A pulse asks for no acknowledgement: the next one replaces it.
