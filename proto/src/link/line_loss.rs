@@ -83,9 +83,9 @@ mod tests {
         let mut loss = LineLoss::default();
         let lossy = (0..100_000).filter(|_| {
             if rng.u8(0..20) == 0 {
-                loss.handle_lost()
+                loss.handle_lost();
             } else {
-                loss.handle_acked()
+                loss.handle_acked();
             }
             loss.is_lossy()
         });
