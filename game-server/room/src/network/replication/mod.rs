@@ -1,6 +1,6 @@
 //! What to send to each client now.
 //!
-//! [`object_slots`] tracks what one client knows of which object and what is due, [`slot_copies`]
+//! [`object_slots`] tracks what one client knows of which object and what is due, `slot_copies`
 //! what of it is sent twice on a line that loses datagrams; [`compose`] writes that as records, whose components [`records`] encodes once for all clients. Poses take
 //! another path: [`pose_table`] has the recent poses of each object, [`viewer_poses`] knows which
 //! of them are due for one client and against which baseline ([`sent_datagrams`] knows what the

@@ -25,7 +25,7 @@
 //! effect. What concerns the own avatar, or was lost, does not wait.
 //!
 //! On a line that loses datagrams ([`ObjectSlots::set_copies`]) nothing waits, and what has a time
-//! of effect is sent again at the next tick ([`SlotCopies`]): a loss is known only after that time.
+//! of effect is sent again at the next tick (`SlotCopies`): a loss is known only after that time.
 //! What comes into sight at its edge is not. A `Leave` is sent again with what leaves anyway.
 //!
 //! Cost: what changed; objects that do not change cost nothing. Source for the waiting:
