@@ -294,7 +294,7 @@ async fn run_stream(
     with_game: bool,
 ) -> Run {
     let path_rate = Some(u64::from(rate) * 8);
-    let sockets = SimulatedSocket::pair([
+    let sockets = SimulatedSocket::pair(&[
         impairment(path_rate, loss, seed),
         impairment(path_rate, loss, seed ^ u64::MAX),
     ]);
@@ -416,7 +416,7 @@ struct SimulatedSocket {
 struct PacketQueue(Mutex<(VecDeque<Vec<u8>>, Option<Waker>)>);
 
 impl SimulatedSocket {
-    fn pair(impairers: [Impairment; 2]) -> [Arc<Self>; 2] {
+    fn pair(impairers: &[Impairment; 2]) -> [Arc<Self>; 2] {
         let (began, inboxes) = (clock(), [(); 2].map(|()| Arc::new(PacketQueue::default())));
         let addresses = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 7_777)));
         [0, 1].map(|end| {
