@@ -19,7 +19,7 @@ const PLAYERS: usize = 20;
 const SIZE_M: f32 = 60.0;
 /// Until then the lines' losses are not known.
 const WARM_UP: Duration = Duration::from_secs(10);
-const MEASURED: Duration = Duration::from_secs(60);
+const MEASURED: Duration = Duration::from_mins(1);
 /// How often a player decides.
 const STEP: Duration = Duration::from_millis(100);
 
