@@ -53,8 +53,8 @@ mod tests {
         let unknown = check("orcs", "1").unwrap_err().to_string();
         assert!(
             unknown.contains(
-                "budget, cell, coding, delay, grace, hold, inner, map-seats, maps, margin, npcs, \
-                 obstacles, outer, pilots, quorum, seconds, seed, size, target, tick, \
+                "budget, cell, coding, copies, delay, grace, hold, inner, map-seats, maps, margin, \
+                 npcs, obstacles, outer, pilots, quorum, seconds, seed, size, target, tick, \
                  wolves"
             ),
             "{unknown}"

@@ -469,8 +469,8 @@ impl<P: Copy + Default> Link<P> {
             .min()
     }
 
-    /// Whether what has a time of effect should be sent twice, in two datagrams: the path loses some
-    /// of them ([`LinkConfig::copies`]).
+    /// Whether what has a time of effect should be sent twice, in two datagrams: the path loses
+    /// some of them ([`LinkConfig::copies`]).
     pub fn makes_copies(&self) -> bool {
         self.config.copies && self.line_loss.is_lossy()
     }

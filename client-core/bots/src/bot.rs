@@ -29,7 +29,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use crate::dump::EventDump;
 use crate::fault_detector::FaultDetector;
 use crate::profiles::Profile;
-use crate::profiles::crowd::{CommandIds, CrowdBot, Surroundings};
+use crate::profiles::crowd::{BotSurroundings, CommandIds, CrowdBot};
 use crate::profiles::cubes::{CubesBot, KeyPresses};
 use crate::profiles::deus::{self, DeusBot, DeusView};
 use crate::profiles::monkey::{MonkeyAct, MonkeyBot};
@@ -494,12 +494,12 @@ fn apply_keys(client: &mut Client, now: LocalTime, keys: KeyPresses) {
 struct Observation {
     now: LocalTime,
     age: Option<Duration>,
-    avatar: Option<Surroundings>,
+    avatar: Option<BotSurroundings>,
 }
 
 impl Observation {
     fn new(client: &Client, now: LocalTime, casts: bool) -> Self {
-        Observation { now, age: client.age(now), avatar: Surroundings::of(client, now, casts) }
+        Observation { now, age: client.age(now), avatar: BotSurroundings::of(client, now, casts) }
     }
 }
 

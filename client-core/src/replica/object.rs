@@ -11,7 +11,6 @@ use ambit_proto::pose::{Extrapolation, Pose, ReceivedPose};
 use ambit_proto::schema::{Component, Convergence, ObjectKind};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_proto::timeline::{Timeline, Waypoint};
 
 use super::component_history::{ComponentHistory, Novelty, TOLERANCE_M};
 use super::drawing::{DrawnFrames, DrawnObject, DrawnPose, velocities_of};
@@ -20,15 +19,6 @@ use super::received_poses::ReceivedPoses;
 use super::schema_names::PartNames as Names;
 use super::{ReceivedDatagram, RenderTimes};
 use crate::client::event::{ComponentValue, Facing, NamedValue};
-use crate::rotation;
-
-/// Over this time a path that came late is blended in: long enough for the eye to take it for a
-/// movement, and short enough to be where the object is when it matters.
-const PATH_BLEND_MS: f32 = 150.0;
-/// A longer way takes longer: 9 cm in a frame of a screen of 60 Hz.
-const PATH_BLEND_MS_PER_M: f32 = 185.0;
-/// A smaller step of a path is not seen.
-const VISIBLE_STEP_M: f32 = 0.005;
 
 /// An object: announced, in sight, or about to leave.
 #[derive(Debug)]
@@ -135,23 +125,6 @@ impl<V> ReplicaObject<V> {
     ) -> Novelty {
         let each = components.iter().map(|(index, component)| match component {
             Component::Pose(pose) => self.merge_pose(context.datagram, *pose, times),
-            Component::Path(update) if *index == 0 && self.view.is_some() => {
-                let ReceivedDatagram { now, .. } = context.datagram;
-                let before = self.known_path_position(now);
-                let drawn = self.path_position(now, times);
-                let velocity = self.path_velocity(now).unwrap_or_default();
-                let jumps = self.jumps_unknown(update, now);
-                let novelty = self.merge_component(context, 0, component);
-                let after = self.known_path_position(now);
-                let is_changed =
-                    before.zip(after).is_some_and(|(a, b)| a.distance(b) > VISIBLE_STEP_M);
-                match drawn.filter(|_| is_changed) {
-                    Some(_) if jumps => self.smoother = None,
-                    Some(drawn) => self.blend_path(now, drawn, velocity),
-                    None => {}
-                }
-                novelty
-            }
             _ => self.merge_component(context, usize::from(*index), component),
         });
         each.max().unwrap_or(Novelty::Unchanged)
@@ -204,7 +177,7 @@ impl<V> ReplicaObject<V> {
         }
         match &self.poses {
             Some(_) => self.received_position(t, times),
-            None => self.path_position(t, times),
+            None => Some(self.component_history(0)?.path()?.value_at(t)?.position),
         }
     }
 
@@ -311,46 +284,6 @@ impl<V> ReplicaObject<V> {
         }
     }
 
-    /// Where it is on its path, as far as known.
-    fn known_path_position(&self, t: GameTime) -> Option<Position> {
-        Some(self.component_history(0)?.path()?.value_at(t)?.position)
-    }
-
-    /// Whether a new path jumps before `now` to where the known one does not lead.
-    fn jumps_unknown(&self, update: &Timeline<Waypoint>, now: GameTime) -> bool {
-        let jumps = update.points().filter(|(time, point)| point.jump && *time <= now);
-        jumps.into_iter().any(|(time, point)| {
-            let known = self.known_path_position(time);
-            known.is_none_or(|known| known.distance(point.position) > TOLERANCE_M)
-        })
-    }
-
-    /// Where it is drawn on its path: a path that came late is blended in.
-    fn path_position(&self, t: GameTime, times: RenderTimes) -> Option<Position> {
-        let position = self.known_path_position(t)?;
-        let known = DrawnPose { position, quaternion: rotation::IDENTITY };
-        let drawn =
-            self.smoother_at(t, times).map_or(known, |smoother| smoother.apply_to(t, known));
-        Some(drawn.position)
-    }
-
-    /// Blends from where it was drawn at `now` to its path, which has just changed. Where the new
-    /// path jumps, or is far away, the object is there at once.
-    fn blend_path(&mut self, now: GameTime, drawn: Position, shown_velocity: [f32; 3]) {
-        let known = self.known_path_position(now);
-        self.smoother = known.and_then(|known| {
-            let pose = |position| DrawnPose { position, quaternion: rotation::IDENTITY };
-            let velocity = self.path_velocity(now).unwrap_or_default();
-            let blend_ms = PATH_BLEND_MS.max(drawn.distance(known) * PATH_BLEND_MS_PER_M);
-            ErrorSmoother::start(
-                now,
-                (pose(drawn), shown_velocity),
-                (pose(known), velocity),
-                Convergence::Linear(blend_ms as u32),
-            )
-        });
-    }
-
     /// The velocity on its path at `t`, in metres a second.
     pub fn path_velocity(&self, t: GameTime) -> Option<[f32; 3]> {
         let path = self.component_history(0)?.path()?;
@@ -375,13 +308,7 @@ impl<V> ReplicaObject<V> {
         {
             return Some(ComponentValue::Pose { position, facing, moves: self.moves(t, times) });
         }
-        let value = self.component_history(index)?.value(t)?;
-        Some(match (value, self.path_position(t, times)) {
-            (ComponentValue::Path { to, .. }, Some(position)) if index == 0 => {
-                ComponentValue::Path { position, to }
-            }
-            (value, _) => value,
-        })
+        self.component_history(index)?.value(t)
     }
 
     /// All components at `t`.
@@ -413,6 +340,16 @@ impl<V> ReplicaObject<V> {
         self.components.get(index)?.as_ref().map(|known| &known.history)
     }
 
+    /// An `Enter` that is repeated says where the object is, and not how it came there: it may have
+    /// jumped since the first one.
+    fn note_other_place(&mut self, stamp: GameTime) {
+        if let Some(poses) = &mut self.poses
+            && poses.newest_stamp().is_some_and(|before| before < stamp)
+        {
+            poses.note_jump(stamp);
+        }
+    }
+
     /// A record may contain a known pose: an `Enter` can be repeated.
     fn merge_pose(
         &mut self,
@@ -421,6 +358,7 @@ impl<V> ReplicaObject<V> {
         times: RenderTimes,
     ) -> Novelty {
         let known = self.poses.as_ref().and_then(ReceivedPoses::newest_pose) == Some(pose);
+        self.note_other_place(datagram.stamp);
         match self.add_pose(datagram, pose, times) {
             PoseOutcome { late: true, .. } => Novelty::Late,
             PoseOutcome { newest: true, .. } if !known => Novelty::Ahead,

@@ -37,8 +37,8 @@ pub struct ConnectionFlags {
     /// For example loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7: loss,
     /// duplicate and reorder in per cent, delay in one direction. Every part may be left out.
     /// Further parts: burst=200ms, the mean length of the bursts in which loss occurs; tail=50ms,
-    /// the mean of a further delay with a long tail; throttle=300ms, for how long the line stops now
-    /// and then, to send all at once afterwards, and every=2s, the mean time between two stops;
+    /// the mean of a further delay with a long tail; throttle=300ms, for how long the line stops
+    /// now and then, to send all at once afterwards, and every=2s, the mean time between two stops;
     /// queue=100ms, the length of the queue before rate, which drops more the fuller it is.
     #[arg(long, value_name = "SPEC", env = "AMBIT_IMPAIR")]
     pub impair: Option<Impairment>,

@@ -240,9 +240,9 @@ impl<G> World<G> {
     /// player holds shows at once.
     ///
     /// The movement is the game's: it is finer than a pose. A game that sets it to another place
-    /// also calls `put_at` of the pose, in the same tick: otherwise the object is shown, and hit, on
-    /// its way there. If the function gives what is not
-    /// finite, the object stays where it is, with an error in the log.
+    /// also calls `put_at` of the pose, in the same tick: otherwise the object is shown, and hit,
+    /// on its way there. If the function gives what is not finite, the object stays where it is,
+    /// with an error in the log.
     pub fn steer<K: KindOf<G> + Steer>(
         &mut self,
         id: Id<K>,

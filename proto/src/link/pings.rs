@@ -1,13 +1,14 @@
 //! When to ping the peer for its clock, and what to answer to its pings.
 //!
 //! A peer is *quiet* when it says something only now and then: the last datagram came after
-//! [`SILENCE`] or more. It was asked meanwhile, and its answer shows that the line
-//! lives. A peer that goes on to say nothing but a word every second or two is not asked for more
-//! than that, and the clock is asked more rarely: nothing on the screen moves. A datagram that is no
-//! answer and follows another one soon ends the quiet.
+//! [`SILENCE`] or more. It was asked meanwhile, and its answer shows that the line lives. A peer
+//! that goes on to say nothing but a word every second or two is not asked for more than that, and
+//! the clock is asked more rarely: nothing on the screen moves. A datagram that is no answer and
+//! follows another one soon ends the quiet.
 //!
 //! The answering side stores one open ping: a newer one replaces an older one, so a flood of pings
-//! costs nothing. A lost ping or pong is not repeated, except in a quiet: there the next one is far.
+//! costs nothing. A lost ping or pong is not repeated, except in a quiet: there the next one is
+//! far.
 
 use std::time::Duration;
 

@@ -67,8 +67,8 @@ use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, WireError, Writer};
 /// it names none.
 const DISTANCE_BITS: u32 = 6;
 const _: () = assert!(super::MAX_ACKED_DISTANCE < 1 << DISTANCE_BITS);
-/// The age of a jump is at most this, in milliseconds: by then, a client that has got nothing of the
-/// object shows nothing from before the jump any more.
+/// The age of a jump is at most this, in milliseconds: by then, a client that has got nothing of
+/// the object shows nothing from before the jump any more.
 pub const MAX_JUMP_AGE_MS: u16 = (1 << slot_coder::JUMP_AGE_BITS) - 1;
 
 /// How a section is coded.

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
-use ambit_client_core::frame::Frame;
 use ambit_field::commands;
 use ambit_proto::ids::{ClientObjectId, ObjectId};
 use ambit_proto::space::Position;
@@ -214,51 +213,4 @@ fn two_hundred_clients_are_simulated_faster_than_real_time() {
         stats.late_events
     );
     assert!(stats.late_events > 0, "clients report what came late");
-}
-
-/// Where each object is drawn, and how fast it is, in metres a second.
-type Drawn = BTreeMap<ClientObjectId, (Position, f32)>;
-
-/// What a screen of 60 Hz shows of walkers, on a line that loses.
-#[test]
-fn late_news_of_a_path_is_blended_in_and_never_jumps() {
-    const FRAME: Duration = Duration::from_micros(16_667);
-    for loss in [0, 5, 13] {
-        let mut rng = fastrand::Rng::with_seed(loss);
-        let line = format!("delay=50ms,loss={loss}").parse().expect("a valid impairment");
-        let settings = [("size", "90x90"), ("npcs", "40"), ("wolves", "0"), ("obstacles", "0")];
-        let (mut system, _) = room_of(loss, 6, &line, &settings);
-        system.run_for(Duration::from_secs(3));
-        let mut screens: Vec<(Frame, Drawn)> = (0..6).map(|_| Default::default()).collect();
-        let (mut steps, mut worst_m) = (0_u64, 0.0_f32);
-        for frame in 0..3_600 {
-            if frame % 40 == 0 {
-                let user = rng.usize(..6);
-                let to = (rng.f32() * 90.0, rng.f32() * 90.0);
-                system.act(user, &commands::walk(to.0, to.1));
-            }
-            system.run_for(FRAME);
-            for (user, (picture, before)) in screens.iter_mut().enumerate() {
-                let now = system.local_time(user);
-                system.with_client(user, |client, _| picture.update(client, now, now));
-                let placed =
-                    picture.objects().filter(|object| ["avatar", "npc"].contains(&object.kind()));
-                let drawn: Drawn = placed
-                    .map(|object| {
-                        let [x, y, z] = object.velocity();
-                        (object.id(), (object.position(), (x * x + y * y + z * z).sqrt()))
-                    })
-                    .collect();
-                for (id, (at, speed)) in &drawn {
-                    let Some((from, speed_before)) = before.get(id) else { continue };
-                    let own_m = speed.max(*speed_before) * FRAME.as_secs_f32();
-                    worst_m = worst_m.max(from.distance(*at) - own_m);
-                    steps += 1;
-                }
-                *before = drawn;
-            }
-        }
-        assert!(steps > 100_000, "{steps} steps");
-        assert!(worst_m <= 0.1, "{loss} % loss: a step of {worst_m} m beyond the speed");
-    }
 }

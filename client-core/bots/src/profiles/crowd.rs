@@ -44,7 +44,7 @@ pub(crate) struct CrowdBot {
 
 /// What a bot knows when it decides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Surroundings {
+pub(crate) struct BotSurroundings {
     /// The avatar's position.
     pub(crate) position: Position,
     /// Whether the avatar moves.
@@ -70,7 +70,7 @@ pub(crate) struct CommandIds {
     blink: Option<u8>,
 }
 
-impl Surroundings {
+impl BotSurroundings {
     /// What the client of a bot sees at `now`; `None` without an avatar. The nearest object is
     /// looked up only for a bot that casts: there may be many objects.
     pub(crate) fn of(client: &Client, now: LocalTime, casts: bool) -> Option<Self> {
@@ -134,7 +134,7 @@ impl CrowdBot {
     pub(crate) fn decide(
         &mut self,
         now: LocalTime,
-        around: &Surroundings,
+        around: &BotSurroundings,
     ) -> Option<GameCommand<ClientObjectId>> {
         if now >= self.cast_at {
             self.cast_at = now + random_duration(&mut self.rng, CAST_MS);
@@ -154,7 +154,7 @@ impl CrowdBot {
         Some(GameCommand { kind: around.commands.walk?, fields: vec![FieldValue::Position(to)] })
     }
 
-    fn cast(&mut self, around: &Surroundings) -> Option<GameCommand<ClientObjectId>> {
+    fn cast(&mut self, around: &BotSurroundings) -> Option<GameCommand<ClientObjectId>> {
         let CommandIds { cast, bolt, heal, veil, blink, .. } = around.commands;
         let (spell, at) = match self.rng.u32(0..10) {
             0..5 => {
@@ -174,7 +174,7 @@ impl CrowdBot {
     }
 
     /// A random place in reach of a blink.
-    fn blink_target(&mut self, around: &Surroundings) -> (f32, f32) {
+    fn blink_target(&mut self, around: &BotSurroundings) -> (f32, f32) {
         let angle = self.rng.f32() * std::f32::consts::TAU;
         let distance = self.rng.f32() * BLINK_M;
         let x = around.position.x + distance * angle.cos();
@@ -203,7 +203,7 @@ fn millis(ms: u64) -> Duration {
 }
 
 /// A point on the map in the direction of the target, at the target or behind it.
-fn aim(around: &Surroundings, target: Position) -> (f32, f32) {
+fn aim(around: &BotSurroundings, target: Position) -> (f32, f32) {
     let distance = target.ground_distance(around.position);
     let share = (LEAST_AIM_M / distance).max(1.0);
     let x = around.position.x + share * (target.x - around.position.x);
@@ -212,7 +212,7 @@ fn aim(around: &Surroundings, target: Position) -> (f32, f32) {
 }
 
 /// The point, or the nearest one on the map.
-fn on_map(around: &Surroundings, x: f32, y: f32) -> (f32, f32) {
+fn on_map(around: &BotSurroundings, x: f32, y: f32) -> (f32, f32) {
     let (width, height) = around.map;
     (x.clamp(EDGE_M, width - EDGE_M), y.clamp(EDGE_M, height - EDGE_M))
 }
@@ -292,7 +292,7 @@ mod tests {
     /// A bot that always moves, near another object.
     struct CrowdBotHarness {
         crowd: CrowdBot,
-        around: Surroundings,
+        around: BotSurroundings,
         now: LocalTime,
     }
 
@@ -308,7 +308,7 @@ mod tests {
             };
             let position = Position::on_ground(50.0, 50.0);
             let nearest = Some(Position::on_ground(52.0, 50.0));
-            let around = Surroundings { position, moving: true, nearest, map: MAP, commands };
+            let around = BotSurroundings { position, moving: true, nearest, map: MAP, commands };
             CrowdBotHarness {
                 crowd: CrowdBot::new(LocalTime::ZERO, seed),
                 around,

@@ -68,8 +68,8 @@ const MOST_FALLEN: usize = 4_096;
 
 /// What a room is created with.
 #[derive(Debug, Parameters)]
-// Cells of 7 m fit the reach closely: 3 of them less the margin are 20 m.
-#[room(size = "630x630", cell = 7)]
+// 3 cells of 8 m less the margin contain the reach.
+#[room(size = "630x630", cell = 8)]
 pub struct DeusSettings {
     /// the numbers of the game: those that come with it, or a folder of the server's operator
     #[parameter(default = "shipped")]

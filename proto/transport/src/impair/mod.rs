@@ -32,8 +32,8 @@
 //! Invariants:
 //! 1. The same seed and the same packets give the same deliveries. Each packet draws the same
 //!    number of random numbers, whatever its outcome; bursts and stops draw theirs by time.
-//! 2. `burst`, `tail`, `queue` and `throttle` have random numbers of their own: they change no decision about
-//!    jitter, reordering or duplicates, nor each other's.
+//! 2. `burst`, `tail`, `queue` and `throttle` have random numbers of their own: they change no
+//!    decision about jitter, reordering or duplicates, nor each other's.
 //!
 //! Units: per cent, bits a second; on the command line `ms`, `s`, `kbit`, `mbit`.
 
@@ -83,8 +83,8 @@ pub struct Impairment {
     pub jitter: Duration,
     /// Mean of a further delay, which is exponentially distributed, up to ten times this.
     pub tail: Duration,
-    /// How long the path stops, again and again; what was sent meanwhile leaves all at once. Zero for
-    /// a path that never stops.
+    /// How long the path stops, again and again; what was sent meanwhile leaves all at once. Zero
+    /// for a path that never stops.
     pub throttle: Duration,
     /// Mean time between two stops; `None` for 2 s.
     pub every: Option<Duration>,

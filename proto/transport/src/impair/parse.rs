@@ -1,7 +1,7 @@
 //! The text form of an impairment:
 //! `loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7`. Further keys are
-//! `tail=50ms`, `throttle=300ms`, `every=2s` beside it, `burst=200ms` beside `loss`, and `queue=100ms`
-//! beside `rate`.
+//! `tail=50ms`, `throttle=300ms`, `every=2s` beside it, `burst=200ms` beside `loss`, and
+//! `queue=100ms` beside `rate`.
 //!
 //! Each key at most once, in any order; `none` (or nothing) for a perfect path. A value that was
 //! parsed prints to a text that parses to the same value, durations to the microsecond. An error

@@ -1,9 +1,10 @@
 //! Where objects were a short while ago: for games that answer what a player saw.
 //!
 //! A pose that changes at a tick leaves an entry, the way from the tick before; what rests leaves
-//! none. What jumps leaves one without a way: it was at the earlier place until then. Paths know their past themselves. Bound: [`MAX_REACH`], so at most some 130 entries an
-//! object; nothing is kept for games that do not ask. It is saved with the room, since what a game
-//! decides by it must be the same after a failover.
+//! none. What jumps leaves one without a way: it was at the earlier place until then. Paths know
+//! their past themselves. Bound: [`MAX_REACH`], so at most some 130 entries an object; nothing is
+//! kept for games that do not ask. It is saved with the room, since what a game decides by it must
+//! be the same after a failover.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,12 +1,13 @@
 //! What to send to each client now.
 //!
 //! [`object_slots`] tracks what one client knows of which object and what is due, `slot_copies`
-//! what of it is sent twice on a line that loses datagrams; [`compose`] writes that as records, whose components [`records`] encodes once for all clients. Poses take
-//! another path: [`pose_table`] has the recent poses of each object, [`viewer_poses`] knows which
-//! of them are due for one client and against which baseline ([`sent_datagrams`] knows what the
-//! client has), [`reckoning`] what it shows without them, [`coded_poses`] codes each once for all
-//! clients with the same baseline, and [`pose_section`] puts as many into a datagram as fit, by the
-//! priorities of [`freshness`].
+//! what of it is sent twice on a line that loses datagrams; [`compose`] writes that as records,
+//! whose components [`records`] encodes once for all clients. Poses take another path:
+//! [`pose_table`] has the recent poses of each object, [`viewer_poses`] knows which of them are due
+//! for one client and against which baseline ([`sent_datagrams`] knows what the client has),
+//! [`reckoning`] what it shows without them, [`coded_poses`] codes each once for all clients with
+//! the same baseline, and [`pose_section`] puts as many into a datagram as fit, by the priorities
+//! of [`freshness`].
 
 pub mod coded_poses;
 pub mod compose;

@@ -815,7 +815,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_lossy_line_what_has_a_time_of_effect_is_sent_twice_and_nothing_else_is() {
+    fn on_a_lossy_line_only_what_has_a_time_of_effect_is_sent_twice() {
         let at = GameTime::from_millis;
         let mut slots = live(ORC);
         slots.set_copies(true);
