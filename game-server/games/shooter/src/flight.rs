@@ -149,7 +149,7 @@ impl Shooter {
     /// Fires a missile if the ship is ready.
     pub(crate) fn fire(&mut self, world: &mut ShooterWorld, ship: Id<Ship>, craft: &mut Craft) {
         let now = world.now();
-        if now < craft.ready_at || !self.is_playing() || Self::is_wrecked(world, ship) {
+        if now < craft.ready_at || !self.is_playing() {
             return;
         }
         let Some(rule) = Ship::shots() else { return };

@@ -252,11 +252,6 @@ impl Shooter {
         world.get(ship).is_none_or(|ship| ship.shielded().is_on())
     }
 
-    /// Whether it was hit and has not come back yet.
-    fn is_wrecked(world: &ShooterWorld, ship: Id<Ship>) -> bool {
-        world.get(ship).is_some_and(|ship| ship.wrecked().is_on())
-    }
-
     /// As many pilots as players are missing.
     fn adjust_pilots(&mut self, world: &mut ShooterWorld) {
         while self.crafts.len() < self.ships {

