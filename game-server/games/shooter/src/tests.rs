@@ -7,8 +7,8 @@ use ambit::statics::{Obstacle, ObstacleShape};
 use ambit::test::{Line, Seen, TestClient, TestRoom};
 
 use crate::{
-    ASTEROID, Fired, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, Shooter,
-    ShooterWorld, TABLES, WALL, first_shield,
+    ASTEROID, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, Shooter, ShooterWorld,
+    TABLES, WALL, first_shield,
 };
 
 type Room = TestRoom<Shooter>;
