@@ -169,7 +169,8 @@ impl Network {
     fn add_viewers(&mut self, joining: &[JoiningClient], world: &World) {
         for &JoiningClient { client, avatar, .. } in joining {
             let home = self.grid.cell_at(world.position(avatar));
-            self.viewers.get_mut(client).expect("a joining client was admitted").home = home;
+            let viewer = self.viewers.get_mut(client).expect("a joining client was admitted");
+            viewer.home = home;
             self.interest.add_viewer(client, avatar, home);
             let slot = self.interest.viewer_slot(client).expect("it was just added");
             self.viewers.set_interest_slot(client, slot);
