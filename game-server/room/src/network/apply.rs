@@ -164,8 +164,8 @@ impl Network {
         }
     }
 
-    /// A newcomer's home cell is where its avatar is at the end of the tick: the game may have moved
-    /// it since it joined.
+    /// A newcomer's home cell is where its avatar is at the end of the tick: the game may have
+    /// moved it since it joined.
     fn add_viewers(&mut self, joining: &[JoiningClient], world: &World) {
         for &JoiningClient { client, avatar, .. } in joining {
             let home = self.grid.cell_at(world.position(avatar));
