@@ -745,7 +745,9 @@ mod tests {
             slots.unfollow(ORC, at(350));
             let mut due = Vec::new();
             slots.take_due(&mut due);
-            due.iter().for_each(|due| _ = slots.note_sent(due, Seq(9), 9, at(200)));
+            for due in &due {
+                _ = slots.note_sent(due, Seq(9), 9, at(200));
+            }
             let left = slots.send_deadline();
             due.clear();
             slots.take_due(&mut due);
