@@ -79,7 +79,7 @@ pub struct Screen {
     flown: Vec<(ClientObjectId, Position)>,
     /// Where the own ship was drawn, the newest last: when, and the room's time of the picture.
     own: VecDeque<(Duration, GameTime, Position)>,
-    /// How long each shielded ship has been so.
+    /// How long each ship that cannot be hit has been so: one with a shield, or a wreck.
     shields: BTreeMap<ClientObjectId, Duration>,
     /// Where ships were in the frame before, and how far they had come to there, in metres.
     ships: Vec<(ClientObjectId, Position, f32)>,
@@ -171,8 +171,8 @@ impl Screen {
         missiles.map(|missile| (missile.id(), missile.position()))
     }
 
-    /// The ships of others that can be hit. A shield is shown at the room's time, and its ship
-    /// later: what has just got one may be hit on the screen now.
+    /// The ships of others that can be hit. A shield or a wreck is shown at the room's time, and its
+    /// ship later: what has just become one may be hit on the screen now.
     fn targets(&self) -> impl Iterator<Item = (ClientObjectId, Position)> {
         let ships = self.frame.objects().filter(|object| !object.is_own() && object.is::<Ship>());
         let ships = ships.filter(|ship| self.shields.get(&ship.id()).is_none_or(|age| *age <= NEW));
@@ -217,10 +217,11 @@ impl Screen {
         self.mine.extend(new);
     }
 
-    /// Notes how long each ship has been shielded.
+    /// Notes how long each ship has had a shield, or has been a wreck.
     fn note_shields(&mut self) {
-        let is_shielded =
-            |ship: &FrameObject<'_>| ship.get::<Ship>().is_some_and(|view| view.shielded);
+        let is_shielded = |ship: &FrameObject<'_>| {
+            ship.get::<Ship>().is_some_and(|view| view.shielded || view.wrecked)
+        };
         let shielded = self.frame.objects().filter(is_shielded);
         let age = |id| self.shields.get(&id).map_or(Duration::ZERO, |age| *age + FRAME);
         self.shields = shielded.map(|ship| (ship.id(), age(ship.id()))).collect();

@@ -155,6 +155,7 @@ fn who_joins_on_the_first_map_is_carried_to_the_party() {
         let [first, second] = [0, 1].map(|map| RoomId(world.0 + map));
         if late.is_none() && system.room(second).is_some_and(|room| phase(room) == "fight") {
             let user = system.add_user("late", &good_network());
+            system.user_mut(user).is_checked = false; // As those of the party.
             system.run_until("the lobby", |system| system.user(user).client.is_connected());
             let join = LobbyRequest::JoinRoom { room: world, password: String::new() };
             system.request(user, join);
