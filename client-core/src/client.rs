@@ -408,6 +408,14 @@ impl<F: ViewFactory> Client<F> {
         self.game.running_game()?.replica().own()
     }
 
+    /// A view draws what is in sight at a time.
+    pub(crate) fn note_drawn(&mut self, at: LocalTime) {
+        if let Some(game) = self.game.running_game_mut() {
+            let t = game.room_time(at);
+            game.replica_mut().note_drawn(t);
+        }
+    }
+
     /// The present position of an object in sight.
     pub fn position(&self, id: ClientObjectId, now: LocalTime) -> Option<Position> {
         self.object(id)?.position(self.room_time(now)?)

@@ -130,6 +130,7 @@ impl Frame {
         // Advances simulated objects to the present.
         client.handle_timeout(now);
         self.shown = at.max(self.shown).min(now + MAX_AHEAD);
+        client.note_drawn(self.shown);
         let Some(game) = client.running_game() else {
             return;
         };
@@ -304,7 +305,7 @@ impl Frame {
                 angular_velocity: drawn.angular,
             });
         }
-        let position = object.position(t)?;
+        let position = object.drawn_position(t)?;
         let velocity = object.path_velocity(t);
         let rotation = heading(velocity).unwrap_or_else(|| {
             find(&self.before, object.id).map_or(IDENTITY, |before| before.transform.rotation)

@@ -28,6 +28,7 @@ pub mod factory;
 pub mod jitter_buffer;
 pub mod object;
 pub mod object_store;
+mod path_blending;
 mod poses;
 pub mod received_poses;
 pub mod schema_names;
@@ -141,6 +142,8 @@ pub struct RenderTimes {
     pub newest_stamp: GameTime,
     /// How far behind room time poses are shown.
     pub lag: RenderLag,
+    /// Up to which room time views have drawn.
+    pub drawn_until: GameTime,
 }
 
 impl RenderTimes {
@@ -167,7 +170,8 @@ impl<V> Replica<V> {
     ) -> Self {
         let names = SchemaNames::of(&schema);
         let (newest_stamp, lag) = (GameTime::ZERO, RenderLag::default());
-        let times = RenderTimes { delay, tick, newest_stamp, lag };
+        let drawn_until = GameTime::ZERO;
+        let times = RenderTimes { delay, tick, newest_stamp, lag, drawn_until };
         Replica {
             schema,
             pose_decoding,
@@ -258,6 +262,11 @@ impl<V> Replica<V> {
         self.times.lag = lag;
     }
 
+    /// A view draws room time `t`: what arrives from now on changes what it shows after that.
+    pub fn note_drawn(&mut self, t: GameTime) {
+        self.times.drawn_until = self.times.drawn_until.max(t);
+    }
+
     /// How far behind room time objects with poses are shown.
     pub fn lag(&self) -> RenderLag {
         self.times.lag
@@ -311,6 +320,7 @@ impl<V> Replica<V> {
     pub fn clear(&mut self, now: GameTime) {
         self.slots.clear();
         self.due.clear();
+        self.times.drawn_until = GameTime::ZERO;
         self.own = None;
         let objects = std::mem::take(&mut self.objects);
         let seen = objects.iter().filter(|(_, object)| object.view.is_some());

@@ -57,13 +57,17 @@ impl VisualOffset {
     /// No offset.
     pub const NONE: Self = Self { metres: [0.0; 3], turn: rotation::IDENTITY };
 
-    /// The offset that makes an object at `known` appear at `drawn`.
+    /// The offset that makes an object at `known` appear at `drawn`; none beyond [`SNAP_M`].
     pub fn between(drawn: DrawnPose, known: DrawnPose) -> Self {
-        let (there, here) = (drawn.position, known.position);
-        let metres = [there.x - here.x, there.y - here.y, there.z - here.z];
-        if length(metres) > SNAP_M {
+        if drawn.position.distance(known.position) > SNAP_M {
             return Self::NONE;
         }
+        Self::of_any_length(drawn, known)
+    }
+
+    fn of_any_length(drawn: DrawnPose, known: DrawnPose) -> Self {
+        let (there, here) = (drawn.position, known.position);
+        let metres = [there.x - here.x, there.y - here.y, there.z - here.z];
         let turn = compose(drawn.quaternion, inverse(known.quaternion));
         Self { metres, turn: rotation::interpolate(rotation::IDENTITY, turn, 1.0) }
     }
@@ -119,6 +123,19 @@ impl ErrorSmoother {
         let offset = VisualOffset::between(drawn, known);
         let growth = std::array::from_fn(|axis| shown_velocity[axis] - velocity[axis]);
         (offset != VisualOffset::NONE).then_some(Self { since: now, offset, growth, convergence })
+    }
+
+    /// Starts to smooth at a constant rate over `ms`, from any distance; `None` if the difference
+    /// is invisible.
+    pub fn linear(now: GameTime, drawn: DrawnPose, known: DrawnPose, ms: u32) -> Option<Self> {
+        let offset = VisualOffset::of_any_length(drawn, known);
+        let convergence = Convergence::Linear(ms);
+        is_visible_difference(drawn, known).then_some(Self {
+            since: now,
+            offset,
+            growth: [0.0; 3],
+            convergence,
+        })
     }
 
     /// Since when it smooths.

@@ -11,10 +11,12 @@ use ambit_proto::pose::{Extrapolation, Pose, ReceivedPose};
 use ambit_proto::schema::{Component, Convergence, ObjectKind};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
+use ambit_proto::timeline::{Timeline, Waypoint};
 
 use super::component_history::{ComponentHistory, Novelty, TOLERANCE_M};
 use super::drawing::{DrawnFrames, DrawnObject, DrawnPose, velocities_of};
 use super::error_smoothing::ErrorSmoother;
+use super::path_blending;
 use super::received_poses::ReceivedPoses;
 use super::schema_names::PartNames as Names;
 use super::{ReceivedDatagram, RenderTimes};
@@ -41,9 +43,10 @@ pub struct ReplicaObject<V> {
     pub poses: Option<ReceivedPoses>,
     /// What to draw of it, if it is simulated.
     pub drawn_frames: Option<DrawnFrames>,
-    /// Smooths the last wrong extrapolation, if it is not simulated.
+    /// Smooths the last wrong extrapolation, or the last late path, if it is not simulated.
     smoother: Option<ErrorSmoother>,
     convergence: Convergence,
+    is_projectile: bool,
     /// By index; `None` for components that were not received.
     components: Vec<Option<KnownComponent>>,
 }
@@ -100,6 +103,7 @@ impl<V> ReplicaObject<V> {
             drawn_frames: None,
             smoother: None,
             convergence: declared.reckoning.unwrap_or_default().convergence,
+            is_projectile: declared.is_projectile,
             components,
         }
     }
@@ -125,6 +129,9 @@ impl<V> ReplicaObject<V> {
     ) -> Novelty {
         let each = components.iter().map(|(index, component)| match component {
             Component::Pose(pose) => self.merge_pose(context.datagram, *pose, times),
+            Component::Path(update) if *index == 0 => {
+                self.merge_path(context, component, update, times)
+            }
             _ => self.merge_component(context, usize::from(*index), component),
         });
         each.max().unwrap_or(Novelty::Unchanged)
@@ -177,8 +184,18 @@ impl<V> ReplicaObject<V> {
         }
         match &self.poses {
             Some(_) => self.received_position(t, times),
-            None => Some(self.component_history(0)?.path()?.value_at(t)?.position),
+            None => Some(self.path()?.value_at(t)?.position),
         }
+    }
+
+    /// Where to draw the object at `t`: as [`Self::drawn`], or on its path.
+    pub fn drawn_position(&self, t: GameTime, times: RenderTimes) -> Option<Position> {
+        if self.poses.is_some() || self.drawn_frames.is_some() {
+            return self.drawn(t, times).map(|drawn| drawn.position);
+        }
+        let on_path = self.position(t, times)?;
+        let smoother = self.smoother_at(t, times);
+        Some(smoother.map_or(on_path, |smoother| path_blending::apply(smoother, t, on_path)))
     }
 
     /// What is drawn at `t`, if it has poses.
@@ -245,6 +262,10 @@ impl<V> ReplicaObject<V> {
     /// The smoother at `t`: an error from before a jump is none after it.
     fn smoother_at(&self, t: GameTime, times: RenderTimes) -> Option<&ErrorSmoother> {
         let smoother = self.smoother.as_ref()?;
+        if let Some(path) = self.path() {
+            let jumps = path_blending::jumps_within(path, smoother.since(), t);
+            return (!jumps).then_some(smoother);
+        }
         let span = times.stamp_at(smoother.since())..=times.stamp_at(t);
         let jumped = self.poses.as_ref().and_then(ReceivedPoses::jumped_at);
         (!jumped.is_some_and(|jumped| span.contains(&jumped))).then_some(smoother)
@@ -277,16 +298,18 @@ impl<V> ReplicaObject<V> {
     fn moves_as_received(&self, t: GameTime, times: RenderTimes) -> bool {
         match &self.poses {
             Some(poses) => poses.moves(times.stamp_at(t), times.newest_stamp),
-            None => self
-                .component_history(0)
-                .and_then(ComponentHistory::path)
-                .is_some_and(|path| path.next_after(t).is_some()),
+            None => self.path().is_some_and(|path| path.next_after(t).is_some()),
         }
+    }
+
+    /// Its path, if it has one.
+    fn path(&self) -> Option<&Timeline<Waypoint>> {
+        self.component_history(0)?.path()
     }
 
     /// The velocity on its path at `t`, in metres a second.
     pub fn path_velocity(&self, t: GameTime) -> Option<[f32; 3]> {
-        let path = self.component_history(0)?.path()?;
+        let path = self.path()?;
         let next = path.next_after(t)?;
         let (from, to) = (path.value_at(t)?.position, path.value_at(next)?);
         let seconds = next.since(t).as_secs_f32();
@@ -364,6 +387,31 @@ impl<V> ReplicaObject<V> {
             PoseOutcome { newest: true, .. } if !known => Novelty::Ahead,
             PoseOutcome { .. } => Novelty::Unchanged,
         }
+    }
+
+    /// Merges a path. If it is another one than was drawn, what is drawn goes over to it.
+    fn merge_path(
+        &mut self,
+        context: RecordContext,
+        component: &Component,
+        update: &Timeline<Waypoint>,
+        times: RenderTimes,
+    ) -> Novelty {
+        let t = times.drawn_until.max(context.datagram.now);
+        // What is not in sight was not drawn, and a projectile is drawn at another time.
+        let is_drawn = self.view.is_some() && !self.is_projectile;
+        let before = self.position(t, times).filter(|_| is_drawn);
+        let drawn = before.and_then(|_| self.drawn_position(t, times));
+        let jumps = self.path().is_some_and(|path| path_blending::jumps_elsewhere(path, update, t));
+        let novelty = self.merge_component(context, 0, component);
+        let after = self.position(t, times);
+        if let Some(((before, drawn), after)) = before.zip(drawn).zip(after)
+            && path_blending::is_visible(before, after)
+        {
+            let start = || path_blending::start(t, drawn, after);
+            self.smoother = if jumps { None } else { start() };
+        }
+        novelty
     }
 
     fn merge_component(

@@ -131,6 +131,74 @@ fn a_repeated_enter_is_an_update_and_no_second_object() {
     assert_eq!(harness.emitted(), ["update 1 at 8"]);
 }
 
+/// An avatar that walks east at 10 m/s, and is at 5 m half a second later.
+fn walking_avatar() -> ReplicaHarness {
+    let mut harness = ReplicaHarness::new();
+    let components = vec![(0, walk(&[(0, 0.0), (2_000, 20.0)]))];
+    let (alias, at) = (alias(1, 0), ms(100));
+    let enter = Record::Enter { alias, kind: AVATAR, at, own: false, components };
+    harness.at(100).apply(&enter);
+    harness
+}
+
+#[test]
+fn a_late_path_is_the_state_at_once_and_is_drawn_little_by_little() {
+    for (drawn_until, repeats_enter) in [(500, false), (512, false), (500, true)] {
+        let mut harness = walking_avatar();
+        harness.replica.note_drawn(ms(drawn_until));
+        let before = harness.drawn(drawn_until);
+        // Since 460 ms it has been walking back.
+        let components = vec![(0, walk(&[(460, 4.6), (2_000, -10.8)]))];
+        let (alias, at) = (alias(1, 0), ms(460));
+        harness.at(500).stamped(470).apply(&match repeats_enter {
+            true => Record::Enter { alias, kind: AVATAR, at, own: false, components },
+            false => Record::Update { alias, kind: AVATAR, at, components },
+        });
+        assert!((harness.positions(500)[0].1 - 4.2).abs() < 1e-4, "the state is the new path");
+        assert!((harness.drawn(drawn_until) - before).abs() < 1e-4, "the picture stays");
+        for t in drawn_until..drawn_until + 400 {
+            let step_m = (harness.drawn(t + 1) - harness.drawn(t)).abs();
+            // 10 m/s of its own, and 6 m/s of blending: 10 cm a frame.
+            assert!(step_m < 0.016, "{step_m} m at {t}");
+        }
+        let blended = drawn_until + 200;
+        assert_eq!(harness.drawn(blended), harness.positions(blended)[0].1);
+    }
+}
+
+#[test]
+fn the_same_late_path_again_does_not_prolong_its_blend() {
+    let mut harness = walking_avatar();
+    for now in (500..700).step_by(10) {
+        let components = vec![(0, walk(&[(460, 4.6), (2_000, 4.6)]))];
+        let (alias, at) = (alias(1, 0), ms(460));
+        let update = Record::Update { alias, kind: AVATAR, at, components };
+        harness.at(now).stamped(now - 30).apply(&update);
+    }
+    assert_eq!(harness.drawn(650), 4.6);
+}
+
+#[test]
+fn a_late_path_that_jumps_is_drawn_at_no_place_between() {
+    for (time, later) in [(460, false), (560, true)] {
+        let mut harness = walking_avatar();
+        let stop = vec![(0, walk(&[(400, 4.0)]))];
+        let (alias, at) = (alias(1, 0), ms(400));
+        let update = Record::Update { alias, kind: AVATAR, at, components: stop };
+        harness.at(500).stamped(450).apply(&update);
+        assert_eq!(harness.drawn(500), 5.0);
+        let mut path = Timeline::starting_with(16, ms(time - 1), Waypoint::AS_KNOWN);
+        path.insert(ms(time), Waypoint::jump(Position::on_ground(3.0, 0.0)));
+        let components = vec![(0, Component::Path(path))];
+        let update = Record::Update { alias, kind: AVATAR, at: ms(time), components };
+        harness.at(500).stamped(480).apply(&update);
+        if later {
+            assert!((4.0..5.0).contains(&harness.drawn(time - 1)), "{}", harness.drawn(time - 1));
+        }
+        assert_eq!(harness.drawn(time.max(500)), 3.0);
+    }
+}
+
 #[test]
 fn an_update_before_the_enter_is_part_of_the_enter() {
     let mut harness = ReplicaHarness::new();
@@ -439,6 +507,11 @@ impl ReplicaHarness {
             .visible_objects()
             .map(|seen| (seen.id.0, seen.position(ms(t)).expect("a path").x))
             .collect()
+    }
+
+    /// Where the first object is drawn.
+    fn drawn(&self, t: u64) -> f32 {
+        self.seen(1).drawn_position(ms(t)).expect("a path").x
     }
 
     fn emitted(&mut self) -> Vec<String> {

@@ -67,6 +67,12 @@ impl<V> VisibleObject<'_, V> {
         self.object.position(t, self.times)
     }
 
+    /// Where to draw it at `t`: what was drawn wrong is smoothed away, and not corrected at once as
+    /// in [`VisibleObject::position`].
+    pub fn drawn_position(&self, t: GameTime) -> Option<Position> {
+        self.object.drawn_position(t, self.times)
+    }
+
     /// The orientation at `t`; `None` for objects without poses.
     pub fn facing(&self, t: GameTime) -> Option<Facing> {
         self.object.facing(t, self.times)

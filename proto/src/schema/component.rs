@@ -193,6 +193,9 @@ pub struct SentPart {
     pub from: GameTime,
     /// Whether the receiver knows where a path is then: it has the path as it was before.
     pub is_known: bool,
+    /// Whether a path jumped shortly before: its first point then says so, since a receiver without
+    /// the path as it was could take the jump for a walk.
+    pub has_jumped: bool,
     /// The points of a path up to then. The segment after them is continued straight, so nothing
     /// shows where it ends. `None` for the whole path.
     pub path_until: Option<GameTime>,
@@ -459,6 +462,20 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_has_jumped_begins_with_a_jump_unless_its_start_is_known() {
+        let points = [walk(9_000, 20.0), walk(10_000, 25.0), walk(12_000, 10.0)];
+        let walked = part_until(12_900);
+        let jumped = SentPart { has_jumped: true, ..walked };
+        let [walked, jumped] = [walked, jumped].map(|part| written(&path_of(&points), part));
+        assert_eq!(walked.len(), jumped.len());
+        let beginning = Waypoint::jump(Position::on_ground(25.0, 8.0));
+        assert_eq!(read(&walked), points[1..]);
+        assert_eq!(read(&jumped), [(GameTime::from_millis(10_000), beginning), points[2]]);
+        let known = SentPart { is_known: true, has_jumped: true, ..part_until(12_900) };
+        assert!(path_of(&read(&written(&path_of(&points), known))).begins_as_known());
+    }
+
+    #[test]
     fn a_continuation_ends_where_the_space_of_the_wire_ends() {
         let points = [walk(10_000, 20.0), walk(13_000, 5.0)];
         let sent = written(&path_of(&points), part_until(12_900));
@@ -467,7 +484,7 @@ mod tests {
 
     fn part_until(millis: u64) -> SentPart {
         let path_until = Some(GameTime::from_millis(millis));
-        SentPart { from: STAMP, is_known: false, path_until }
+        SentPart { from: STAMP, is_known: false, has_jumped: false, path_until }
     }
 
     fn walk(millis: u64, x: f32) -> (GameTime, Waypoint) {

@@ -6,13 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::frame::Frame;
 use ambit_field::commands;
 use ambit_proto::ids::{ClientObjectId, ObjectId};
 use ambit_proto::space::Position;
 use ambit_transport::impair::Impairment;
 
 use crate::script::{
-    act_randomly, bad_network, check_events, compare_shown_objects, good_network, room_of, walk_to,
+    BLINK, act_randomly, avatar_position, bad_network, check_events, compare_shown_objects,
+    good_network, room_of, walk_to,
 };
 
 #[test]
@@ -213,4 +215,109 @@ fn two_hundred_clients_are_simulated_faster_than_real_time() {
         stats.late_events
     );
     assert!(stats.late_events > 0, "clients report what came late");
+}
+
+/// What screens of 60 Hz show of walkers: steps beyond their own speed, in metres.
+struct ScreenSteps {
+    count: u64,
+    /// More than 10 cm beyond the own speed.
+    visible: u64,
+    largest_m: f32,
+}
+
+/// Shows a room of walkers to its players for a minute.
+fn steps_shown(line: &Impairment, seed: u64) -> ScreenSteps {
+    const FRAME: Duration = Duration::from_micros(16_667);
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let settings = [("size", "90x90"), ("npcs", "40"), ("wolves", "0"), ("obstacles", "0")];
+    let (mut system, _) = room_of(seed, 6, line, &settings);
+    system.run_for(Duration::from_secs(3));
+    let mut screens: Vec<(Frame, BTreeMap<ClientObjectId, (Position, f32)>)> =
+        (0..6).map(|_| Default::default()).collect();
+    let mut steps = ScreenSteps { count: 0, visible: 0, largest_m: 0.0 };
+    for frame in 0..3_600 {
+        if frame % 40 == 0 {
+            let user = rng.usize(..6);
+            let to = (rng.f32() * 90.0, rng.f32() * 90.0);
+            system.act(user, &commands::walk(to.0, to.1));
+        }
+        system.run_for(FRAME);
+        for (user, (picture, before)) in screens.iter_mut().enumerate() {
+            let now = system.local_time(user);
+            system.with_client(user, |client, _| picture.update(client, now, now));
+            let walkers =
+                picture.objects().filter(|object| ["avatar", "npc"].contains(&object.kind()));
+            let drawn: BTreeMap<_, _> = walkers
+                .map(|object| {
+                    let [x, y, z] = object.velocity();
+                    (object.id(), (object.position(), (x * x + y * y + z * z).sqrt()))
+                })
+                .collect();
+            for (id, (at, speed)) in &drawn {
+                let Some((from, speed_before)) = before.get(id) else { continue };
+                let own_m = speed.max(*speed_before) * FRAME.as_secs_f32();
+                let beyond_m = from.distance(*at) - own_m;
+                steps.count += 1;
+                steps.visible += u64::from(beyond_m > 0.1);
+                steps.largest_m = steps.largest_m.max(beyond_m);
+            }
+            *before = drawn;
+        }
+    }
+    steps
+}
+
+#[test]
+fn late_news_of_a_path_is_blended_in_and_never_jumps() {
+    for loss in [0, 5, 13] {
+        let line = format!("delay=50ms,loss={loss}").parse().expect("a valid impairment");
+        let ScreenSteps { count, visible, largest_m } = steps_shown(&line, loss);
+        println!(
+            "{loss} % loss: {visible} of {count} steps above 10 cm, the largest {largest_m} m"
+        );
+        assert!(count > 100_000, "{loss} % loss: {count} steps");
+        assert!(largest_m <= 0.1, "{loss} % loss: a step of {largest_m} m beyond the speed");
+    }
+}
+
+/// Whoever blinks is drawn here or there, also by a client that hears of it too late.
+#[test]
+fn a_blink_that_is_told_late_is_drawn_at_no_place_between() {
+    const RECENT: Duration = Duration::from_millis(700);
+    let line = "delay=50ms,loss=40".parse().expect("a valid impairment");
+    let settings = [("size", "90x90"), ("npcs", "0"), ("wolves", "0"), ("obstacles", "0")];
+    let (mut system, room) = room_of(7, 6, &line, &settings);
+    system.run_for(Duration::from_secs(3));
+    let (mut checked, mut late) = (0, 0);
+    for round in 0..3_000 {
+        if round % 300 == 0 {
+            for user in 0..6 {
+                let Position { x, y, .. } = avatar_position(&system, room, user);
+                let to = (if x < 45.0 { x + 5.0 } else { x - 5.0 }, y);
+                system.act(user, &commands::cast(BLINK, Some(to)));
+            }
+        }
+        system.run_for(Duration::from_millis(20));
+        for user in 0..6 {
+            let now = system.local_time(user);
+            let client = &system.user(user).client;
+            let Some((t, own)) = client.room_time(now).zip(client.avatar()) else { continue };
+            let world = system.room(room).expect("the room runs").world();
+            let player = client.player().expect("welcomed");
+            let avatar = system.room(room).and_then(|room| room.avatar(player));
+            let avatar = avatar.expect("the player has an avatar");
+            let since = t.saturating_sub(RECENT);
+            let mut points = world.path(avatar).points();
+            if !points.any(|(time, point)| point.jump && since < time && time <= t) {
+                continue;
+            }
+            let known = own.position(t).expect("it has a path");
+            let drawn = own.drawn_position(t).expect("it has a path");
+            assert!(drawn.distance(known) < 0.05, "user {user} at {t:?}: {drawn:?}, {known:?}");
+            checked += 1;
+            late += usize::from(known.distance(world.position_at(avatar, t)) > 1.0);
+        }
+    }
+    println!("{checked} pictures after a blink, {late} of them of a client that did not know");
+    assert!(checked > 1_000 && late > 10, "{checked} pictures, {late} late");
 }

@@ -129,7 +129,8 @@ impl TimelineTail<Waypoint> {
         let until = part.path_until.unwrap_or(GameTime::MAX);
         let (mut tail, stamp) = (Self::empty(), stamp.whole_millis());
         if let Some(value) = path.value_at(part.from) {
-            let first = if part.is_known { Waypoint::AS_KNOWN } else { value };
+            let jump = value.jump || part.has_jumped;
+            let first = if part.is_known { Waypoint::AS_KNOWN } else { Waypoint { jump, ..value } };
             tail.push(part.from, first, stamp);
         }
         let mut last_sent = None;

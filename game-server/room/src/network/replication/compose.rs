@@ -12,9 +12,12 @@
 //! first change on. Where a path goes is not revealed either: it is sent for [`PATH_TOLD_AHEAD`]
 //! beyond the horizon, and whole only to the player whose avatar it moves.
 
+use std::time::Duration;
+
 use ambit_proto::message::{ComponentSelection, RecordHead, RecordWriter};
-use ambit_proto::schema::SentPart;
+use ambit_proto::schema::{Component, SentPart};
 use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
 use ambit_proto::wire::{Coder, Measure, Writer};
 
 use super::object_slots::{DueRecord, RecordContent};
@@ -23,6 +26,8 @@ use crate::logic::world::{PATH_TOLD_AHEAD, World};
 
 /// The mark behind the last record of a body, and the padding to a whole byte, in bits.
 pub const END_BITS: usize = 8;
+/// For so long a path that is sent anew says that it jumped: until then its update may be lost.
+const JUMP_TOLD_FOR: Duration = Duration::from_secs(1);
 /// After so many records that do not fit, the search for shorter ones ends.
 const MAX_MISSES: usize = 8;
 
@@ -124,11 +129,14 @@ impl RecordComposer<'_> {
         cache: &mut RecordCache,
     ) -> EncodedBits {
         let least = self.record_writer.stamp.max(due.visible_since);
+        let from = least.max(due.as_before);
+        let is_known = due.as_before >= least;
         let key = ComponentsKey {
             object: due.object,
             mask,
-            from: least.max(due.as_before),
-            is_known: due.as_before >= least,
+            from,
+            is_known,
+            has_jumped: !is_known && mask & 1 != 0 && self.has_jumped(due, from),
             path_until: match () {
                 // What holds from the `Leave` on shows in nothing that is sent.
                 () if due.content == RecordContent::LastPath => Some(due.path_until),
@@ -143,10 +151,21 @@ impl RecordComposer<'_> {
                 part: SentPart {
                     from: key.from,
                     is_known: key.is_known,
+                    has_jumped: key.has_jumped,
                     path_until: key.path_until,
                 },
             };
             self.record_writer.write_components(due.kind, &parts, writer);
         })
+    }
+
+    /// Whether the path of an object has jumped shortly before `from`, in sight of the client.
+    fn has_jumped(&self, due: &DueRecord, from: GameTime) -> bool {
+        let Some(Component::Path(path)) = self.world.components(due.object).first() else {
+            return false;
+        };
+        let since = due.visible_since.max(from.saturating_sub(JUMP_TOLD_FOR));
+        let mut points = path.points();
+        points.any(|(time, point)| point.jump && since < time && time <= from)
     }
 }

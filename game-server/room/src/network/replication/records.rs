@@ -29,6 +29,8 @@ pub struct ComponentsKey {
     pub from: GameTime,
     /// Whether the client knows where a path is then.
     pub is_known: bool,
+    /// Whether a path has just jumped.
+    pub has_jumped: bool,
     /// Up to when a path is told; `None` for the whole path, as of the own avatar.
     pub path_until: Option<GameTime>,
 }
@@ -103,6 +105,7 @@ mod tests {
                     mask,
                     from: GameTime::from_millis(tick),
                     is_known: false,
+                    has_jumped: false,
                     path_until: None,
                 };
                 let bits = cache.get_or_encode(key, |writer| {
