@@ -386,7 +386,7 @@ mod tests {
                 mask,
                 part: SentPart {
                     is_known: false,
-                    has_jumped: rng.bool(),
+                    has_jumped: false,
                     from: stamp + Duration::from_millis(rng.u64(..90)),
                     path_until: None,
                 },
