@@ -13,7 +13,7 @@
 use ambit_proto::decimal::{Decimal, DecimalFormat};
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::{FieldValue, GameCommand};
-use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
+use ambit_proto::schema::{CommandKind, Cost, FieldSpec, FieldType, Schema};
 use ambit_proto::space::Position;
 
 /// A value for a field of a command. Programs mostly pass what converts into it.
@@ -143,8 +143,8 @@ pub fn usage(command: &CommandKind) -> String {
     words.join(" ")
 }
 
-/// What a command does, and with which choices it needs nothing else:
-/// `Cast a spell. Without the rest: heal, veil.` May be empty.
+/// What a command does, with which choices it needs nothing else, and what they cost:
+/// `Cast a spell. Without the rest: heal, veil. Costs: heal 20 mana.` May be empty.
 pub fn meaning(command: &CommandKind) -> String {
     let Some((FieldType::Choice(names), first)) =
         command.fields.first().map(|field| (&field.ty, field))
@@ -152,13 +152,23 @@ pub fn meaning(command: &CommandKind) -> String {
         return command.help.clone();
     };
     let named = names.iter().zip(&first.choices);
+    let costs = named.clone().filter_map(|(name, about)| Some((name, about.cost.as_ref()?)));
+    let (costs, gives): (Vec<_>, Vec<_>) = costs.partition(|(_, cost)| cost.amount > 0);
+    let sums = |what: &str, all: &[(&String, &Cost)]| {
+        let each = all
+            .iter()
+            .map(|(name, Cost { of, amount })| format!("{name} {} {of}", amount.unsigned_abs()));
+        let each: Vec<String> = each.collect();
+        if each.is_empty() { String::new() } else { format!("{what}: {}.", each.join(", ")) }
+    };
+    let (costs, gives) = (sums("Costs", &costs), sums("Gives", &gives));
     let alone: Vec<&str> =
         named.filter(|(_, about)| about.alone).map(|(name, _)| name.as_str()).collect();
     let alone = match alone[..] {
         [] => String::new(),
         _ => format!("Without the rest: {}.", alone.join(", ")),
     };
-    let parts = [command.help.as_str(), &alone];
+    let parts = [command.help.as_str(), &alone, &costs, &gives];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -339,7 +349,7 @@ mod tests {
     #[test]
     fn help_says_which_choices_need_nothing_else() {
         let meaning = |name| meaning(find(&Schema::example(), name).expect("declared").1);
-        assert_eq!(meaning("cast"), "Cast a spell. Without the rest: heal.");
+        assert_eq!(meaning("cast"), "Cast a spell. Without the rest: heal. Costs: bolt 8 mana.");
         assert_eq!(meaning("walk-to"), "Walk to a point.");
         assert_eq!(meaning("rest"), "");
     }

@@ -52,7 +52,7 @@ pub use self::dead_reckoning::{
     Convergence, DeadReckoning, MAX_CONVERGENCE_MS, MAX_RECKONING_M, Predictors, ReckoningOrder,
 };
 pub use self::effect::{Effect, EffectForm};
-pub use self::field::{ChoiceAbout, FieldSpec, FieldType, MAX_CHOICES};
+pub use self::field::{ChoiceAbout, Cost, FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;
 pub use self::look::{Look, Material, Shape};
 pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};

@@ -156,10 +156,11 @@ fn field(field: &FieldSpec) -> Json {
 }
 
 fn choice(about: &ChoiceAbout) -> Json {
-    let ChoiceAbout { label, help, cooldown_ms, only_for, alone, reach_cm } = about;
+    let ChoiceAbout { label, help, cooldown_ms, only_for, alone, reach_cm, cost } = about;
+    let cost = cost.as_ref().map(|cost| json!({ "of": cost.of, "amount": cost.amount }));
     json!({
         "label": label, "help": help, "cooldown_ms": cooldown_ms, "only_for": only_for,
-        "alone": alone, "reach_cm": reach_cm,
+        "alone": alone, "reach_cm": reach_cm, "cost": cost,
     })
 }
 
@@ -246,7 +247,7 @@ mod tests {
                 "name": "spell", "label": "", "type": "choice", "choices": ["bolt"],
                 "about": [{
                     "label": "", "help": "", "cooldown_ms": 0, "only_for": "", "alone": false,
-                    "reach_cm": 0,
+                    "reach_cm": 0, "cost": null,
                 }],
                 "listed_in": "", "optional": false,
             })

@@ -47,6 +47,7 @@ export type {
   CommandKind,
   Component,
   Control,
+  Cost,
   Direction,
   Effect,
   EventKind,

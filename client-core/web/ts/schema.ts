@@ -175,6 +175,16 @@ export interface Choice {
   alone: boolean;
   /** A place of the command may be so far from the avatar, in centimetres; 0 for any distance. */
   reach_cm: number;
+  /** What a command with this choice costs; null for nothing. */
+  cost: Cost | null;
+}
+
+/** A command is refused while its player has less of it. */
+export interface Cost {
+  /** The name of a gauge or a number of the avatar or of the player's own row. */
+  of: string;
+  /** Negative for what the choice gives. */
+  amount: number;
 }
 
 /** A kind of event: something that happens at one moment. */

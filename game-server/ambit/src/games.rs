@@ -254,6 +254,8 @@ fn check_hints<G: Game>() {
         let components = schema.kinds.iter().flat_map(|kind| &kind.components);
         components.filter(move |it| is_wanted(&it.codec)).map(|it| it.name.as_str())
     };
+    let numbers: Vec<&str> =
+        named(|codec| matches!(codec, Codec::Number { .. } | Codec::Gauge { .. })).collect();
     let texts: Vec<&str> = named(|codec| matches!(codec, Codec::Text { .. })).collect();
     let mut words: Vec<&str> = named(|codec| matches!(codec, Codec::Flag)).collect();
     words.extend(G::kinds().into_iter().flat_map(|declared| declared.words));
@@ -269,6 +271,18 @@ fn check_hints<G: Game>() {
                      text may be: `#[component(words(\"...\"))]`. Known are: {}",
                     command.name,
                     list(&words)
+                ));
+            }
+        }
+        let of_choices = command.fields.iter().flat_map(|field| &field.choices);
+        for cost in of_choices.filter_map(|about| about.cost.as_ref()) {
+            if !numbers.contains(&cost.of.as_str()) {
+                fails(format!(
+                    "a choice of its command {:?} costs {:?}, and no gauge or number has this \
+                     name; they are: {}",
+                    command.name,
+                    cost.of,
+                    list(&numbers)
                 ));
             }
         }

@@ -223,6 +223,7 @@
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
 //! | | `#[field(label = "...")]` | of a field |
 //! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600, reach_cm = 1_500)]` | a command with it is refused for so long after one that was not, and for places farther from the avatar; the game sees to that |
+//! | | `#[choice(cost(mana = 10))]` | what it costs of a gauge or a number of the avatar or of the player's row; the game takes it, and refuses who has less |
 //! | | `#[choice(alone)]` | it needs no other field: players are asked for no optional one, such as a place |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
 //! | | `#[control(tapped, direction = east, name = "...", label = "...")]` | only the press counts; a way on the map |
@@ -398,9 +399,9 @@ pub mod __private {
     pub use ambit_proto::axes::AxisKind;
     pub use ambit_proto::schema::{
         ChoiceAbout, CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec,
-        Convergence, DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType,
-        Freshness, InterestRadii, Look, Material, ObjectKind, PosePresentation, ReckoningOrder,
-        RefusalKind, Shape,
+        Convergence, Cost, DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec,
+        FieldType, Freshness, InterestRadii, Look, Material, ObjectKind, PosePresentation,
+        ReckoningOrder, RefusalKind, Shape,
     };
     pub use serde;
 

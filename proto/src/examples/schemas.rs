@@ -2,9 +2,9 @@
 
 use crate::pose::{PoseFormat, Turning};
 use crate::schema::{
-    Camera, ChoiceAbout, Codec, CommandKind, ComponentSpec, ControlSpec, DecimalFormat, Direction,
-    Effect, EffectForm, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look, Material,
-    ObjectKind, ObstacleLook, RefusalKind, ScenerySpec, Schema, Shape,
+    Camera, ChoiceAbout, Codec, CommandKind, ComponentSpec, ControlSpec, Cost, DecimalFormat,
+    Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look,
+    Material, ObjectKind, ObstacleLook, RefusalKind, ScenerySpec, Schema, Shape,
 };
 
 impl Schema {
@@ -88,6 +88,7 @@ fn commands() -> Vec<CommandKind> {
         cooldown_ms: 600,
         only_for: "mage".into(),
         reach_cm: 1_500,
+        cost: Some(Cost { of: "mana".into(), amount: 8 }),
         ..ChoiceAbout::default()
     };
     let heal = ChoiceAbout { alone: true, ..ChoiceAbout::default() };

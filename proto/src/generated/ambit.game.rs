@@ -1070,6 +1070,19 @@ pub mod field {
             /// A place of the command may be so far from the avatar, in centimetres; 0 for any distance.
             #[prost(uint32, tag = "6")]
             pub reach_cm: u32,
+            /// What a command with this choice costs; nothing if it is missing.
+            #[prost(message, optional, tag = "7")]
+            pub cost: ::core::option::Option<Cost>,
+        }
+        /// A command is refused while its player has less of it. A negative amount is what it gives.
+        #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+        pub struct Cost {
+            /// The name of a gauge or a number of the avatar or of the player's own object of a room-wide
+            /// kind.
+            #[prost(string, tag = "1")]
+            pub of: ::prost::alloc::string::String,
+            #[prost(sint32, tag = "2")]
+            pub amount: i32,
         }
     }
     #[derive(Clone, PartialEq, ::prost::Oneof)]

@@ -5,11 +5,11 @@
 
 use super::{
     Camera, ChoiceAbout, Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec,
-    Convergence, DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType,
-    Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS, MAX_EVENTS,
-    MAX_FIELDS, MAX_KEYS, MAX_KINDS, MAX_OBSTACLE_LOOKS, MAX_REFUSALS, Material, ObjectKind,
-    ObstacleLook, PosePresentation, ReckoningOrder, RefusalKind, ScenerySpec, Schema, SchemaError,
-    SchemaPath, SchemaProblem, Shape,
+    Convergence, Cost, DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec,
+    FieldType, Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS,
+    MAX_EVENTS, MAX_FIELDS, MAX_KEYS, MAX_KINDS, MAX_OBSTACLE_LOOKS, MAX_REFUSALS, Material,
+    ObjectKind, ObstacleLook, PosePresentation, ReckoningOrder, RefusalKind, ScenerySpec, Schema,
+    SchemaError, SchemaPath, SchemaProblem, Shape,
 };
 use crate::axes::AxisKind;
 use crate::control::game as pb;
@@ -347,16 +347,19 @@ fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, Schem
 
 impl From<pb::field::choice::About> for ChoiceAbout {
     fn from(message: pb::field::choice::About) -> Self {
-        let pb::field::choice::About { label, help, cooldown_ms, only_for, alone, reach_cm } =
+        let pb::field::choice::About { label, help, cooldown_ms, only_for, alone, reach_cm, cost } =
             message;
-        Self { label, help, cooldown_ms, only_for, alone, reach_cm }
+        let cost = cost.map(|pb::field::choice::Cost { of, amount }| Cost { of, amount });
+        Self { label, help, cooldown_ms, only_for, alone, reach_cm, cost }
     }
 }
 
 impl From<&ChoiceAbout> for pb::field::choice::About {
     fn from(about: &ChoiceAbout) -> Self {
-        let ChoiceAbout { label, help, cooldown_ms, only_for, alone, reach_cm } = about.clone();
-        Self { label, help, cooldown_ms, only_for, alone, reach_cm }
+        let ChoiceAbout { label, help, cooldown_ms, only_for, alone, reach_cm, cost } =
+            about.clone();
+        let cost = cost.map(|Cost { of, amount }| pb::field::choice::Cost { of, amount });
+        Self { label, help, cooldown_ms, only_for, alone, reach_cm, cost }
     }
 }
 

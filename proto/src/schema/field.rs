@@ -47,6 +47,17 @@ pub struct ChoiceAbout {
     /// A place of the command may be so far from the avatar, in centimetres; 0 for any distance.
     /// The game refuses what is farther; clients show it, and choose the nearest place within.
     pub reach_cm: u32,
+    /// What a command with this choice costs, if anything.
+    pub cost: Option<Cost>,
+}
+
+/// What a choice costs. The game refuses who has less of it; clients show who can pay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// The name of a gauge or a number of the avatar or of the player's own row, such as `mana`.
+    pub of: String,
+    /// In its units; negative for what the choice gives.
+    pub amount: i32,
 }
 
 /// The type of a field of an event or a command.
@@ -105,6 +116,7 @@ impl FieldSpec {
             place.check_label(&about.label)?;
             place.check_user_text(&about.help)?;
             place.check_user_text(&about.only_for)?;
+            about.cost.iter().try_for_each(|cost| place.check_user_text(&cost.of))?;
         }
         match &self.ty {
             FieldType::Object | FieldType::Position | FieldType::Decimal(_) => Ok(()),

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Action } from "../src/core/actions.js";
+import type { Cost } from "../src/ambit/ambit.js";
+import { type Action, helpOf, isTooDear } from "../src/core/actions.js";
 import { cardPictureOf, emblemOf, thingOf } from "../src/core/card_pictures.js";
-import { priceOf, purseOf } from "../src/core/known.js";
+import { purseOf } from "../src/core/known.js";
 
 const shapes = (...names: string[]) => names.map((name) => thingOf(name).shape);
 
@@ -52,24 +53,37 @@ test("an emblem shows what is raised, or the spell of which something is raised"
 });
 
 test("what is bought, or called an item, is a thing", () => {
-  const action = (field: string, choice: string | null) =>
-    ({ command: { fields: [{ name: field }] }, preset: { [field]: choice }, help: "" });
-  const what = (isPriced: boolean, ...of: [string, string | null]) =>
-    cardPictureOf(action(...of) as unknown as Action, isPriced).what;
-  assert.equal(what(false, "talent", "ward"), "emblem");
-  assert.equal(what(true, "talent", "ward"), "thing");
-  assert.equal(what(false, "item", "ward"), "thing");
-  assert.deepEqual(cardPictureOf(action("item", null) as unknown as Action, false), {
+  const gold = { of: "gold", amount: 25 };
+  const action = (cost: Cost | null, field: string, choice: string | null) => {
+    const command = { fields: [{ name: field }] };
+    return { command, cost, preset: { [field]: choice }, help: "" } as unknown as Action;
+  };
+  const what = (...of: [Cost | null, string, string | null]) => cardPictureOf(action(...of)).what;
+  assert.equal(what(null, "talent", "ward"), "emblem");
+  assert.equal(what(gold, "talent", "ward"), "thing");
+  assert.equal(what(null, "item", "ward"), "thing");
+  assert.deepEqual(cardPictureOf(action(null, "item", null)), {
     what: "thing",
     shape: "nothing",
     tint: "#8b95a0",
   });
 });
 
-test("the purse has what prices are in", () => {
+test("who has less than a cost cannot pay it, of numbers and gauges", () => {
+  const known = { numbers: new Map([["gold", 25]]), gauges: new Map([["mana", 9.9]]) };
+  const isDear = (of: string, amount: number) => isTooDear({ cost: { of, amount } }, known);
+  assert.deepEqual([isDear("gold", 25), isDear("gold", 26)], [false, true]);
+  assert.deepEqual([isDear("mana", 9), isDear("mana", 10)], [false, true]);
+  // What is sold can be given always, and what is not known decides the game.
+  assert.deepEqual([isDear("gold", -90), isDear("wood", 3)], [false, false]);
+  assert.equal(isTooDear({ cost: null }, known), false);
+  const told = (of: string, amount: number) => helpOf({ cost: { of, amount }, help: "Burns." });
+  assert.deepEqual([told("mana", 10), told("gold", -12)], ["10 mana. Burns.", "+12 gold. Burns."]);
+});
+
+test("the purse has what costs are in", () => {
   const numbers = new Map([["gold", 105], ["level", 2]]);
-  assert.equal(priceOf("Raises mana by 25 %. 25 gold.", numbers)?.name, "gold");
-  const purse = purseOf(["Raises speed.", "Raises mana. 25 gold."], numbers);
-  assert.deepEqual(purse, { amount: 105, name: "gold" });
-  assert.equal(purseOf(["Raises speed by 8 %."], numbers), undefined);
+  const purse = purseOf([null, { of: "gold", amount: 25 }], numbers);
+  assert.deepEqual(purse, { amount: 105, of: "gold" });
+  assert.equal(purseOf([null, { of: "mana", amount: 5 }], numbers), undefined);
 });

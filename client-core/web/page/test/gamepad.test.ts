@@ -28,6 +28,7 @@ const action = (name: string, isClick = false): Action => ({
   name,
   label: "",
   help: "",
+  cost: null,
   cooldownMs: 0,
   reachM: Infinity,
   onlyFor: [],

@@ -15,7 +15,7 @@ import { hashOf, outfitOf, sortOf, sortOfKind } from "../src/core/roles.js";
 
 const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
 const AT: Field = { name: "at", label: "", type: "position", optional: true };
-const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: "", alone: false, reach_cm: 0 };
+const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: "", alone: false, reach_cm: 0, cost: null };
 const SPELL: Field = choice({}, {});
 
 function choice(...about: Partial<Choice>[]): Field {

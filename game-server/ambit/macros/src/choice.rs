@@ -1,7 +1,7 @@
 //! `#[derive(Choice)]`: one of some names.
 
 use quote::quote;
-use syn::{Attribute, DeriveInput, LitInt, LitStr, Result};
+use syn::{Attribute, DeriveInput, Expr, LitInt, LitStr, Result};
 
 use crate::Expansion;
 use crate::attributes::{
@@ -27,11 +27,17 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         .iter()
         .map(|variant| {
             require_unit(variant, "a choice")?;
-            let Options { name: given, label, cooldown_ms, alone, reach_cm } =
+            let Options { name: given, label, cooldown_ms, alone, reach_cm, cost } =
                 options(&variant.attrs)?;
             let default_name = names::kebab_case(&variant.ident);
             let name = checked_name(given, default_name, variant.ident.span())?;
             let help = first_paragraph(&variant.attrs);
+            let cost = cost.map(|(of, amount)| {
+                quote!(cost: ::core::option::Option::Some(::ambit::__private::Cost {
+                    of: #of.into(),
+                    amount: #amount,
+                }),)
+            });
             let about = quote! {
                 ::ambit::__private::ChoiceAbout {
                     label: #label.into(),
@@ -39,6 +45,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                     cooldown_ms: #cooldown_ms,
                     alone: #alone,
                     reach_cm: #reach_cm,
+                    #cost
                     ..::core::default::Default::default()
                 }
             };
@@ -102,7 +109,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     })
 }
 
-/// `#[choice(name = "...", label = "...", cooldown_ms = N, reach_cm = N, alone)]`.
+/// `#[choice(name = "...", label = "...", cooldown_ms = N, reach_cm = N, cost(mana = N), alone)]`.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,
@@ -110,6 +117,8 @@ struct Options {
     cooldown_ms: u32,
     alone: bool,
     reach_cm: u32,
+    /// The name of what it costs, and how much.
+    cost: Option<(String, Expr)>,
 }
 
 fn options(attributes: &[Attribute]) -> Result<Options> {
@@ -124,11 +133,20 @@ fn options(attributes: &[Attribute]) -> Result<Options> {
                 options.cooldown_ms = meta.value()?.parse::<LitInt>()?.base10_parse()?;
             } else if meta.path.is_ident("reach_cm") {
                 options.reach_cm = meta.value()?.parse::<LitInt>()?.base10_parse()?;
+            } else if meta.path.is_ident("cost") {
+                meta.parse_nested_meta(|of| {
+                    let name = names::of_field(of.path.require_ident()?);
+                    let amount = of.value()?.parse()?;
+                    match options.cost.replace((name, amount)) {
+                        None => Ok(()),
+                        Some(_) => Err(of.error("a choice has one cost: `cost(mana = 10)`")),
+                    }
+                })?;
             } else if meta.path.is_ident("alone") {
                 options.alone = true;
             } else {
                 let known = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`, \
-                             `reach_cm = ...`, `alone`";
+                             `reach_cm = ...`, `cost(... = ...)`, `alone`";
                 return Err(unknown_option(&meta, known));
             }
             Ok(())

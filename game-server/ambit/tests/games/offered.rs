@@ -166,6 +166,7 @@ macro_rules! hinting_game {
             #[component(words("dawn", "dusk"))]
             hour: Text<12>,
             book: Text<40>,
+            candles: Number<0, 9>,
         }
 
         #[derive(Command)]
@@ -196,6 +197,7 @@ macro_rules! hinting_game {
                     awake: Flag::on(),
                     hour: "dawn".into(),
                     book: "".into(),
+                    candles: Number::default(),
                 })
             }
 
@@ -253,6 +255,20 @@ fn a_choice_for_a_misspelt_word_is_not_offered() {
         pages(field);
         let only_for = "down".to_owned();
         field.choices = vec![ambit::schema::ChoiceAbout { only_for, ..Default::default() }];
+    });
+    let _ = Games::new().with::<Abbey>();
+}
+
+#[test]
+#[should_panic(
+    expected = "a choice of its command \"read\" costs \"candels\", and no gauge or number has this \
+                name; they are: \"candles\""
+)]
+fn a_choice_with_a_misspelt_cost_is_not_offered() {
+    hinting_game!(Abbey, [], |field| {
+        pages(field);
+        let cost = Some(ambit::schema::Cost { of: "candels".into(), amount: 1 });
+        field.choices = vec![ambit::schema::ChoiceAbout { cost, ..Default::default() }];
     });
     let _ = Games::new().with::<Abbey>();
 }

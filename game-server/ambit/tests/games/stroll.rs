@@ -5,8 +5,8 @@ use std::ops::{Deref, DerefMut};
 use ambit::message::{FieldValue, GameCommand, TypedCommand as _};
 use ambit::prelude::*;
 use ambit::schema::{
-    ChoiceAbout, Codec, ComponentAudience, ComponentSpec, Effect, EffectForm, FieldSpec, FieldType,
-    InterestRadii, Look, Material, RefusalKind, Shape,
+    ChoiceAbout, Codec, ComponentAudience, ComponentSpec, Cost, Effect, EffectForm, FieldSpec,
+    FieldType, InterestRadii, Look, Material, RefusalKind, Shape,
 };
 use ambit::test::{Line, TestRoom};
 use ambit::{ErrorCode, Pose, Typed};
@@ -54,6 +54,7 @@ enum Spell {
     ///
     /// More about it.
     #[choice(label = "Ball of fire", cooldown_ms = 600, reach_cm = 800, alone)]
+    #[choice(cost(stamina = 2 * 4))]
     FireBall,
 }
 
@@ -238,6 +239,7 @@ fn a_declaration_becomes_a_schema() {
         only_for: String::new(),
         alone: true,
         reach_cm: 800,
+        cost: Some(Cost { of: "stamina".into(), amount: 8 }),
     };
     let cast_fields = [
         FieldSpec::new("spell", FieldType::choice(["bolt", "fire-ball"]))

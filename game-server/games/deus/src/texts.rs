@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use ambit::schema::{ChoiceAbout, FieldType, Schema};
+use ambit::schema::{ChoiceAbout, Cost, FieldType, Schema};
 
 use crate::content::{Content, ItemTable, SpellShape, SpellTable, TalentTable};
 use crate::schema::NEWCOMER;
@@ -55,10 +55,9 @@ pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
     for command in &mut schema.commands {
         let about = |(name, table): (&String, &ItemTable)| {
             let label = format!("{} {}", command.label, spaced(name));
-            let is_sold = command.name == "sell";
-            let share = if is_sold { content.waves.sells_back } else { 1.0 };
-            let help = help_of_item(table, (share * table.price as f32) as i64);
-            ChoiceAbout { label, help, only_for: "alive".into(), ..ChoiceAbout::default() }
+            let cost = cost_of(content, &command.name, table);
+            let (help, only_for) = (help_of_item(table), "alive".into());
+            ChoiceAbout { label, help, only_for, cost, ..ChoiceAbout::default() }
         };
         if matches!(command.name.as_str(), "buy" | "sell" | "want") {
             command.fields[0].ty = FieldType::Choice(names.clone());
@@ -183,8 +182,19 @@ fn help_of_talent(table: &TalentTable) -> String {
     format!("{}.{needs}", label(&format!("{of}{}", raised.join(", "))))
 }
 
-/// For players to read: "Raises damage by 15 %. 40 gold."
-fn help_of_item(table: &ItemTable, gold: i64) -> String {
+/// What a command about an item costs: its price, or less than nothing where it is sold.
+fn cost_of(content: &Content, command: &str, table: &ItemTable) -> Option<Cost> {
+    let gold = table.price as f32;
+    let amount = match command {
+        "buy" => gold,
+        "sell" => -content.waves.sells_back * gold,
+        _ => return None,
+    };
+    Some(Cost { of: "gold".into(), amount: amount as i32 })
+}
+
+/// For players to read: "Raises damage by 15 %."
+fn help_of_item(table: &ItemTable) -> String {
     let raised = [
         ("damage", table.damage),
         ("armour", table.armour),
@@ -194,7 +204,7 @@ fn help_of_item(table: &ItemTable, gold: i64) -> String {
     ];
     let raised = raised.into_iter().filter(|(_, per_cent)| *per_cent > 0.0);
     let all: Vec<String> = raised.map(|(what, by)| format!("{what} by {by} %")).collect();
-    format!("Raises {}. {gold} gold.", all.join(" and "))
+    format!("Raises {}.", all.join(" and "))
 }
 
 /// Items for players to read: "2 whetstone, red-stone".

@@ -4,8 +4,8 @@ use ambit::prelude::*;
 
 use super::FieldWorld;
 use super::rules::{
-    AVATAR_HEALTH, BODY_RADIUS_M, BOLT_M_PER_S, HEALTH_PER_S, MANA_PER_S, MAX_MANA, NPC_HEALTH,
-    RESPAWN_DELAY, WOLF_HEALTH,
+    AVATAR_HEALTH, BLINK_MANA, BODY_RADIUS_M, BOLT_M_PER_S, BOLT_MANA, HEAL_MANA, HEALTH_PER_S,
+    MANA_PER_S, MAX_MANA, NPC_HEALTH, RESPAWN_DELAY, VEIL_MANA, WOLF_HEALTH,
 };
 
 /// Bytes of a name: 24 characters of 4.
@@ -148,17 +148,18 @@ pub(super) struct RoundWon {
 /// The spells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Spell {
-    /// 10 mana. Flies to a place and takes 25 health from the first creature on its way.
-    #[choice(label = "Bolt")]
+    /// Flies to a place and takes 25 health from the first creature on its way.
+    #[choice(label = "Bolt", cost(mana = BOLT_MANA as i32))]
     Bolt,
-    /// 20 mana. Gives you 40 health.
-    #[choice(label = "Heal", alone)]
+    /// Gives you 40 health.
+    #[choice(label = "Heal", cost(mana = HEAL_MANA as i32), alone)]
     Heal,
-    /// 30 mana. Nobody else sees you for 10 s.
-    #[choice(label = "Veil", alone)]
+    /// Nobody else sees you for 10 s.
+    #[choice(label = "Veil", cost(mana = VEIL_MANA as i32), alone)]
     Veil,
-    /// 25 mana, once in 3 s. Moves you to a place, at most 15 m away.
-    #[choice(label = "Blink", cooldown_ms = 3_000, reach_cm = 1_500)]
+    /// Moves you to a place, at most 15 m away; once in 3 s.
+    #[choice(label = "Blink", cost(mana = BLINK_MANA as i32))]
+    #[choice(cooldown_ms = 3_000, reach_cm = 1_500)]
     Blink,
 }
 

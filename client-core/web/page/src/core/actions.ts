@@ -5,9 +5,9 @@
  * button. Keys: the one that the command suggests, otherwise the next free digit.
  */
 
-import type { Choice, CommandKind, Field, Schema, Value } from "../ambit/ambit.js";
+import type { Choice, CommandKind, Cost, Field, Schema, Value } from "../ambit/ambit.js";
 import type { Known } from "./known.js";
-import { forPlayers, labelOf } from "./words.js";
+import { asWords, forPlayers, labelOf } from "./words.js";
 
 export interface Action {
   command: CommandKind;
@@ -21,6 +21,8 @@ export interface Action {
   cooldownMs: number;
   /** A place may be so far from the avatar; Infinity for any distance. */
   reachM: number;
+  /** What it costs, if anything. */
+  cost: Cost | null;
   /** Only as long as one of these is a word of the player and the game; empty for always. */
   onlyFor: readonly string[];
   /** Only as long as the text with this name lists its choice; empty for always. */
@@ -55,10 +57,12 @@ export function actionsOf(schema: Schema): Action[] {
       const help = about?.help || command.help;
       const [cooldownMs, onlyFor] = [about?.cooldown_ms ?? 0, onlyForOf(command, about)];
       const reachM = about?.reach_cm ? about.reach_cm / 100 : Infinity;
+      const cost = about?.cost ?? null;
       const keys = { key: own, suggestedKey: own };
       const listedIn = choice === undefined ? "" : listOf(command);
       return {
-        command, name, label, help, cooldownMs, reachM, onlyFor, listedIn, preset, asks, ...keys, isClick,
+        command, name, label, help, cooldownMs, reachM, cost, onlyFor, listedIn, preset, asks, ...keys,
+        isClick,
       };
     });
   });
@@ -133,6 +137,27 @@ export function isOffered(
   if (command.only_for !== "" && !words.includes(command.only_for)) return false;
   if (onlyFor.length > 0 && !onlyFor.some((text) => words.includes(text))) return false;
   return listedIn === "" || countIn(lists.get(listedIn) ?? "", choiceOf(action)) > 0;
+}
+
+/** Whether a player has less than an action costs. */
+export function isTooDear(
+  { cost }: Pick<Action, "cost">,
+  { numbers, gauges }: Pick<Known, "numbers" | "gauges">,
+): boolean {
+  const has = cost && (numbers.get(cost.of) ?? gauges.get(cost.of));
+  return cost !== null && typeof has === "number" && has < cost.amount;
+}
+
+/** `10 mana`, `+12 gold`; empty if it costs nothing. */
+export function costText({ cost }: Pick<Action, "cost">): string {
+  if (cost === null) return "";
+  const sign = cost.amount < 0 ? "+" : "";
+  return `${sign}${Math.abs(cost.amount)} ${asWords(cost.of)}`;
+}
+
+/** The help of an action, after what it costs. */
+export function helpOf(action: Pick<Action, "cost" | "help">): string {
+  return [costText(action), action.help].filter(Boolean).join(". ");
 }
 
 /** The name that an action has chosen; empty if that is none. */

@@ -112,12 +112,11 @@ const RAISED: readonly (readonly [RaisedSign, string, RegExp])[] = [
 /** What is owned is a thing, and so is what is bought. */
 const OF_THINGS = /item|gear|loot|good|ware|weapon|equipment|potion/;
 
-/** `isPriced` if it costs something. */
-export function cardPictureOf(action: Action, isPriced: boolean): CardPicture {
+export function cardPictureOf(action: Action): CardPicture {
   const choice = choiceOf(action);
   if (choice === "") return { what: "thing", shape: "nothing", tint: "#8b95a0" };
   const field = action.command.fields[0]?.name ?? "";
-  const isThing = isPriced || OF_THINGS.test(field);
+  const isThing = action.cost !== null || OF_THINGS.test(field);
   return isThing ? thingOf(choice) : emblemOf(choice, action.help);
 }
 

@@ -1,6 +1,6 @@
 /** What decides about what a player can do: words and lists of a frame. */
 
-import type { Frame, Kind } from "../ambit/ambit.js";
+import type { Cost, Frame, Kind } from "../ambit/ambit.js";
 
 export interface Known {
   /** The texts of the avatar and of the game's state, and the names of the avatar's set flags. */
@@ -11,6 +11,8 @@ export interface Known {
   own: ReadonlyMap<string, string>;
   /** The numbers of the avatar and of the player's own rows, by their names. */
   numbers: ReadonlyMap<string, number>;
+  /** What the avatar's gauges have, by their names. */
+  gauges: ReadonlyMap<string, number>;
   /** How many in the tables have a text, by the text and its name. */
   counts: ReadonlyMap<string, number>;
 }
@@ -20,6 +22,7 @@ export function knownOf(frame: Frame, states: readonly Kind[]): Known {
   const words: string[] = [];
   const [lists, own] = [new Map<string, string>(), new Map<string, string>()];
   const [numbers, counts] = [new Map<string, number>(), new Map<string, number>()];
+  const gauges = new Map<string, number>();
   const read = (object: number, kind: Kind, isWord: boolean) =>
     kind.components.forEach(({ name, type }, index) => {
       const value = frame.component(object, index);
@@ -41,13 +44,15 @@ export function knownOf(frame: Frame, states: readonly Kind[]): Known {
       });
     }
   }
-  if (frame.avatar < 0) return { words, lists, own, numbers, counts };
+  if (frame.avatar < 0) return { words, lists, own, numbers, gauges, counts };
   const kind = frame.kind(frame.avatar);
   read(frame.avatar, kind, true);
-  kind.components.forEach(({ name, type }) => {
+  kind.components.forEach(({ name, type }, index) => {
     if (type === "text") own.set(name, lists.get(name) ?? "");
+    const value = type === "gauge" ? frame.component(frame.avatar, index) : undefined;
+    if (typeof value === "number") gauges.set(name, value);
   });
-  return { words, lists, own, numbers, counts };
+  return { words, lists, own, numbers, gauges, counts };
 }
 
 /** Of those whose text `name` is `value`. */
@@ -55,36 +60,11 @@ export function countKey(name: string, value: string): string {
   return `${name} ${value}`;
 }
 
-/** What the player has of that in which the prices are; undefined if nothing has a price. */
+/** What the player has of that in which the costs are; undefined if nothing costs anything. */
 export function purseOf(
-  helps: readonly string[],
+  costs: readonly (Cost | null)[],
   numbers: ReadonlyMap<string, number>,
-): { amount: number; name: string } | undefined {
-  for (const help of helps) {
-    const name = priceOf(help, numbers)?.name;
-    if (name !== undefined) return { amount: numbers.get(name) ?? 0, name };
-  }
-  return undefined;
-}
-
-/**
- * What a help says that something costs, such as `25 gold.`: the last sentence, if it is an amount
- * of a number that the player has.
- */
-export function priceOf(help: string, numbers: ReadonlyMap<string, number>): Price | undefined {
-  const [, amount, name] = /(?:^|[.!] )(\d+) ([a-z]+)\.?$/i.exec(help) ?? [];
-  const has = numbers.get(name ?? "");
-  if (amount === undefined || name === undefined || has === undefined) return undefined;
-  const text = `${amount} ${name}`;
-  const about = help.slice(0, help.lastIndexOf(text)).trimEnd();
-  return { text, name, about, isTooMuch: Number(amount) > has };
-}
-
-export interface Price {
-  text: string;
-  /** Of the number. */
-  name: string;
-  /** What else the help says. */
-  about: string;
-  isTooMuch: boolean;
+): Cost | undefined {
+  const of = costs.find((cost) => cost && numbers.has(cost.of))?.of;
+  return of === undefined ? undefined : { of, amount: numbers.get(of) ?? 0 };
 }

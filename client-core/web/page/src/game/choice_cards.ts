@@ -7,10 +7,10 @@
 
 import type { CommandKind } from "../ambit/ambit.js";
 import { sentenceOf } from "../core/announcements.js";
-import { type Action, choiceOf, countIn } from "../core/actions.js";
+import { type Action, choiceOf, costText, countIn, helpOf, isTooDear } from "../core/actions.js";
 import { cardPictureOf } from "../core/card_pictures.js";
-import { countKey, type Known, priceOf, purseOf } from "../core/known.js";
-import { forPlayers, labelOf } from "../core/words.js";
+import { countKey, type Known, purseOf } from "../core/known.js";
+import { asWords, forPlayers, labelOf } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 import { cardPicture } from "./card_pictures.js";
@@ -42,9 +42,10 @@ export class ChoiceCards {
   #first: CommandKind | undefined;
   #openedAt = 0;
   #shown: readonly Action[] = [];
-  #known: Pick<Known, "lists" | "numbers" | "counts"> = {
+  #known: Pick<Known, "lists" | "numbers" | "gauges" | "counts"> = {
     lists: new Map(),
     numbers: new Map(),
+    gauges: new Map(),
     counts: new Map(),
   };
 
@@ -69,7 +70,7 @@ export class ChoiceCards {
   offer(
     groups: ReadonlyMap<CommandKind, readonly Action[]>,
     first: CommandKind | undefined,
-    known: Pick<Known, "lists" | "numbers" | "counts">,
+    known: Pick<Known, "lists" | "numbers" | "gauges" | "counts">,
   ): void {
     this.#known = known;
     const isNew = first !== undefined && !this.#groups.has(first);
@@ -159,9 +160,9 @@ export class ChoiceCards {
     const isFirst = this.#open !== undefined && this.#open === this.#first;
     this.#close.ariaLabel = this.#close.title = isFirst ? texts.choose_later : texts.close;
     const purse = this.#open && !isQuestion(this.#open)
-      ? purseOf(actions.map(({ help }) => help), this.#known.numbers)
+      ? purseOf(actions.map(({ cost }) => cost), this.#known.numbers)
       : undefined;
-    setText(this.#purse, purse ? texts.you_have(purse.amount, purse.name) : "");
+    setText(this.#purse, purse ? texts.you_have(purse.amount, asWords(purse.of)) : "");
     if (this.element.hidden && this.#open) this.#openedAt = performance.now();
     setHidden(this.element, !this.#open);
     for (const [at, card] of [...this.#cards.children].entries()) {
@@ -180,22 +181,18 @@ export class ChoiceCards {
     const { label, command } = action;
     const choice = choiceOf(action);
     // A sign stays with its number.
-    const price = priceOf(action.help, this.#known.numbers);
-    const said = price?.about ?? action.help;
-    const help = choice === "" ? "" : said.replaceAll(" %", "\u00a0%");
-    const isAsked = isQuestion(command);
-    const priceText = price && !isPaid(action) ? `+${price.text}` : price?.text ?? "";
+    const help = choice === "" ? "" : action.help.replaceAll(" %", "\u00a0%");
     const element = button("", () => this.#hooks.begin(action), {
       class: "card",
       "aria-label": label,
-      "aria-description": action.help,
+      "aria-description": helpOf(action),
       "data-card": `${command.name} ${choice}`,
     });
     element.append(
-      this.#hooks.pictureOf(choice) ?? cardPicture(cardPictureOf(action, price !== undefined)),
+      this.#hooks.pictureOf(choice) ?? cardPicture(cardPictureOf(action)),
       el("strong", {}, this.#nameOf(action)),
       el("span", { class: "about" }, help),
-      el("span", { class: "price" }, isAsked ? "" : priceText),
+      el("span", { class: "price" }, costText(action)),
       el("kbd"),
     );
     return element;
@@ -203,11 +200,10 @@ export class ChoiceCards {
 
   /** What changes while the cards are open. */
   #refresh(card: Element, action: Action): void {
-    const { lists, numbers, counts } = this.#known;
+    const { lists, counts } = this.#known;
     const [name, price] = [card.querySelector("strong"), card.querySelector(".price")];
     if (name) setText(name, this.#nameOf(action));
-    const isDear = isPaid(action) && priceOf(action.help, numbers)?.isTooMuch === true;
-    card.classList.toggle("too-dear", isDear);
+    card.classList.toggle("too-dear", isTooDear(action, this.#known));
     const field = action.command.fields[0]?.name ?? "";
     const isFirst = this.#open === this.#first && lists.has(field);
     const others = counts.get(countKey(field, choiceOf(action))) ?? 0;
@@ -234,14 +230,6 @@ export class ChoiceCards {
     event.preventDefault();
     event.stopPropagation();
   }
-}
-
-/**
- * What is listed is there already, in a chest or in the own bag: nobody pays for it. Of the own bag
- * it is given away, for its price.
- */
-function isPaid({ command: { fields: [field] }, listedIn }: Action): boolean {
-  return listedIn === "" && field?.optional !== true;
 }
 
 /** What can be answered with nothing, too, is asked of everybody: the game waits for it. */

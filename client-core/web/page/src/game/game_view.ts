@@ -8,6 +8,7 @@ import {
   giveDigits,
   groupsOf,
   isOffered,
+  isTooDear,
 } from "../core/actions.js";
 import { liftOver } from "../core/camera.js";
 import { knownOf } from "../core/known.js";
@@ -448,6 +449,7 @@ export class GameView {
     if (isOut) this.#showWatched(frame);
     const known = knownOf(frame, this.#states);
     const { words, lists, own, numbers, counts } = known;
+    this.#hud.showDear((action) => isTooDear(action, known));
     const values = [lists, numbers, counts].flatMap((all) => [...all.values()]);
     const key = [...words, ...values, this.#cards.opened?.name ?? "", isOut].join();
     if (key === this.#offeredFor) return;

@@ -1,7 +1,7 @@
 /** Buttons, hints and messages over the picture. All from the schema of the game. */
 
 import type { Choice, Control, Field, Schema, Value } from "../ambit/ambit.js";
-import type { Action, CommandDraft } from "../core/actions.js";
+import { type Action, type CommandDraft, helpOf } from "../core/actions.js";
 import { tileOf } from "../core/action_tile.js";
 import type { Answers } from "../core/answers.js";
 import { hasDirections, padPlaceOf } from "../core/controls.js";
@@ -122,6 +122,13 @@ export class Hud {
     setHidden(this.commands, ![...this.#buttons.values()].some((element) => !element.hidden));
     // Whoever can do nothing reads what could be done.
     if (actions.length > 0) this.#showHelp(actions);
+  }
+
+  /** What the player cannot pay is dim; its button still says why. */
+  showDear(isTooDear: (action: Action) => boolean): void {
+    for (const [action, element] of this.#buttons) {
+      element.classList.toggle("too-dear", isTooDear(action));
+    }
   }
 
   #showHelp(actions: readonly Action[]): void {
@@ -298,7 +305,8 @@ export class Hud {
 
   /** A slot: its tile has a sign and the key; the name is below. */
   #commandButton(action: Action, schema: Schema): HTMLElement {
-    const { label, help, name } = action;
+    const { label, name } = action;
+    const help = helpOf(action);
     const { sign, letters, colour } = tileOf(action, schema);
     const element = button("", () => this.#hooks.begin(action), {
       class: "slot",
@@ -439,9 +447,10 @@ function helpLines(actions: readonly Action[], controls: readonly Control[]): st
     ...(controls.length > 0 ? [] : isTouch() ? [texts.play_tap] : texts.help_click),
     ...(walksByLetters(actions, controls) && !isTouch() ? [texts.help_letters] : []),
     ...(isTouch() ? texts.help_view_touch : texts.help_view),
-    ...actions.map(({ key, label, help }) =>
-      [key && !isTouch() ? texts.key(key) : "", label, help].filter(Boolean).join(" – "),
-    ),
+    ...actions.map((action) => {
+      const key = action.key && !isTouch() ? texts.key(action.key) : "";
+      return [key, action.label, helpOf(action)].filter(Boolean).join(" – ");
+    }),
   ];
 }
 

@@ -343,6 +343,7 @@ fn players_read_what_content_does() {
         only_for: "mage".into(),
         alone: false,
         reach_cm: 0,
+        cost: None,
     };
     assert_eq!(about("cast", "firebolt"), firebolt);
     let mage = about("choose", "mage");
