@@ -225,7 +225,7 @@ impl Server {
 
     /// Waits for the end, and returns the exit status.
     pub fn wait(mut self) -> Result<Option<i32>> {
-        Ok(self.child.wait()?.code())
+        Ok(wait_until("the end of the server", || Ok(self.child.try_wait()?))?.code())
     }
 
     /// Whether the process has ended, by itself or by a signal.

@@ -4,6 +4,8 @@ use std::process::{Command, Stdio};
 
 use ambit_tests::real::{self, Console, Host, Metrics, ScratchFolder, Server, binary};
 use anyhow::{Context as _, Result};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
 
 #[test]
 fn sigterm_drains_and_ends_with_0() -> Result<()> {
@@ -38,6 +40,10 @@ fn a_drain_ends_the_hosts_and_their_players_sessions() -> Result<()> {
 #[test]
 fn the_end_of_a_terminal_drains_servers_and_hosts() -> Result<()> {
     let scratch = ScratchFolder::new("hangup");
+    // What handles the signal leaves no process that it starts to ignore it: `nohup tests/run`.
+    let runtime = Runtime::new()?;
+    let _entered = runtime.enter();
+    let _hangups = signal(SignalKind::hangup())?;
     for hosts in ["embedded", "process:2"] {
         let server = Server::start(&scratch, &["--hosts", hosts])?;
         let children = server.children();
