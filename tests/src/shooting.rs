@@ -171,8 +171,8 @@ impl Screen {
         missiles.map(|missile| (missile.id(), missile.position()))
     }
 
-    /// The ships of others that can be hit. A shield or a wreck is shown at the room's time, and its
-    /// ship later: what has just become one may be hit on the screen now.
+    /// The ships of others that can be hit. A shield or a wreck is shown at the room's time, and
+    /// its ship later: what has just become one may be hit on the screen now.
     fn targets(&self) -> impl Iterator<Item = (ClientObjectId, Position)> {
         let ships = self.frame.objects().filter(|object| !object.is_own() && object.is::<Ship>());
         let ships = ships.filter(|ship| self.shields.get(&ship.id()).is_none_or(|age| *age <= NEW));

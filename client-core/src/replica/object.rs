@@ -15,7 +15,7 @@ use ambit_proto::timeline::{Timeline, Waypoint};
 
 use super::component_history::{ComponentHistory, Novelty, TOLERANCE_M};
 use super::drawing::{DrawnFrames, DrawnObject, DrawnPose, velocities_of};
-use super::error_smoothing::ErrorSmoother;
+use super::error_smoothing::{ErrorSmoother, SNAP_M};
 use super::path_blending;
 use super::received_poses::ReceivedPoses;
 use super::schema_names::PartNames as Names;
@@ -363,12 +363,14 @@ impl<V> ReplicaObject<V> {
         self.components.get(index)?.as_ref().map(|known| &known.history)
     }
 
-    /// An `Enter` that is repeated says where the object is, and not how it came there: it may have
-    /// jumped since the first one.
-    fn note_other_place(&mut self, stamp: GameTime) {
-        if let Some(poses) = &mut self.poses
-            && poses.newest_stamp().is_some_and(|before| before < stamp)
-        {
+    /// An `Enter` that is repeated says where the object is, and not how it came there: it has
+    /// jumped since the poses before if those lead to somewhere else.
+    fn note_other_place(&mut self, stamp: GameTime, pose: &Pose) {
+        let Some(poses) = &mut self.poses else { return };
+        let is_later = poses.newest_stamp().is_some_and(|before| before < stamp);
+        let place = |pose: &Pose| poses.format().position(pose);
+        let known = poses.at(stamp, stamp).filter(|_| is_later);
+        if known.is_some_and(|known| place(&known).distance(place(pose)) > SNAP_M) {
             poses.note_jump(stamp);
         }
     }
@@ -381,7 +383,7 @@ impl<V> ReplicaObject<V> {
         times: RenderTimes,
     ) -> Novelty {
         let known = self.poses.as_ref().and_then(ReceivedPoses::newest_pose) == Some(pose);
-        self.note_other_place(datagram.stamp);
+        self.note_other_place(datagram.stamp, &pose);
         match self.add_pose(datagram, pose, times) {
             PoseOutcome { late: true, .. } => Novelty::Late,
             PoseOutcome { newest: true, .. } if !known => Novelty::Ahead,
