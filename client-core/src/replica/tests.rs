@@ -150,10 +150,12 @@ fn a_late_path_is_the_state_at_once_and_is_drawn_little_by_little() {
         // Since 460 ms it has been walking back.
         let components = vec![(0, walk(&[(460, 4.6), (2_000, -10.8)]))];
         let (alias, at) = (alias(1, 0), ms(460));
-        harness.at(500).stamped(470).apply(&match repeats_enter {
-            true => Record::Enter { alias, kind: AVATAR, at, own: false, components },
-            false => Record::Update { alias, kind: AVATAR, at, components },
-        });
+        let update = if repeats_enter {
+            Record::Enter { alias, kind: AVATAR, at, own: false, components }
+        } else {
+            Record::Update { alias, kind: AVATAR, at, components }
+        };
+        harness.at(500).stamped(470).apply(&update);
         assert!((harness.positions(500)[0].1 - 4.2).abs() < 1e-4, "the state is the new path");
         assert!((harness.drawn(drawn_until) - before).abs() < 1e-4, "the picture stays");
         for t in drawn_until..drawn_until + 400 {

@@ -225,6 +225,9 @@ struct ScreenSteps {
     largest_m: f32,
 }
 
+/// Where walkers are drawn, and how fast they are.
+type DrawnWalkers = BTreeMap<ClientObjectId, (Position, f32)>;
+
 /// Shows a room of walkers to its players for a minute.
 fn steps_shown(line: &Impairment, seed: u64) -> ScreenSteps {
     const FRAME: Duration = Duration::from_micros(16_667);
@@ -232,8 +235,7 @@ fn steps_shown(line: &Impairment, seed: u64) -> ScreenSteps {
     let settings = [("size", "90x90"), ("npcs", "40"), ("wolves", "0"), ("obstacles", "0")];
     let (mut system, _) = room_of(seed, 6, line, &settings);
     system.run_for(Duration::from_secs(3));
-    let mut screens: Vec<(Frame, BTreeMap<ClientObjectId, (Position, f32)>)> =
-        (0..6).map(|_| Default::default()).collect();
+    let mut screens: Vec<(Frame, DrawnWalkers)> = (0..6).map(|_| Default::default()).collect();
     let mut steps = ScreenSteps { count: 0, visible: 0, largest_m: 0.0 };
     for frame in 0..3_600 {
         if frame % 40 == 0 {
@@ -247,7 +249,7 @@ fn steps_shown(line: &Impairment, seed: u64) -> ScreenSteps {
             system.with_client(user, |client, _| picture.update(client, now, now));
             let walkers =
                 picture.objects().filter(|object| ["avatar", "npc"].contains(&object.kind()));
-            let drawn: BTreeMap<_, _> = walkers
+            let drawn: DrawnWalkers = walkers
                 .map(|object| {
                     let [x, y, z] = object.velocity();
                     (object.id(), (object.position(), (x * x + y * y + z * z).sqrt()))

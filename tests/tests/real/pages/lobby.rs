@@ -215,14 +215,16 @@ fn a_room_that_is_refused_keeps_its_form_and_says_why() -> Result<()> {
         let open = "(await until(() => [...document.querySelectorAll('dialog summary')]
             .find(it => it.textContent === 'Settings of the game'))).click();";
         ann.run(open, json!({})).await?;
-        ann.fill("Wanderers", "5000").await?;
+        // Each is within its range, and both together are too many.
+        ann.fill("Wanderers", "90").await?;
+        ann.fill("Wolves", "90").await?;
         ann.press("Create").await?;
         let refused = "document.querySelector('dialog .refusal')?.offsetParent !== null
             && document.querySelector('dialog .refusal').textContent";
         let why = ann.wait_for("why", refused, json!({})).await?;
         assert!(why.as_str().is_some_and(|why| why.contains("100")), "{why}");
         let kept = "return [field('Name of the room').value, field('Wanderers').value];";
-        assert_eq!(ann.run(kept, json!({})).await?, json!(["den", "5000"]));
+        assert_eq!(ann.run(kept, json!({})).await?, json!(["den", "90"]));
         ann.fill("Wanderers", "10").await?;
         ann.press("Create").await?;
         let made = "!document.querySelector('dialog')
