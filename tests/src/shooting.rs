@@ -274,7 +274,9 @@ impl Screen {
                 continue;
             }
             let meets = |&(target, there): &(ClientObjectId, Position)| {
-                let Some(target_from) = self.was(target) else { return false };
+                // What has jumped has met nothing on its way.
+                let is_near = |from: &Position| from.distance(there) <= JUMP_M;
+                let Some(target_from) = self.was(target).filter(is_near) else { return false };
                 (0..=8).any(|step| {
                     let share = step as f32 / 8.0;
                     let apart = from.lerp(at, share).distance(target_from.lerp(there, share));
