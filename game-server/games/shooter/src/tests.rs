@@ -198,8 +198,8 @@ fn a_ship_that_was_hit_is_a_wreck_for_as_long_as_its_player_reads_by_whom() {
     }
     room.hold(ann, []);
     // A wreck is where it was.
-    room.run(200.millis());
-    assert!(is_wrecked(&room) && ship_of(&room, bob).0.ground_distance(before) < 2.0);
+    room.run(700.millis());
+    assert!(is_wrecked(&room) && ship_of(&room, bob).0.ground_distance(before) < 1.0);
     room.run(200.millis());
     assert!(!is_wrecked(&room) && ship_of(&room, bob).1);
     assert!(ship_of(&room, bob).0.ground_distance(before) > 20.0);
