@@ -22,6 +22,8 @@ use super::schema_names::PartNames as Names;
 use super::{ReceivedDatagram, RenderTimes};
 use crate::client::event::{ComponentValue, Facing, NamedValue};
 
+const MICROSECOND: Duration = Duration::from_micros(1);
+
 /// An object: announced, in sight, or about to leave.
 #[derive(Debug)]
 pub struct ReplicaObject<V> {
@@ -153,9 +155,8 @@ impl<V> ReplicaObject<V> {
         };
         let newest = poses.newest_stamp().is_none_or(|newest| stamp >= newest);
         // What is seen of a jump is no error of an extrapolation.
-        let jumps = poses.jumped_at().is_some_and(|jumped| {
-            jumped <= stamp.min(times.stamp_at(now)) && poses.newest_stamp() < Some(jumped)
-        });
+        let known_until = poses.newest_stamp().unwrap_or_default();
+        let jumps = poses.jumps_between(known_until, stamp.min(times.stamp_at(now)));
         poses.insert(ReceivedPose { number, stamp, pose });
         let late = shown.is_some_and(|shown| {
             let updated_times =
@@ -266,9 +267,10 @@ impl<V> ReplicaObject<V> {
             let jumps = path_blending::jumps_within(path, smoother.since(), t);
             return (!jumps).then_some(smoother);
         }
-        let span = times.stamp_at(smoother.since())..=times.stamp_at(t);
-        let jumped = self.poses.as_ref().and_then(ReceivedPoses::jumped_at);
-        (!jumped.is_some_and(|jumped| span.contains(&jumped))).then_some(smoother)
+        let (since, until) = (times.stamp_at(smoother.since()), times.stamp_at(t));
+        let before = since.saturating_sub(MICROSECOND);
+        let jumps = self.poses.as_ref().is_some_and(|poses| poses.jumps_between(before, until));
+        (!jumps).then_some(smoother)
     }
 
     fn received_position(&self, t: GameTime, times: RenderTimes) -> Option<Position> {

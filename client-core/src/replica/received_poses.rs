@@ -30,6 +30,7 @@
 //! Units: room time. Cost: a binary search over about ten entries to read. Source: "Optimisation
 //! des echanges de donnees", an article on data exchange in action games.
 
+use std::collections::VecDeque;
 use std::f32::consts::TAU;
 use std::time::Duration;
 
@@ -46,6 +47,8 @@ use crate::client::event::Facing;
 /// silences; in this time a walker of 4 m/s moves 1 m beyond its known position.
 pub const MAX_EXTRAPOLATION: Duration = Duration::from_millis(250);
 
+/// Of an object that comes and jumps at once, its repeated `Enter`s may count as jumps, too.
+const MAX_JUMPS: usize = 4;
 /// Below this speed, the start of a motion cannot be computed from the speed.
 const STILL_M_PER_S: f32 = 0.02;
 /// Maximum time since an object at rest has started to move, in seconds.
@@ -69,8 +72,8 @@ pub struct ReceivedPoses {
     reckoned: Option<Extrapolation>,
     /// The time between two ticks of the host.
     tick: Duration,
-    /// Stamp of the tick of the newest known jump.
-    jumped_at: Option<GameTime>,
+    /// Stamps of the ticks of the newest known jumps, the newest last.
+    jumps: VecDeque<GameTime>,
     history: BaselineHistory,
 }
 
@@ -93,7 +96,7 @@ impl ReceivedPoses {
             format,
             reckoned: None,
             tick,
-            jumped_at: None,
+            jumps: VecDeque::new(),
             history: BaselineHistory::new(number),
         }
     }
@@ -120,18 +123,27 @@ impl ReceivedPoses {
     }
 
     /// The object jumps at the tick of this stamp: nothing lies between its poses before and since.
-    /// Returns whether that is news. Of several jumps the newest counts.
+    /// Returns whether that is news. Of many jumps the newest count.
     pub fn note_jump(&mut self, stamp: GameTime) -> bool {
-        let is_newer = self.jumped_at.is_none_or(|known| known < stamp);
-        if is_newer {
-            self.jumped_at = Some(stamp);
+        let place = self.jumps.partition_point(|known| *known < stamp);
+        if self.jumps.get(place) == Some(&stamp) {
+            return false;
         }
-        is_newer
+        self.jumps.insert(place, stamp);
+        if self.jumps.len() > MAX_JUMPS {
+            self.jumps.pop_front();
+        }
+        true
     }
 
     /// Stamp of the tick of the newest known jump.
     pub fn jumped_at(&self) -> Option<GameTime> {
-        self.jumped_at
+        self.jumps.back().copied()
+    }
+
+    /// Whether the object jumps after one stamp and until another.
+    pub fn jumps_between(&self, after: GameTime, until: GameTime) -> bool {
+        self.jumps.iter().any(|jump| after < *jump && *jump <= until)
     }
 
     /// Adds a pose.
@@ -319,12 +331,31 @@ impl ReceivedPoses {
     /// The poses that say where the object is at a time: those on the same side of a jump.
     fn poses_around(&self, stamp: GameTime) -> &[ReceivedPose] {
         let entries = self.history.poses();
-        let Some(jumped_at) = self.jumped_at else {
+        let is_before = |entry: &ReceivedPose| entry.stamp <= stamp;
+        let Some(anchor) = entries.iter().rfind(|entry| is_before(entry)).or(entries.first())
+        else {
             return entries;
         };
-        let (before, since) =
-            entries.split_at(entries.partition_point(|entry| entry.stamp < jumped_at));
-        if before.is_empty() || !since.is_empty() && stamp >= jumped_at { since } else { before }
+        let until = self.jumps.iter().find(|jump| **jump > anchor.stamp);
+        // Since a jump that is over, it is where the next pose has it.
+        if let Some(jump) = until.filter(|jump| **jump <= stamp)
+            && let Some(later) = entries.iter().find(|entry| entry.stamp >= *jump)
+        {
+            return self.poses_since(later.stamp);
+        }
+        let since = self.jumps.iter().rfind(|jump| **jump <= anchor.stamp);
+        let from = since.map_or(0, |jump| entries.partition_point(|entry| entry.stamp < *jump));
+        let to = until
+            .map_or(entries.len(), |jump| entries.partition_point(|entry| entry.stamp < *jump));
+        &entries[from..to]
+    }
+
+    /// The poses from a stamp on, up to the next jump after it.
+    fn poses_since(&self, stamp: GameTime) -> &[ReceivedPose] {
+        let entries = self.history.poses();
+        let until = self.jumps.iter().find(|jump| **jump > stamp);
+        let index = |at: GameTime| entries.partition_point(|entry| entry.stamp < at);
+        &entries[index(stamp)..until.map_or(entries.len(), |jump| index(*jump))]
     }
 
     fn locate(&self, stamp: GameTime) -> Option<TimePosition<'_>> {
@@ -470,6 +501,24 @@ mod tests {
         let mut track = yaw(&[(0, 0.0, 0.0, 4.0)]);
         track.note_jump(ms(50));
         assert_eq!(shown(&track, 100, 100), 0.4);
+    }
+
+    #[test]
+    fn of_two_jumps_neither_is_shown_as_a_way() {
+        for noted in [[100, 200], [200, 100]] {
+            let mut track =
+                yaw(&[(50, 0.2, 0.0, 4.0), (100, 50.0, 0.0, 4.0), (150, 50.2, 0.0, 4.0)]);
+            for stamp in noted {
+                assert!(track.note_jump(ms(stamp)));
+            }
+            let last = YAW.pose(Position::on_ground(90.0, 0.0), 0.0, 4.0);
+            track.insert(entry(YAW, 3, 200, last));
+            for (t, x) in [(50, 0.2), (75, 0.3), (99, 0.4), (100, 50.0), (125, 50.1), (199, 50.4)] {
+                let drawn = shown(&track, t, 200);
+                assert!((drawn - x).abs() < 0.011, "{drawn} at {t}");
+            }
+            assert_eq!(shown(&track, 200, 200), 90.0);
+        }
     }
 
     #[test]
