@@ -127,10 +127,10 @@ impl Frame {
         at: LocalTime,
     ) {
         self.clear();
-        // Advances simulated objects to the present.
-        client.handle_timeout(now);
         self.shown = at.max(self.shown).min(now + MAX_AHEAD);
         client.note_drawn(self.shown);
+        // Advances simulated objects to the present, and the own avatar to the time shown.
+        client.handle_timeout(now);
         let Some(game) = client.running_game() else {
             return;
         };

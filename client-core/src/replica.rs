@@ -208,7 +208,7 @@ impl<V> Replica<V> {
     /// [`Replica::draw`]. Returns whether there can be any.
     pub fn simulate(&mut self, kinds: KindSet) -> bool {
         for object in self.objects.iter_mut() {
-            object.drawn_frames = None;
+            object.draw(None);
         }
         if self.pose_decoding == PoseDecoding::Light || !self.simulation_events.set_kinds(kinds) {
             return false;
@@ -248,7 +248,7 @@ impl<V> Replica<V> {
     /// Sets what to draw of a simulated object.
     pub fn draw(&mut self, id: ClientObjectId, drawing: DrawnFrames) {
         if let Some(object) = self.objects.get_mut(id) {
-            object.drawn_frames = Some(drawing);
+            object.draw(Some(drawing));
         }
     }
 
@@ -265,6 +265,11 @@ impl<V> Replica<V> {
     /// A view draws room time `t`: what arrives from now on changes what it shows after that.
     pub fn note_drawn(&mut self, t: GameTime) {
         self.times.drawn_until = self.times.drawn_until.max(t);
+    }
+
+    /// How far beyond `now` views have drawn.
+    pub fn drawn_ahead(&self, now: GameTime) -> Duration {
+        self.times.drawn_until.since(now)
     }
 
     /// How far behind room time objects with poses are shown.

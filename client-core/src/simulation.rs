@@ -59,7 +59,7 @@ use ambit_proto::time::GameTime;
 use ambit_steering::{ControlState, MotionModel};
 
 use crate::client::stats::SimulationStats;
-use crate::replica::drawing::DrawnFrames;
+use crate::replica::drawing::{DrawnFrames, velocities_of};
 use crate::replica::error_smoothing::length;
 use crate::rotation;
 use prediction::Prediction;
@@ -88,6 +88,10 @@ const MAX_LEAD_FRAMES: u64 = FRAMES_PER_S / 2;
 /// Known motion is smoothed all the same if it differs from our guess by more than this plus what
 /// the object moves in two ticks: then poses between were lost.
 const MAX_UNSMOOTHED_M: f32 = 0.05;
+/// So slow, an avatar that the host says nothing about is where it was; what the host may leave out
+/// of its way is less than the distance.
+const ALMOST_STILL_M_PER_S: f32 = 0.5;
+const HELD_BACK_M: f32 = 0.5;
 /// Half a frame, in whole milliseconds.
 const HALF_FRAME: Duration = Duration::from_millis(8);
 /// Weight of each new interval in the average interval between poses of moving objects.
@@ -148,6 +152,8 @@ struct SimulatedObject {
     jumped: Option<u64>,
     /// Since which frame the object is not where it was reported at rest.
     disturbed: Option<u64>,
+    /// The host says by its silence that it hardly moves, and physics would move it away.
+    is_held_back: bool,
     visual: SmoothedVisual,
     keys: Keymap,
 }
@@ -231,6 +237,7 @@ impl Simulation {
                 was_known: false,
                 jumped: None,
                 disturbed: None,
+                is_held_back: false,
                 visual,
                 keys: Keymap::default(),
             },
@@ -281,6 +288,7 @@ impl Simulation {
         }
         if object.newest_received.is_none_or(|(before, _)| before <= frame) {
             object.newest_received = Some((frame, !pose.flag));
+            object.is_held_back = false;
         }
         match self.frame {
             Some(present) if frame > present + MAX_FRAMES_AHEAD => {}
@@ -308,6 +316,7 @@ impl Simulation {
             _ => self.skip_to(target),
         }
         self.restore(times.rtt);
+        self.hold_back(times.rtt);
         self.predict_own_avatar(times.shown, ahead, held);
         self.changed.sort_unstable();
         self.changed.dedup();
@@ -613,6 +622,34 @@ impl Simulation {
         }
     }
 
+    /// Keeps a steered avatar where it was reported almost at rest if the host has sent data for
+    /// some time and no pose of it. Whether an avatar slides along an obstacle or is stopped by it
+    /// may depend on less than a step of the grid.
+    fn hold_back(&mut self, rtt: Duration) {
+        let restore_after = self.restore_after_frames(rtt);
+        let Some((own, frame)) = self.own.filter(|_| self.model.is_steered()).zip(self.frame)
+        else {
+            return;
+        };
+        let object = self.objects.get_mut(&own).expect("the own avatar is an object");
+        let Some((body, (since, reported))) = object.body.zip(object.last_applied) else {
+            return;
+        };
+        let is_newest = object.newest_received.is_some_and(|(newest, _)| newest <= since);
+        let is_silent = self.heard_frame.min(frame) >= since + restore_after;
+        let format = object.kind.format;
+        let (linear, _) = velocities_of(&format, &reported);
+        if !is_newest || !is_silent || length(linear) > ALMOST_STILL_M_PER_S {
+            return;
+        }
+        let off_m = metres_between(&format, &self.physics.pose(body), &reported);
+        object.is_held_back |= off_m > HELD_BACK_M;
+        if object.is_held_back {
+            self.set_body_pose(own, body, &reported);
+            self.show(own, frame);
+        }
+    }
+
     /// Updates the prediction of the player's own avatar.
     fn predict_own_avatar(
         &mut self,
@@ -653,7 +690,7 @@ fn first_key(frame: u64) -> (u64, ClientObjectId) {
 }
 
 /// The first frame that is not before `shown`.
-fn frame_to_show(shown: GameTime) -> u64 {
+pub(crate) fn frame_to_show(shown: GameTime) -> u64 {
     let nearest = frame_at(shown);
     if frame_time(nearest) < shown { nearest + 1 } else { nearest }
 }

@@ -53,6 +53,13 @@ const EDGE_M: f32 = 15.0;
 const BEHIND_M: f32 = 3.0;
 /// No ship flies as far from frame to frame: 70 m/s. One that does so twice in a row slides.
 const SLIDE_M: f32 = 70.0 / 60.0;
+/// Ships that fly at least so fast have a direction to step back from, in metres a second.
+const FLIES_M_PER_S: f32 = 1.0;
+/// The clocks by which a picture is drawn run up to so much too fast.
+const TOO_FAST: f32 = 1.1;
+/// Pictures of an unsteady screen are drawn for a time so far behind, up to so much later.
+const UNSTEADY_BEHIND: Duration = Duration::from_millis(45);
+const UNSTEADY: Duration = Duration::from_millis(65);
 /// A ship that comes back comes to a place at least so far away.
 const JUMP_M: f32 = 10.0;
 /// How long a player remembers where its own ship was.
@@ -67,6 +74,8 @@ pub struct Shooting {
     rng: fastrand::Rng,
     now: Duration,
     drawing: Drawing,
+    /// Whether pictures are drawn for a time up to 20 ms ahead or 45 ms behind.
+    is_unsteady: bool,
 }
 
 /// What a player sees, and what was hit on the screen.
@@ -87,6 +96,9 @@ pub struct Screen {
     jumps: usize,
     /// Where a ship was drawn on a way that none can fly: from and to, in two frames.
     slides: Vec<(Position, Position)>,
+    /// How the own ship was drawn from frame to frame, and where and how fast in the last one.
+    own_steps: OwnSteps,
+    own_before: Option<(GameTime, Position, [f32; 3])>,
     /// Missiles that began at the own ship.
     mine: BTreeSet<ClientObjectId>,
     /// Where each missile was first drawn.
@@ -119,6 +131,59 @@ pub struct Screen {
     /// How much later than the own ship the others are, in milliseconds; of all frames.
     age_sum_ms: u64,
     frames: u64,
+}
+
+/// How a player's own ship was drawn from frame to frame, but for where it came back elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct OwnSteps {
+    /// How many steps there were.
+    pub frames: u64,
+    /// How often it was drawn elsewhere all at once.
+    pub jumps: usize,
+    /// How far each step led from the way that the ship could fly in that time, in metres for each
+    /// sixtieth of a second; those that one sees.
+    pub beyond_m: Vec<f32>,
+    /// How far each step led against the ship's direction, in the same way.
+    pub back_m: Vec<f32>,
+}
+
+impl OwnSteps {
+    /// A smaller error is not seen.
+    const VISIBLE_M: f32 = 0.05;
+
+    /// A step from one place to another in this time, of a ship with these velocities before and
+    /// after it.
+    fn add(&mut self, (from, at): (Position, Position), time: Duration, velocities: [[f32; 3]; 2]) {
+        let step = [at.x - from.x, at.y - from.y];
+        if step[0].hypot(step[1]) > JUMP_M {
+            self.jumps += 1;
+            return;
+        }
+        self.frames += 1;
+        let speed = |[x, y, _]: [f32; 3]| x.hypot(y);
+        let [x, y, _] = velocities
+            .into_iter()
+            .fold([0.0; 3], |fast, other| if speed(other) > speed(fast) { other } else { fast });
+        let own_m = [x, y].map(|axis| axis * time.as_secs_f32() * TOO_FAST);
+        let squared = own_m[0] * own_m[0] + own_m[1] * own_m[1];
+        let along = step[0] * own_m[0] + step[1] * own_m[1];
+        let share = if squared > 0.0 { (along / squared).clamp(0.0, 1.0) } else { 0.0 };
+        // In that time it may have turned.
+        let turned_rad = TABLES.ship.turn_rad_per_s * time.as_secs_f32();
+        let curve_m = squared.sqrt() * turned_rad / 2.0;
+        let off_m = (step[0] - own_m[0] * share).hypot(step[1] - own_m[1] * share);
+        let flies = speed([x, y, 0.0]) > FLIES_M_PER_S;
+        let against_m = if flies { -(step[0] * x + step[1] * y) / x.hypot(y) } else { 0.0 };
+        let frames = (time.as_secs_f32() / FRAME.as_secs_f32()).max(1.0);
+        let (beyond_m, back_m) = ((off_m - curve_m) / frames, against_m / frames);
+        self.beyond_m.extend((beyond_m > Self::VISIBLE_M).then_some(beyond_m));
+        self.back_m.extend((back_m > Self::VISIBLE_M).then_some(back_m));
+    }
+
+    /// The largest of some errors, in metres.
+    pub fn largest_m(errors_m: &[f32]) -> f32 {
+        errors_m.iter().copied().fold(0.0, f32::max)
+    }
 }
 
 /// A hit on the screen of whoever fired.
@@ -206,6 +271,21 @@ impl Screen {
             drawn.push((id, at, moved_m));
         }
         self.ships = drawn;
+    }
+
+    /// How the own ship was drawn.
+    pub fn own_steps(&self) -> &OwnSteps {
+        &self.own_steps
+    }
+
+    /// Notes how far the own ship has come since the frame before.
+    fn note_own_step(&mut self) {
+        let own = self.frame.time().zip(self.frame.avatar());
+        let own = own.map(|(time, own)| (time, own.position(), own.velocity()));
+        if let Some(((since, from, before), (time, at, velocity))) = self.own_before.zip(own) {
+            self.own_steps.add((from, at), time.since(since), [before, velocity]);
+        }
+        self.own_before = own;
     }
 
     /// Without prediction, an own missile is one that begins at the own ship.
@@ -400,7 +480,15 @@ impl Shooting {
         system.run_for(Duration::from_millis(3_600));
         let screens = (0..players).map(|_| Screen::default()).collect();
         let rng = fastrand::Rng::with_seed(seed);
-        Self { system, room, users, screens, rng, now: Duration::ZERO, drawing }
+        let (now, is_unsteady) = (Duration::ZERO, false);
+        Self { system, room, users, screens, rng, now, drawing, is_unsteady }
+    }
+
+    /// From now on pictures are drawn for a time up to 20 ms ahead or 45 ms behind, as in a browser
+    /// whose worker draws for the next frame of a page, or is busy.
+    #[must_use]
+    pub fn unsteady(self) -> Self {
+        Self { is_unsteady: true, ..self }
     }
 
     /// What a player sees.
@@ -469,12 +557,19 @@ impl Shooting {
         self.system.with_client(user, Client::handle_timeout);
         let now = self.system.local_time(user);
         let mut frame = std::mem::take(&mut self.screens[player].frame);
-        self.system.with_client(user, |client, _| frame.update(client, now, now));
+        let at = if self.is_unsteady {
+            now.saturating_sub(UNSTEADY_BEHIND)
+                + Duration::from_micros(self.rng.u64(..UNSTEADY.as_micros() as u64))
+        } else {
+            now
+        };
+        self.system.with_client(user, |client, _| frame.update(client, now, at));
         let client = &self.system.user(user).client;
         let screen = &mut self.screens[player];
         screen.frame = frame;
         screen.note_shields();
         screen.note_ships();
+        screen.note_own_step();
         if self.drawing == Drawing::LocalLag {
             screen.note_own_missiles();
         }

@@ -30,7 +30,7 @@ use crate::replica::Replica;
 use crate::replica::jitter_buffer::RenderLag;
 use crate::replica::simulation_events::{KindSet, SimulationEvent};
 use crate::simulation::shots::{DrawnShot, PredictedShots};
-use crate::simulation::{PredictionTarget, Simulation, SimulationTime};
+use crate::simulation::{PredictionTarget, Simulation, SimulationTime, frame_to_show};
 
 /// Maximum number of frames that wait for a caller while anything moves: fewer than the simulation
 /// steps in one call.
@@ -183,9 +183,10 @@ impl SimulatedObjects {
             rtt: clocks.rtt,
         };
         let lead = prediction_lead(&mut self.lead, now, clocks.one_way + self.delay);
-        let acts_before = self.acts_before;
+        let (horizon, acts_before) = (now + lead, self.acts_before);
+        let drawn_ahead = replica.drawn_ahead(now);
         let ahead =
-            presses.map(|presses| PredictionTarget { horizon: now + lead, presses, acts_before });
+            presses.map(|presses| PredictionTarget { horizon, presses, drawn_ahead, acts_before });
         let held = |id: ClientObjectId, kind: &SimulatedKind, t: GameTime| {
             if self.is_steered {
                 return ahead.map_or_else(ControlState::default, |ahead| ahead.held_at(t));
@@ -205,7 +206,10 @@ impl SimulatedObjects {
         };
         let terrain = Terrain { statics: &self.statics, arena: self.arena };
         let newest_tick = clocks.newest_stamp + self.delay;
-        for (frame, pose, held) in simulation.predicted_frames() {
+        // What is held beyond the horizon is not known yet.
+        let known = frame_to_show(horizon);
+        let frames = simulation.predicted_frames().filter(|(frame, ..)| *frame <= known);
+        for (frame, pose, held) in frames {
             let fires_at = tick_after(frame, newest_tick, self.tick);
             let avatar = Movement::of_pose(&format, &pose);
             shots.frame((frame_time(frame), fires_at), &avatar, held, terrain);

@@ -1,11 +1,12 @@
 //! The drawn poses of a simulated object: the last two frames, with interpolation between them and
-//! a short extrapolation.
+//! a short extrapolation; of the player's own avatar also those just before.
 //!
 //! The simulation hands in [`DrawnFrames`] whenever they change; a [`DrawnObject`] comes out for
 //! any time near them. This module knows no physics.
 //!
 //! Units: metres, radians, seconds; times are room time. Cost: two poses an object.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
@@ -18,6 +19,8 @@ use crate::rotation;
 /// How far a pose is extrapolated beyond the last frame when the simulation is not stepped: two
 /// ticks of 20 Hz.
 pub const MAX_EXTRAPOLATION: Duration = Duration::from_millis(100);
+/// How long frames are kept that a view may still ask for.
+const MAX_PAST: Duration = Duration::from_millis(300);
 
 /// An object at one time, as a view draws it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,6 +61,65 @@ pub struct DrawnFrames {
     pub at_rest: bool,
     /// How far it is drawn ahead of other objects: the player's own avatar is predicted.
     pub ahead: Duration,
+    /// Since when it is where it is: earlier frames are of another place.
+    pub since: GameTime,
+}
+
+/// Frames of an object that is drawn ahead: a view may draw for a time that is just past.
+#[derive(Debug, Default)]
+pub struct EarlierFrames {
+    /// Their times ascend.
+    frames: VecDeque<EarlierFrame>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct EarlierFrame {
+    time: GameTime,
+    pose: DrawnPose,
+    velocities: ([f32; 3], [f32; 3]),
+}
+
+impl EarlierFrames {
+    /// Newer frames are to be drawn.
+    pub fn note(&mut self, drawing: &DrawnFrames) {
+        if drawing.ahead.is_zero() {
+            self.frames.clear();
+            return;
+        }
+        let DrawnFrames { previous, last, velocities, since, .. } = *drawing;
+        while self
+            .frames
+            .front()
+            .is_some_and(|frame| frame.time < since || last.0.since(frame.time) > MAX_PAST)
+        {
+            self.frames.pop_front();
+        }
+        for (time, pose) in [previous, last] {
+            let known = self.frames.iter().position(|frame| frame.time >= time);
+            let index = known.unwrap_or(self.frames.len());
+            let same = self.frames.get(index).filter(|frame| frame.time == time && time < last.0);
+            let velocities = same.map_or(velocities, |frame| frame.velocities);
+            self.frames.truncate(index);
+            self.frames.push_back(EarlierFrame { time, pose, velocities });
+        }
+    }
+
+    /// The object while others are drawn as of `shown`, a time before its newest frames; `None` for
+    /// times long before.
+    pub fn at(&self, newest: &DrawnFrames, shown: GameTime) -> Option<DrawnObject> {
+        let shows = shown + newest.ahead;
+        let after = self.frames.partition_point(|frame| frame.time <= shows);
+        let to = self.frames.get(after)?;
+        let pose = match after.checked_sub(1) {
+            Some(before) => {
+                let from = self.frames[before];
+                between((from.time, from.pose), (to.time, to.pose), shows)
+            }
+            None if to.time.since(shows) <= MAX_EXTRAPOLATION => to.pose,
+            None => return None,
+        };
+        Some(DrawnFrames { velocities: to.velocities, ..*newest }.showing(shows, pose))
+    }
 }
 
 impl DrawnFrames {
@@ -65,23 +127,23 @@ impl DrawnFrames {
     pub fn at(&self, shown: GameTime) -> Option<DrawnObject> {
         let shows = shown + self.ahead;
         let (from, to) = (self.previous.0, self.last.0);
-        let DrawnPose { position, quaternion } = if shows >= to {
+        let pose = if shows >= to {
             self.extrapolate(shows.since(to))
         } else if shows >= from {
-            let share = shows.since(from).as_secs_f32() / to.since(from).as_secs_f32();
-            interpolate(self.previous.1, self.last.1, share)
+            between(self.previous, self.last, shows)
         } else {
             return None;
         };
+        Some(self.showing(shows, pose))
+    }
+
+    fn showing(
+        &self,
+        room_time: GameTime,
+        DrawnPose { position, quaternion }: DrawnPose,
+    ) -> DrawnObject {
         let (linear, angular) = self.velocities;
-        Some(DrawnObject {
-            room_time: shows,
-            position,
-            quaternion,
-            linear,
-            angular,
-            at_rest: self.at_rest,
-        })
+        DrawnObject { room_time, position, quaternion, linear, angular, at_rest: self.at_rest }
     }
 
     fn extrapolate(&self, time: Duration) -> DrawnPose {
@@ -109,7 +171,12 @@ pub(crate) fn velocities_of(format: &PoseFormat, pose: &Pose) -> ([f32; 3], [f32
     format.velocities(pose)
 }
 
-fn interpolate(from: DrawnPose, to: DrawnPose, share: f32) -> DrawnPose {
+fn between(
+    (since, from): (GameTime, DrawnPose),
+    (until, to): (GameTime, DrawnPose),
+    t: GameTime,
+) -> DrawnPose {
+    let share = t.since(since).as_secs_f32() / until.since(since).as_secs_f32();
     DrawnPose {
         position: from.position.lerp(to.position, share),
         quaternion: rotation::interpolate(from.quaternion, to.quaternion, share),
@@ -144,6 +211,41 @@ mod tests {
         assert_eq!((drawn.room_time, drawn.position.x), (ms(110), 1.0));
     }
 
+    #[test]
+    fn an_object_drawn_ahead_is_known_for_a_time_that_is_just_past() {
+        let frame = |number: u64| {
+            let ([from, to], x) = ([number - 1, number].map(|it| ms(it * 10)), number as f32);
+            let poses = [x - 1.0, x].map(|x| drawing_at(x));
+            DrawnFrames {
+                velocities: ([number as f32, 0.0, 0.0], [0.0; 3]),
+                previous: (from, poses[0]),
+                last: (to, poses[1]),
+                ahead: Duration::from_millis(60),
+                ..drawing(false)
+            }
+        };
+        let mut earlier = EarlierFrames::default();
+        // A frame is missing: two were stepped in one call.
+        for number in [10, 11, 12, 14, 15] {
+            earlier.note(&frame(number));
+        }
+        let newest = frame(15);
+        let x = |shown| Some(earlier.at(&newest, ms(shown))?.position.x);
+        for (shown, expected) in [(74, 13.4), (60, 12.0), (55, 11.5), (20, 9.0)] {
+            let x = x(shown).expect("it is known");
+            assert!((x - expected).abs() < 1e-3, "{x} at {shown}");
+        }
+        let velocity = earlier.at(&newest, ms(55)).map(|it| it.linear);
+        assert_eq!(velocity, Some([12.0, 0.0, 0.0]), "that of the frame drawn, not of the newest");
+        let jumped = DrawnFrames { since: ms(150), ..frame(16) };
+        earlier.note(&jumped);
+        assert_eq!(earlier.at(&jumped, ms(60)).map(|it| it.position.x), Some(15.0));
+    }
+
+    fn drawing_at(x: f32) -> DrawnPose {
+        DrawnPose { position: Position::new(x, 0.0, 0.2), quaternion: rotation::IDENTITY }
+    }
+
     fn drawing(at_rest: bool) -> DrawnFrames {
         let picture =
             |x| DrawnPose { position: Position::new(x, 0.0, 0.2), quaternion: rotation::IDENTITY };
@@ -153,6 +255,7 @@ mod tests {
             velocities: ([100.0, 0.0, 0.0], [0.0; 3]),
             at_rest,
             ahead: Duration::ZERO,
+            since: GameTime::ZERO,
         }
     }
 

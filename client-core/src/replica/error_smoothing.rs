@@ -59,10 +59,24 @@ impl VisualOffset {
 
     /// The offset that makes an object at `known` appear at `drawn`; none beyond [`SNAP_M`].
     pub fn between(drawn: DrawnPose, known: DrawnPose) -> Self {
-        if drawn.position.distance(known.position) > SNAP_M {
+        Self::from_afar(drawn, known, SNAP_M)
+    }
+
+    /// As [`Self::between`], up to another distance.
+    pub fn from_afar(drawn: DrawnPose, known: DrawnPose, far_m: f32) -> Self {
+        if drawn.position.distance(known.position) > far_m {
             return Self::NONE;
         }
         Self::of_any_length(drawn, known)
+    }
+
+    /// The other offset, or one on the way to it that is at most so far away.
+    #[must_use]
+    pub fn towards(&self, other: Self, most_m: f32) -> Self {
+        let way: [f32; 3] = std::array::from_fn(|axis| other.metres[axis] - self.metres[axis]);
+        let share = (most_m / length(way).max(most_m)).min(1.0);
+        let metres = std::array::from_fn(|axis| self.metres[axis] + way[axis] * share);
+        Self { metres, ..other }
     }
 
     fn of_any_length(drawn: DrawnPose, known: DrawnPose) -> Self {

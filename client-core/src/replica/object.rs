@@ -14,7 +14,7 @@ use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, Waypoint};
 
 use super::component_history::{ComponentHistory, Novelty, TOLERANCE_M};
-use super::drawing::{DrawnFrames, DrawnObject, DrawnPose, velocities_of};
+use super::drawing::{DrawnFrames, DrawnObject, DrawnPose, EarlierFrames, velocities_of};
 use super::error_smoothing::{ErrorSmoother, SNAP_M};
 use super::path_blending;
 use super::received_poses::ReceivedPoses;
@@ -44,7 +44,8 @@ pub struct ReplicaObject<V> {
     /// Its poses, if its kind has them: then component 0 comes from them.
     pub poses: Option<ReceivedPoses>,
     /// What to draw of it, if it is simulated.
-    pub drawn_frames: Option<DrawnFrames>,
+    drawn_frames: Option<DrawnFrames>,
+    earlier_frames: EarlierFrames,
     /// Smooths the last wrong extrapolation, or the last late path, if it is not simulated.
     smoother: Option<ErrorSmoother>,
     convergence: Convergence,
@@ -103,11 +104,22 @@ impl<V> ReplicaObject<V> {
             view: None,
             poses,
             drawn_frames: None,
+            earlier_frames: EarlierFrames::default(),
             smoother: None,
             convergence: declared.reckoning.unwrap_or_default().convergence,
             is_projectile: declared.is_projectile,
             components,
         }
+    }
+
+    /// Sets what to draw of it, if it is simulated.
+    pub fn draw(&mut self, frames: Option<DrawnFrames>) {
+        self.earlier_frames = frames.map_or_else(EarlierFrames::default, |frames| {
+            let mut earlier = std::mem::take(&mut self.earlier_frames);
+            earlier.note(&frames);
+            earlier
+        });
+        self.drawn_frames = frames;
     }
 
     /// Sets how its poses are extrapolated, if its kind says so.
@@ -240,7 +252,8 @@ impl<V> ReplicaObject<V> {
 
     /// The pose at `t` from the client's own physics, if it simulates the object.
     fn simulated(&self, t: GameTime, times: RenderTimes) -> Option<DrawnObject> {
-        self.drawn_frames?.at(times.lag.shown_time(t))
+        let (frames, shown) = (self.drawn_frames?, times.lag.shown_time(t));
+        frames.at(shown).or_else(|| self.earlier_frames.at(&frames, shown))
     }
 
     /// The drawn pose and its velocity, if it is extrapolated and so may be wrong: smoothing starts

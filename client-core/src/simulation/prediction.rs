@@ -51,6 +51,8 @@ pub struct PredictionTarget<'a> {
     pub horizon: GameTime,
     /// The pressed keys, as far as known or estimated.
     pub presses: &'a PressedKeys,
+    /// How far beyond the present a view draws.
+    pub drawn_ahead: Duration,
     /// How long before its effect time an input acts: steering acts on the way since the tick
     /// before.
     pub acts_before: Duration,
@@ -171,7 +173,7 @@ impl Prediction {
     ) {
         self.ahead = ahead.horizon.since(shown);
         let drawn = self.frame.map(|frame| (frame, self.pose()));
-        let target = frame_to_show(ahead.horizon)
+        let target = frame_to_show(ahead.horizon + ahead.drawn_ahead)
             .min(main.frame + MAX_FRAMES_AHEAD)
             .max(drawn.map_or(0, |(frame, _)| frame));
         if let Some(restart) = self.find_restart(main, ahead, stats) {
@@ -221,6 +223,9 @@ impl Prediction {
         let Some(frame) = self.frame.filter(|frame| *frame >= main.frame) else {
             return Some(Restart::Host);
         };
+        if main.objects[&self.own].is_held_back {
+            return Some(Restart::Host);
+        }
         // Copies of other bodies grow old; the own avatar alone is as good as its inputs.
         let is_old = self.reach_m > 0.0 && main.frame >= self.restarted_at + REFRESH_FRAMES;
         if is_old || frame > main.frame + MAX_FRAMES_AHEAD {
@@ -354,7 +359,9 @@ impl Prediction {
     fn correct(&mut self, drawn: Option<Pose>, has_jumped: bool) -> Option<f32> {
         let (frame, pose) = (self.frame.expect("the prediction has started"), self.pose());
         let Some((visual, drawn)) = self.visual.as_mut().zip(drawn) else {
-            self.visual = Some(SmoothedVisual::new(self.format, frame, &pose));
+            let visual = SmoothedVisual::new(self.format, frame, &pose);
+            // What nothing else pushes is corrected by little: it has nowhere to be in time.
+            self.visual = Some(if self.reach_m == 0.0 { visual.gentle() } else { visual });
             return None;
         };
         if has_jumped {

@@ -15,6 +15,11 @@ use ambit_proto::pose::{Pose, PoseFormat};
 use crate::replica::drawing::{DrawnFrames, DrawnPose, velocities_of};
 use crate::replica::error_smoothing::{VisualOffset, is_visible_difference};
 
+/// A gentle correction moves the drawing by at most so much in a frame.
+const GENTLE_M: f32 = 0.15;
+/// What is further away is drawn there at once, in any case: the way would last for 4 s.
+const FAR_M: f32 = 36.0;
+
 /// The drawing of one body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SmoothedVisual {
@@ -23,18 +28,30 @@ pub(super) struct SmoothedVisual {
     before: DrawnPose,
     last: DrawnPose,
     frame: u64,
+    /// Since which frame it is where it is.
+    since: u64,
+    /// Whether a correction moves it by little in each frame, from any distance.
+    is_gentle: bool,
 }
 
 impl SmoothedVisual {
     /// For a body that appears in this frame, with poses in this format.
     pub(super) fn new(format: PoseFormat, frame: u64, pose: &Pose) -> Self {
         let picture = picture(&format, pose);
-        Self { format, offset: VisualOffset::NONE, before: picture, last: picture, frame }
+        let offset = VisualOffset::NONE;
+        let (before, last, since) = (picture, picture, frame);
+        Self { format, offset, before, last, frame, since, is_gentle: false }
+    }
+
+    /// The same, but a correction moves it by little in each frame, however large it is.
+    pub(super) fn gentle(self) -> Self {
+        Self { is_gentle: true, ..self }
     }
 
     /// Advances a frame. Returns whether an offset is left.
     pub(super) fn decay(&mut self) -> bool {
-        self.offset = self.offset.decayed(1.0);
+        let decayed = self.offset.decayed(1.0);
+        self.offset = if self.is_gentle { self.offset.towards(decayed, GENTLE_M) } else { decayed };
         self.is_smoothing()
     }
 
@@ -47,13 +64,19 @@ impl SmoothedVisual {
     pub(super) fn correct(&mut self, from: &Pose, to: &Pose) {
         let (was, is) = (picture(&self.format, from), picture(&self.format, to));
         if is_visible_difference(was, is) {
-            self.offset = VisualOffset::between(self.offset.apply_to(was), is);
+            let drawn = self.offset.apply_to(was);
+            self.offset = if self.is_gentle {
+                VisualOffset::from_afar(drawn, is, FAR_M)
+            } else {
+                VisualOffset::between(drawn, is)
+            };
         }
     }
 
     /// The body has jumped to this pose: it is drawn there, and nowhere before.
     pub(super) fn jump(&mut self, to: &Pose) {
-        *self = Self::new(self.format, self.frame, to);
+        let is_gentle = self.is_gentle;
+        *self = Self { is_gentle, ..Self::new(self.format, self.frame, to) };
     }
 
     /// The body has this pose after the step of `frame`.
@@ -78,6 +101,7 @@ impl SmoothedVisual {
             velocities: velocities_of(&self.format, pose),
             at_rest: (pose.flag || self.has_stopped(pose)) && !self.is_smoothing(),
             ahead: std::time::Duration::ZERO,
+            since: frame_time(self.since),
         }
     }
 }
@@ -127,6 +151,27 @@ mod tests {
         visual.correct(&pose(0.0), &pose(4.5));
         visual.show(1, &pose(4.5));
         assert_eq!(x(&visual), 4.5);
+    }
+
+    #[test]
+    fn a_gentle_correction_moves_by_at_most_15_cm_in_a_frame() {
+        for metres in [0.1, 1.0, 3.9, 8.0, 19.0] {
+            let mut visual = SmoothedVisual::new(POSE_FORMAT, 0, &pose(0.0)).gentle();
+            visual.correct(&pose(0.0), &pose(metres));
+            let mut before = 0.0;
+            for frame in 1..400 {
+                visual.show(frame, &pose(metres));
+                let step_m = x(&visual) - before;
+                assert!((-1e-4..=0.1501).contains(&step_m), "{step_m} of {metres}");
+                before = x(&visual);
+                visual.decay();
+            }
+            assert!((before - metres).abs() < 0.01, "{before} of {metres}");
+        }
+        let mut visual = SmoothedVisual::new(POSE_FORMAT, 0, &pose(0.0)).gentle();
+        visual.jump(&pose(8.0));
+        visual.show(1, &pose(8.0));
+        assert_eq!(x(&visual), 8.0);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod harness;
 
 use ambit_cubes_physics::{CUBE, PHYSICS, PLAYER, POSE_FORMAT, RandomDriver, control};
 use ambit_proto::space::Position;
+use ambit_steering::{Movement, Terrain};
 
 use super::*;
 use crate::client::own_inputs::PressedKeys;
@@ -21,6 +22,7 @@ fn the_player_may_get_a_second_cube_and_lose_the_first() {
         let ahead = PredictionTarget {
             horizon: shown + ONE_WAY_DELAY + DELAY,
             presses: &presses,
+            drawn_ahead: Duration::ZERO,
             acts_before: Duration::ZERO,
         };
         client.advance(
@@ -232,6 +234,7 @@ fn a_jump_is_drawn_in_one_frame_predicted_or_not() {
             let ahead = PredictionTarget {
                 horizon: frame_time(frame + ahead_frames),
                 presses: &presses,
+                drawn_ahead: Duration::ZERO,
                 acts_before: Duration::ZERO,
             };
             let times = SimulationTime { shown, received_until: shown, rtt: Duration::ZERO };
@@ -247,6 +250,43 @@ fn a_jump_is_drawn_in_one_frame_predicted_or_not() {
         let last = seen.last().expect("it is drawn");
         assert!(seen.contains(&5.0) && (last - to_x).abs() < 0.01, "own {own}: {seen:?}");
     }
+}
+
+/// At the host something that rounding hides from the client stops it.
+#[test]
+fn an_avatar_of_which_the_host_is_silent_does_not_fly_away() {
+    const YAW: PoseFormat =
+        PoseFormat { per_metre: 256, turn: Turning::Yaw { bits: 12 }, motion: None };
+    fn fly(avatar: &mut Movement, _: ControlState, _: Terrain<'_>, dt: f32) {
+        let speed = avatar.speed() + 10.0 * dt;
+        avatar.set_speed(speed);
+        avatar.at.x += speed * dt;
+    }
+    let presses = PressedKeys::from_inputs(std::iter::empty(), Duration::from_millis(50));
+    let mut client = Simulation::new(MotionModel::steered(PLAYER, YAW, fly), ARENA, 3);
+    let id = ClientObjectId(1);
+    client.enter(id, PLAYER, true);
+    client.handle_pose(id, frame_time(100), &YAW.pose(Position::on_ground(5.0, 5.0), 0.0, 0.1));
+    let (mut farthest, mut last) = (0.0_f32, 0.0);
+    for frame in 100..220 {
+        let ahead = PredictionTarget {
+            horizon: frame_time(frame + 12),
+            presses: &presses,
+            drawn_ahead: Duration::ZERO,
+            acts_before: Duration::ZERO,
+        };
+        let (shown, rtt) = (frame_time(frame), 2 * ONE_WAY_DELAY);
+        client.advance(
+            SimulationTime { shown, received_until: shown, rtt },
+            Some(&ahead),
+            &no_keys,
+        );
+        let drawn = client.drawing(id).and_then(|drawing| drawing.at(shown)).expect("drawn");
+        last = drawn.position.x - 5.0;
+        farthest = farthest.max(last);
+    }
+    // It is drawn 12 frames ahead; without the word of the silence, 24 m away at the end.
+    assert!(farthest < 1.5 && last < 0.8, "{farthest} m, {last} m");
 }
 
 #[test]

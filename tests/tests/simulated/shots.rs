@@ -5,7 +5,7 @@ use std::time::Duration;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::space::Position;
 use ambit_shooter_kinds::ShipControl;
-use ambit_tests::shooting::{FRAME, Fairness, Shooting};
+use ambit_tests::shooting::{FRAME, Fairness, OwnSteps, Shooting};
 
 const QUIET: [(&str, &str); 2] = [("asteroids", "0"), ("size", "300x300")];
 
@@ -104,4 +104,33 @@ fn what_is_hit_on_the_screen_is_hit_at_the_host() {
         unfair.extend((!is_fair).then_some((line, shots)));
     }
     assert!(unfair.is_empty(), "{unfair:?}");
+}
+
+#[test]
+fn the_own_ship_never_steps_back_and_is_corrected_little_by_little() {
+    const BACK_M: f32 = 0.15;
+    const BEYOND_M: f32 = 0.16;
+    for line in ["delay=50ms", "delay=50ms,loss=5", "delay=50ms,jitter=5ms,loss=13"] {
+        for is_unsteady in [false, true] {
+            let room = [("asteroids", "12"), ("size", "140x140")];
+            let fight = Shooting::new(3, 4, line, &room);
+            let mut fight = if is_unsteady { fight.unsteady() } else { fight };
+            fight.fight_for(Duration::from_mins(3));
+            for player in 0..4 {
+                let OwnSteps { frames, jumps, beyond_m, back_m } = fight.screen(player).own_steps();
+                let large = |metres: &[f32]| metres.iter().filter(|m| **m > BACK_M).count();
+                let [beyond, back] = [beyond_m, back_m].map(|metres| OwnSteps::largest_m(metres));
+                println!(
+                    "{line}, unsteady {is_unsteady}, player {player}: {frames} steps, {jumps} \
+                     jumps; {} beyond, up to {beyond} m; {} back, up to {back} m",
+                    large(beyond_m),
+                    large(back_m)
+                );
+                // What came back elsewhere did so at once, and nothing else did.
+                assert!(*frames > 10_000 && *jumps < 20, "{line}, player {player}");
+                assert!(back <= BACK_M, "{line}, player {player}: {back} m back");
+                assert!(beyond <= BEYOND_M, "{line}, player {player}: {beyond} m off its way");
+            }
+        }
+    }
 }

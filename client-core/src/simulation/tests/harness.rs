@@ -277,6 +277,7 @@ impl SimulationHarness {
         let ahead = PredictionTarget {
             horizon: shown + ONE_WAY_DELAY + DELAY,
             presses: &presses,
+            drawn_ahead: Duration::ZERO,
             acts_before: Duration::ZERO,
         };
         let times =
