@@ -1,5 +1,5 @@
-//! How long it takes from a key or a command to the first frame of a browser's client that shows the
-//! own avatar elsewhere, in each game. Prints a table; stays on loopback and ends by itself.
+//! How long it takes from a key or a command to the first frame of a browser's client that shows
+//! the own avatar elsewhere, in each game. Prints a table; stays on loopback and ends by itself.
 //!
 //! The client draws nothing, so that its frames come 60 times a second where no graphics card is. A
 //! page draws what a frame shows within that frame. Without prediction, what is drawn has come from
@@ -82,10 +82,12 @@ fn main() -> Result<()> {
         "| game | round trip | predicted | frames (p50) | frames (p95) | ms (p50) | ms (p95) |\n\
          | --- | --- | --- | --- | --- | --- | --- |"
     );
+    let empty = json!({ "obstacles": 0, "npcs": 0, "wolves": 0 });
+    let turns = ["turn-left", "turn-right"];
     let games = [
-        json!({ "game": "field", "walk": true, "settings": { "obstacles": 0, "npcs": 0, "wolves": 0 } }),
+        json!({ "game": "field", "walk": true, "settings": empty }),
         json!({ "game": "deus", "walk": true, "before": ["choose", "mage"], "settings": {} }),
-        json!({ "game": "shooter", "keys": ["turn-left", "turn-right"], "settings": { "ships": 0 } }),
+        json!({ "game": "shooter", "keys": turns, "settings": { "ships": 0 } }),
         json!({ "game": "cubes", "keys": ["left", "right"], "settings": {} }),
     ];
     for game in games {

@@ -510,7 +510,7 @@ impl LobbySession {
 
     fn handle_welcome(&mut self, now: LocalTime, welcome: pb::Welcome) {
         let room = welcome.room.map(RoomId);
-        let lost = self.room.filter(|_| room.is_none());
+        let gone = self.room.filter(|known| room != Some(*known));
         let grace = Duration::from_millis(welcome.grace_ms.into());
         let why = lost_seat_reason(
             welcome.resumed,
@@ -533,8 +533,13 @@ impl LobbySession {
             grace,
             games: welcome.games.into_iter().map(Into::into).collect(),
         }));
-        if let Some(room) = lost {
-            self.emit_left(0, room, codes::SESSION_EXPIRED.to_owned(), why.to_owned());
+        if let Some(left) = gone {
+            let (code, why) = match room {
+                None => (codes::SESSION_EXPIRED, why.to_owned()),
+                // The player asked for that, and the connection broke before the answer.
+                Some(room) => (codes::LEFT, format!("you are in room {} now", room.0)),
+            };
+            self.emit_left(0, left, code.to_owned(), why);
         }
         self.room = room;
         self.resubscribe();

@@ -302,6 +302,24 @@ fn a_lost_seat_is_reported_with_its_reason() {
 }
 
 #[test]
+fn a_session_that_is_resumed_in_another_room_has_left_the_first_one() {
+    let mut harness = ClientHarness::welcomed();
+    harness.join_room();
+    harness.break_lobby_connection();
+    harness.advance(ms(200));
+    harness.connect_lobby();
+    harness.events();
+    harness.welcome(true, Some(ROOM + 1));
+    let left = harness.events().into_iter().find_map(|event| match event {
+        ViewEvent::Left { room, code, message, .. } => Some((room, code, message)),
+        _ => None,
+    });
+    let message = format!("you are in room {} now", ROOM + 1);
+    assert_eq!(left, Some((RoomId(ROOM), "left".to_owned(), message)));
+    assert_eq!(harness.client.room(), Some(RoomId(ROOM + 1)));
+}
+
+#[test]
 fn pending_requests_are_bounded() {
     let mut harness = ClientHarness::welcomed();
     let many = (0..100).map(|_| harness.client.request(harness.now, LobbyRequest::SetReady(true)));

@@ -261,8 +261,8 @@ fn a_choice_for_a_misspelt_word_is_not_offered() {
 
 #[test]
 #[should_panic(
-    expected = "a choice of its command \"read\" costs \"candels\", and no gauge or number has this \
-                name; they are: \"candles\""
+    expected = "a choice of its command \"read\" costs \"candels\", and no gauge or number has \
+                this name; they are: \"candles\""
 )]
 fn a_choice_with_a_misspelt_cost_is_not_offered() {
     hinting_game!(Abbey, [], |field| {

@@ -1,4 +1,4 @@
-//! A kind that clients steer, and whose place is a path: it is known in advance, so nobody steers it.
+//! A kind that is steered and has a path: what is known in advance is not steered.
 use ambit::prelude::*;
 
 #[derive(Kind)]
