@@ -28,6 +28,7 @@ mod input_sender;
 pub mod lobby;
 pub mod model;
 pub mod own_inputs;
+pub(crate) mod own_walk;
 mod pending_requests;
 pub mod request;
 mod rules;
@@ -478,6 +479,13 @@ impl<F: ViewFactory> Client<F> {
     /// How long no new data has arrived; `None` outside a room.
     pub fn silence(&self, now: LocalTime) -> Option<Duration> {
         self.game.last_fresh_at().map(|last| now.since(last))
+    }
+
+    /// Frames of the running game are drawn from now on.
+    pub(crate) fn begin_drawing(&mut self) {
+        if let Some(game) = self.game.running_game_mut() {
+            game.begin_drawing();
+        }
     }
 
     /// The running game, for everything that has no method here.

@@ -26,6 +26,7 @@ use ambit_proto::timeline::Gauge;
 
 use crate::client::Client;
 use crate::client::event::ComponentValue;
+use crate::client::own_walk::DrawnWalker;
 use crate::client::simulated::SimulatedObjects;
 use crate::perception::PerceptionFilter;
 use crate::replica::VisibleObject;
@@ -129,6 +130,7 @@ impl Frame {
         self.clear();
         self.shown = at.max(self.shown).min(now + MAX_AHEAD);
         client.note_drawn(self.shown);
+        client.begin_drawing();
         // Advances simulated objects to the present, and the own avatar to the time shown.
         client.handle_timeout(now);
         let Some(game) = client.running_game() else {
@@ -169,7 +171,8 @@ impl Frame {
                 t
             };
             let age = game.object_age(&object, t);
-            self.add_object(&object, (t, drawn_at), age, kind.components.len());
+            let walker = game.drawn_walker(t, object.id);
+            self.add_object(&object, (t, drawn_at), age, walker, kind.components.len());
         }
         self.draw_own_shots(game.simulated_objects(), t);
     }
@@ -260,6 +263,7 @@ impl Frame {
         object: &VisibleObject<'_, V>,
         (t, drawn_at): (GameTime, GameTime),
         age: Option<Duration>,
+        walker: Option<DrawnWalker>,
         parts: usize,
     ) {
         let known = EntryData {
@@ -271,10 +275,12 @@ impl Frame {
         if object.is_room_wide() {
             self.room_wide.push(known);
         } else {
-            let Some(transform) = self.transform(object, drawn_at) else {
+            let Some(transform) = self.transform(object, drawn_at, walker) else {
                 return;
             };
-            self.objects.push(PlacedObject { known, moves: object.moves(t), age, transform });
+            let walks = walker.map(|walker| walker.velocity != [0.0; 3]);
+            let moves = walks.unwrap_or_else(|| object.moves(t));
+            self.objects.push(PlacedObject { known, moves, age, transform });
         }
         for index in 0..parts {
             let value = match object.component(index, t) {
@@ -296,7 +302,12 @@ impl Frame {
         }
     }
 
-    fn transform<V>(&self, object: &VisibleObject<'_, V>, t: GameTime) -> Option<Transform> {
+    fn transform<V>(
+        &self,
+        object: &VisibleObject<'_, V>,
+        t: GameTime,
+        walker: Option<DrawnWalker>,
+    ) -> Option<Transform> {
         if let Some(drawn) = object.drawn(t) {
             return Some(Transform {
                 position: drawn.position,
@@ -305,8 +316,10 @@ impl Frame {
                 angular_velocity: drawn.angular,
             });
         }
-        let position = object.drawn_position(t)?;
-        let velocity = object.path_velocity(t);
+        let (position, velocity) = match walker {
+            Some(DrawnWalker { position, velocity }) => (position, velocity),
+            None => (object.drawn_position(t)?, object.path_velocity(t)),
+        };
         let rotation = heading(velocity).unwrap_or_else(|| {
             find(&self.before, object.id).map_or(IDENTITY, |before| before.transform.rotation)
         });

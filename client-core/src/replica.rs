@@ -28,7 +28,7 @@ pub mod factory;
 pub mod jitter_buffer;
 pub mod object;
 pub mod object_store;
-mod path_blending;
+pub(crate) mod path_blending;
 mod poses;
 pub mod received_poses;
 pub mod schema_names;

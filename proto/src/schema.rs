@@ -237,7 +237,7 @@ pub struct EventKind {
 }
 
 /// A kind of command: something that a player can do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CommandKind {
     /// Unique in the schema: what a user types.
     pub name: String,
@@ -253,8 +253,30 @@ pub struct CommandKind {
     /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this, or
     /// a flag of the avatar has this name and is set. Empty for always.
     pub only_for: String,
+    /// How it walks the avatar, if it does: to the place in its first field of that type.
+    pub walk: Option<WalkSpec>,
     /// The contents, in order.
     pub fields: Vec<FieldSpec>,
+}
+
+/// How a command walks the avatar along its path: straight, up to the first obstacle. Clients draw
+/// the player's own avatar by it before the host answers; where the host decides otherwise, they
+/// correct that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WalkSpec {
+    /// How fast.
+    pub speed: WalkSpeed,
+    /// Radius of the body for obstacles, in metres.
+    pub radius_m: f32,
+}
+
+/// The speed of a walk, in metres a second.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WalkSpeed {
+    /// Always the same.
+    Constant(f32),
+    /// That of a half float of the avatar, by its name.
+    Component(String),
 }
 
 /// A reason of the game for refusing a command.
@@ -334,6 +356,12 @@ pub enum SchemaProblem {
     /// A text about an event names no field of it.
     #[error("a text about an event names its fields in braces, such as `{{target}} is hurt`")]
     BadEventText,
+    /// A walk has no place, or no speed.
+    #[error(
+        "a command that walks has a field with a position, a speed of more than 0 m/s or the name \
+         of the component that has it, and the radius of a body"
+    )]
+    BadWalk,
     /// A label is too long or contains control characters.
     #[error(
         "a label has at most {MAX_LABEL_BYTES} bytes, a unit {MAX_UNIT_BYTES}; neither has control \
@@ -532,6 +560,11 @@ impl ObjectKind {
         !self.components.is_empty() && !self.components.iter().any(ComponentSpec::is_position)
     }
 
+    /// Whether its objects move along paths.
+    pub fn has_path(&self) -> bool {
+        self.components.first().is_some_and(|first| first.codec == Codec::Path)
+    }
+
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
         place.check_label(&self.label)?;
         place.check_count("components", self.components.len(), MAX_COMPONENTS)?;
@@ -550,8 +583,9 @@ impl ObjectKind {
         })?;
         let freshness = self.freshness;
         place.ensure(freshness.is_valid(), || SchemaProblem::BadFreshness { freshness })?;
-        let has_path = self.components.first().is_some_and(|first| first.codec == Codec::Path);
-        place.ensure(has_path || !self.is_projectile, || SchemaProblem::ProjectileWithoutPath)?;
+        place.ensure(self.has_path() || !self.is_projectile, || {
+            SchemaProblem::ProjectileWithoutPath
+        })?;
         if let Some(reckoning) = self.reckoning {
             let has_velocity = self.pose_format().is_some_and(|format| {
                 format.motion.is_some() || matches!(format.turn, Turning::Yaw { .. })
@@ -672,7 +706,20 @@ impl CommandKind {
         place.check_user_text(&self.help)?;
         place.check_user_text(&self.only_for)?;
         place.check_names("key", self.key.as_slice())?;
+        let has_place = self.fields.iter().any(|field| field.ty == FieldType::Position);
+        let is_walk_valid = |walk: &WalkSpec| has_place && walk.is_valid();
+        place.ensure(self.walk.as_ref().is_none_or(is_walk_valid), || SchemaProblem::BadWalk)?;
         field::check_fields(&self.fields, place)
+    }
+}
+
+impl WalkSpec {
+    fn is_valid(&self) -> bool {
+        let has_speed = match &self.speed {
+            WalkSpeed::Constant(m_per_s) => m_per_s.is_finite() && *m_per_s > 0.0,
+            WalkSpeed::Component(name) => (1..=MAX_NAME_BYTES).contains(&name.len()),
+        };
+        has_speed && self.radius_m.is_finite() && self.radius_m >= 0.0
     }
 }
 

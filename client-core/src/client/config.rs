@@ -42,8 +42,9 @@ pub struct ClientConfig {
     /// crate has its own. Objects of simulated kinds without physics are drawn between the host's
     /// poses, and [`ViewEvent::PhysicsMissing`](super::event::ViewEvent::PhysicsMissing) says so.
     pub motions: Vec<SharedMotion>,
-    /// Whether the client predicts the player's own avatar from its inputs, in a game that it
-    /// simulates. Without a choice, it predicts avatars that are steered.
+    /// Whether the client predicts the player's own avatar: from its inputs in a game that it
+    /// simulates, and from commands that walk it. Without a choice, it predicts avatars that are
+    /// steered, and those that walk.
     pub predict: Option<bool>,
     /// How often held keys are sent; a change is sent at once in any case.
     pub inputs: InputRate,

@@ -54,6 +54,12 @@ impl Rules {
     pub fn tick(&self) -> Duration {
         Duration::from_secs(1) / self.tick_hz.max(1)
     }
+
+    /// From a command to its effect, on average: a tick executes what has arrived since the last
+    /// one. `one_way` is the delay to the host.
+    pub fn walk_lead(&self, one_way: Duration) -> Duration {
+        one_way + self.tick() / 2 + self.delay
+    }
 }
 
 impl TryFrom<pb::Joined> for Rules {

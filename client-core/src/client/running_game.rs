@@ -23,6 +23,7 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, QueueFull, SentPackets};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{Command, FieldValue, GameCommand};
+use ambit_proto::schema::{WalkSpec, WalkSpeed};
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, Writer};
 use ambit_steering::SharedMotion;
@@ -31,11 +32,12 @@ use bytes::Bytes;
 use super::arrivals::Arrivals;
 use super::config::InputRate;
 use super::engaged_objects::EngagedObjects;
-use super::event::{ErrorSubject, Failure, ViewEvent};
+use super::event::{ComponentValue, ErrorSubject, Failure, ViewEvent};
 use super::game_results::{CommandError, GameOutput, GameResults};
 use super::held_events::HeldEvents;
 use super::input_sender::LinkActivity;
 use super::own_inputs::{EffectEstimator, OwnInput, PressedKeys};
+use super::own_walk::{DrawnWalker, OwnWalk, WalkOrder};
 use super::rules::Rules;
 use super::sent_commands::{SentCommand, SentCommands};
 use super::silence::HostHeard;
@@ -85,6 +87,10 @@ pub struct RunningGame<V> {
     replica: Replica<V>,
     jitter_buffer: JitterBuffer,
     simulated_objects: SimulatedObjects,
+    /// Where the player's avatar is drawn, if it walks by commands; from the first frame on.
+    own_walk: Option<OwnWalk>,
+    /// Whether the player's own avatar is predicted; without a choice, in the game's way.
+    predict: Option<bool>,
     held_events: HeldEvents,
     joined_at: LocalTime,
     last_received_at: LocalTime,
@@ -125,6 +131,8 @@ impl<V> RunningGame<V> {
         let simulated_objects =
             SimulatedObjects::new(&rules, settings.motion, settings.predict, &mut replica);
         RunningGame {
+            own_walk: None,
+            predict: settings.predict,
             link: Link::new(LinkConfig::client()),
             replica,
             simulated_objects,
@@ -159,6 +167,7 @@ impl<V> RunningGame<V> {
         let kind = self.rules.schema.command(command.kind);
         let expires_at =
             kind.is_some_and(|kind| kind.newest_only).then_some(now + COMMAND_LIFETIME);
+        let walk = self.walk_of(now, &command);
         let message = Bytes::from(wire::encode(&mut command));
         let message = self
             .link
@@ -168,8 +177,50 @@ impl<V> RunningGame<V> {
         let sent =
             SentCommand { message, command, expires_at: expires_at.unwrap_or(LocalTime::MAX) };
         self.sent_commands.note_sent(now, sent, &self.rules.schema);
+        if let Some((own_walk, order)) = self.own_walk.as_mut().zip(walk) {
+            own_walk.give(self.clock.room_time(now), order);
+        }
         self.flush(now, out);
         Ok(())
+    }
+
+    /// How a command walks the player's avatar, if it does, and may be given now.
+    fn walk_of(&self, now: LocalTime, command: &Command) -> Option<WalkOrder> {
+        let own_walk = self.own_walk.as_ref()?;
+        let kind = self.rules.schema.command(command.kind)?;
+        let avatar = self.replica.own()?;
+        let at = own_walk.effect_of(self.clock.room_time(now));
+        let is_refused = avatar.value(&kind.only_for, at) == Some(ComponentValue::Flag(false));
+        let WalkSpec { speed, radius_m } = kind.walk.as_ref().filter(|_| !is_refused)?;
+        let m_per_s = match speed {
+            WalkSpeed::Constant(m_per_s) => *m_per_s,
+            WalkSpeed::Component(name) => match avatar.value(name, at)? {
+                ComponentValue::Decimal(speed) => speed.value(),
+                _ => return None,
+            },
+        };
+        let to = command.fields.iter().find_map(|field| match field {
+            FieldValue::Position(position) => Some(*position),
+            _ => None,
+        });
+        let (command, radius_m) = (command.number, *radius_m);
+        to.filter(|_| m_per_s > 0.0).map(|to| WalkOrder { command, to, m_per_s, radius_m })
+    }
+
+    /// Frames are drawn from now on. (A client without a picture, such as a bot, needs neither the
+    /// obstacles nor what is ahead of the room.)
+    pub(crate) fn begin_drawing(&mut self) {
+        if self.own_walk.is_none() {
+            self.own_walk = OwnWalk::of(&self.rules, self.predict, self.clock.uncertainty());
+            if let Some((own_walk, map)) = self.own_walk.as_mut().zip(self.map.as_ref()) {
+                own_walk.set_map(map);
+            }
+        }
+    }
+
+    /// Where to draw an object at `t`, if it is the player's avatar and walks by commands.
+    pub(crate) fn drawn_walker(&self, t: GameTime, id: ClientObjectId) -> Option<DrawnWalker> {
+        self.own_walk.as_ref()?.drawn(t, id)
     }
 
     /// Sends a message that need not be a command.
@@ -467,6 +518,12 @@ impl<V> RunningGame<V> {
         };
         let presses = self.simulated_objects.predicts().then(|| self.pressed_keys(now, room_now));
         self.simulated_objects.advance(clocks, presses.as_ref(), &mut self.replica);
+        if let Some(own_walk) = &mut self.own_walk {
+            own_walk.set_lead(room_now, self.rules.walk_lead(clocks.one_way));
+            let avatar = self.replica.own();
+            let path = avatar.as_ref().and_then(|avatar| Some((avatar.id, avatar.path()?)));
+            own_walk.advance(room_now, clocks.rtt, path);
+        }
         self.emit_replica_events(out);
     }
 

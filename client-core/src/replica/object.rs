@@ -13,7 +13,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, Waypoint};
 
-use super::component_history::{ComponentHistory, Novelty, TOLERANCE_M};
+use super::component_history::{ComponentHistory, Novelty, TOLERANCE_M, velocity_on};
 use super::drawing::{DrawnFrames, DrawnObject, DrawnPose, EarlierFrames, velocities_of};
 use super::error_smoothing::{ErrorSmoother, SNAP_M};
 use super::path_blending;
@@ -317,20 +317,14 @@ impl<V> ReplicaObject<V> {
         }
     }
 
-    /// Its path, if it has one.
-    fn path(&self) -> Option<&Timeline<Waypoint>> {
+    /// Its path, if its kind has one.
+    pub fn path(&self) -> Option<&Timeline<Waypoint>> {
         self.component_history(0)?.path()
     }
 
     /// The velocity on its path at `t`, in metres a second.
     pub fn path_velocity(&self, t: GameTime) -> Option<[f32; 3]> {
-        let path = self.path()?;
-        let next = path.next_after(t)?;
-        let (from, to) = (path.value_at(t)?.position, path.value_at(next)?);
-        let seconds = next.since(t).as_secs_f32();
-        let to = if to.jump { from } else { to.position };
-        let velocity = [to.x - from.x, to.y - from.y, to.z - from.z];
-        Some(velocity.map(|way| way / seconds))
+        velocity_on(self.path()?, t)
     }
 
     /// The value of a component at `t`; `None` if that is not known.

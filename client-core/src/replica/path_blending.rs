@@ -35,7 +35,7 @@ pub(super) fn is_visible(before: Position, after: Position) -> bool {
 
 /// The offset from `drawn` to where the object is by its path at `t`; `None` if it is invisible, or
 /// too large.
-pub(super) fn start(t: GameTime, drawn: Position, on_path: Position) -> Option<ErrorSmoother> {
+pub(crate) fn start(t: GameTime, drawn: Position, on_path: Position) -> Option<ErrorSmoother> {
     let apart_m = drawn.distance(on_path);
     if apart_m > FAR_M {
         return None;
@@ -45,7 +45,7 @@ pub(super) fn start(t: GameTime, drawn: Position, on_path: Position) -> Option<E
 }
 
 /// Where an object is drawn whose path has it at `on_path`.
-pub(super) fn apply(smoother: &ErrorSmoother, t: GameTime, on_path: Position) -> Position {
+pub(crate) fn apply(smoother: &ErrorSmoother, t: GameTime, on_path: Position) -> Position {
     smoother.apply_to(t, pose_at(on_path)).position
 }
 

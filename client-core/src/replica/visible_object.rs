@@ -9,6 +9,7 @@ use ambit_proto::pose::Pose;
 use ambit_proto::schema::Freshness;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
+use ambit_proto::timeline::{Timeline, Waypoint};
 
 use super::RenderTimes;
 use super::drawing::DrawnObject;
@@ -120,6 +121,11 @@ impl<V> VisibleObject<'_, V> {
     /// Whether it moves at `t`.
     pub fn moves(&self, t: GameTime) -> bool {
         self.object.moves(t, self.times)
+    }
+
+    /// Its path, as the host has sent it.
+    pub(crate) fn path(&self) -> Option<&Timeline<Waypoint>> {
+        self.object.path()
     }
 
     /// The velocity on its path at `t`, in metres a second: zero at rest, and without a path.

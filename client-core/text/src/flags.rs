@@ -73,7 +73,7 @@ pub struct DrawingFlags {
     pub render: RenderTiming,
 
     /// Predict the player's own avatar from its inputs, also in a game with physics. Avatars that
-    /// are steered are always predicted.
+    /// are steered, or walk by commands, are always predicted.
     #[arg(long, env = "AMBIT_PREDICT", conflicts_with = "no_predict")]
     predict: bool,
 

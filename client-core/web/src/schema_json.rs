@@ -130,7 +130,7 @@ fn command(command: &CommandKind) -> Json {
     json!({
         "name": command.name, "label": command.label, "usage": command_words::usage(command),
         "help": command.help, "key": command.key, "newest_only": command.newest_only,
-        "only_for": command.only_for,
+        "only_for": command.only_for, "walks": command.walk.is_some(),
         "fields": list(&command.fields, field),
     })
 }
@@ -240,7 +240,11 @@ mod tests {
             })
         );
         let command = &json["commands"][0];
-        assert_eq!(command["usage"], "cast SPELL [X Y]");
+        assert_eq!(
+            (&command["usage"], &command["walks"]),
+            (&json!("cast SPELL [X Y]"), &json!(false))
+        );
+        assert_eq!(schema_json(&Schema::example())["commands"][0]["walks"], json!(true));
         assert_eq!(
             command["fields"][0],
             json!({

@@ -211,6 +211,8 @@ export interface CommandKind {
   newest_only: boolean;
   /** As that of a choice. */
   only_for: string;
+  /** It walks the avatar, which the client draws on its way at once. */
+  walks: boolean;
   fields: Field[];
 }
 

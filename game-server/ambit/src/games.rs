@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use ambit_proto::codes;
 use ambit_proto::ids::RoomId;
-use ambit_proto::schema::{Codec, CommandKind, FieldType, ObjectKind, Schema};
+use ambit_proto::schema::{
+    Codec, CommandKind, DecimalFormat, FieldType, ObjectKind, Schema, WalkSpec, WalkSpeed,
+};
 use ambit_room::config::{
     Allowed, BadParameter, Parameter, Parameters as CheckedParameters, ROOM_PARAMETERS, RoomConfig,
     override_default,
@@ -257,6 +259,10 @@ fn check_hints<G: Game>() {
     let numbers: Vec<&str> =
         named(|codec| matches!(codec, Codec::Number { .. } | Codec::Gauge { .. })).collect();
     let texts: Vec<&str> = named(|codec| matches!(codec, Codec::Text { .. })).collect();
+    let walkers = schema.kinds.iter().filter(|kind| kind.has_path());
+    let half = Codec::Decimal(DecimalFormat::Half);
+    let speeds = walkers.flat_map(|kind| &kind.components).filter(|it| it.codec == half);
+    let speeds: Vec<&str> = speeds.map(|it| it.name.as_str()).collect();
     let mut words: Vec<&str> = named(|codec| matches!(codec, Codec::Flag)).collect();
     words.extend(G::kinds().into_iter().flat_map(|declared| declared.words));
     words.extend(schema.commands.iter().flat_map(choices));
@@ -285,6 +291,16 @@ fn check_hints<G: Game>() {
                     list(&numbers)
                 ));
             }
+        }
+        if let Some(WalkSpec { speed: WalkSpeed::Component(name), .. }) = &command.walk
+            && !speeds.contains(&name.as_str())
+        {
+            fails(format!(
+                "its command {:?} walks with the speed in {name:?}, and no `Half` of an object \
+                 with a path has this name; there are: {}",
+                command.name,
+                list(&speeds)
+            ));
         }
         for field in &command.fields {
             if !field.listed_in.is_empty() && !texts.contains(&field.listed_in.as_str()) {

@@ -220,6 +220,7 @@
 //! | | `#[effect(hit, colour, size, at, from)]` | what simple viewers show, and at which fields |
 //! | [`Sound`](macro@Sound) | `#[sound(name = "...")]` | |
 //! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...", only_for = "...")]` | |
+//! | | `#[command(walk(speed = 5.0, radius = 0.4))]`, or `speed_in = "COMPONENT"` | clients draw their avatar on its way at once |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
 //! | | `#[field(label = "...")]` | of a field |
 //! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600, reach_cm = 1_500)]` | a command with it is refused for so long after one that was not, and for places farther from the avatar; the game sees to that |
@@ -401,7 +402,7 @@ pub mod __private {
         ChoiceAbout, CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec,
         Convergence, Cost, DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec,
         FieldType, Freshness, InterestRadii, Look, Material, ObjectKind, PosePresentation,
-        ReckoningOrder, RefusalKind, Shape,
+        ReckoningOrder, RefusalKind, Shape, WalkSpec, WalkSpeed,
     };
     pub use serde;
 

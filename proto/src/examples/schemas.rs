@@ -4,7 +4,8 @@ use crate::pose::{PoseFormat, Turning};
 use crate::schema::{
     Camera, ChoiceAbout, Codec, CommandKind, ComponentSpec, ControlSpec, Cost, DecimalFormat,
     Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look,
-    Material, ObjectKind, ObstacleLook, RefusalKind, ScenerySpec, Schema, Shape,
+    Material, ObjectKind, ObstacleLook, RefusalKind, ScenerySpec, Schema, Shape, WalkSpec,
+    WalkSpeed,
 };
 
 impl Schema {
@@ -99,6 +100,7 @@ fn commands() -> Vec<CommandKind> {
         key: Some("click".into()),
         newest_only: true,
         only_for: "alive".into(),
+        walk: Some(WalkSpec { speed: WalkSpeed::Constant(5.0), radius_m: 0.4 }),
         fields: vec![FieldSpec::new("to", FieldType::Position)],
     };
     let rest = CommandKind { name: "rest".into(), ..CommandKind::default() };

@@ -1003,6 +1003,36 @@ pub struct CommandKind {
     /// As that of a choice: for the command as a whole.
     #[prost(string, tag = "7")]
     pub only_for: ::prost::alloc::string::String,
+    /// It walks the avatar, whose kind has a path: from where it is to the place in the first field of
+    /// that type, straight, at one speed, up to the first obstacle. A hint for clients, which may draw
+    /// the player's own avatar on its way before the host answers.
+    #[prost(message, optional, tag = "8")]
+    pub walk: ::core::option::Option<command_kind::Walk>,
+}
+/// Nested message and enum types in `CommandKind`.
+pub mod command_kind {
+    #[derive(Clone, PartialEq, ::prost::Message)]
+    pub struct Walk {
+        /// Of the body, for obstacles, in metres.
+        #[prost(float, tag = "3")]
+        pub radius_m: f32,
+        /// Metres a second.
+        #[prost(oneof = "walk::Speed", tags = "1, 2")]
+        pub speed: ::core::option::Option<walk::Speed>,
+    }
+    /// Nested message and enum types in `Walk`.
+    pub mod walk {
+        /// Metres a second.
+        #[derive(Clone, PartialEq, ::prost::Oneof)]
+        pub enum Speed {
+            /// Always the same; more than 0.
+            #[prost(float, tag = "1")]
+            MPerS(f32),
+            /// The name of a half float of the avatar.
+            #[prost(string, tag = "2")]
+            SpeedIn(::prost::alloc::string::String),
+        }
+    }
 }
 /// A reason of the game's own for refusing a command.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -9,10 +9,11 @@ use super::{
     FieldType, Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS,
     MAX_EVENTS, MAX_FIELDS, MAX_KEYS, MAX_KINDS, MAX_OBSTACLE_LOOKS, MAX_REFUSALS, Material,
     ObjectKind, ObstacleLook, PosePresentation, ReckoningOrder, RefusalKind, ScenerySpec, Schema,
-    SchemaError, SchemaPath, SchemaProblem, Shape,
+    SchemaError, SchemaPath, SchemaProblem, Shape, WalkSpec, WalkSpeed,
 };
 use crate::axes::AxisKind;
 use crate::control::game as pb;
+use crate::control::game::command_kind::walk::Speed as PbWalkSpeed;
 use crate::control::game::component::Codec as PbCodec;
 use crate::control::game::control::{Axis as PbAxis, Direction as PbDirection};
 use crate::control::game::field::Type as PbType;
@@ -310,8 +311,18 @@ fn read_command(place: &SchemaPath, message: pb::CommandKind) -> Result<CommandK
         key: Some(message.key).filter(|key| !key.is_empty()),
         newest_only: message.newest_only,
         only_for: message.only_for,
+        walk: message.walk.and_then(read_walk),
         fields: read_fields(&place, message.fields)?,
     })
+}
+
+/// A hint: `None` for one of a kind that this build does not know.
+fn read_walk(message: pb::command_kind::Walk) -> Option<WalkSpec> {
+    let speed = match message.speed? {
+        PbWalkSpeed::MPerS(m_per_s) => WalkSpeed::Constant(m_per_s),
+        PbWalkSpeed::SpeedIn(name) => WalkSpeed::Component(name),
+    };
+    Some(WalkSpec { speed, radius_m: message.radius_m })
 }
 
 fn read_fields(
@@ -596,8 +607,19 @@ impl From<&CommandKind> for pb::CommandKind {
             key: command.key.clone().unwrap_or_default(),
             newest_only: command.newest_only,
             only_for: command.only_for.clone(),
+            walk: command.walk.as_ref().map(Into::into),
             fields: command.fields.iter().map(pb::Field::from).collect(),
         }
+    }
+}
+
+impl From<&WalkSpec> for pb::command_kind::Walk {
+    fn from(walk: &WalkSpec) -> Self {
+        let speed = match &walk.speed {
+            &WalkSpeed::Constant(m_per_s) => PbWalkSpeed::MPerS(m_per_s),
+            WalkSpeed::Component(name) => PbWalkSpeed::SpeedIn(name.clone()),
+        };
+        Self { speed: Some(speed), radius_m: walk.radius_m }
     }
 }
 

@@ -346,6 +346,26 @@ fn a_text_about_an_event_names_its_fields() {
 }
 
 #[test]
+fn a_walk_has_a_place_a_speed_and_the_radius_of_a_body() {
+    let broken: [fn(&mut CommandKind, &mut WalkSpec); 5] = [
+        |command, _| command.fields.clear(),
+        |_, walk| walk.speed = WalkSpeed::Constant(0.0),
+        |_, walk| walk.speed = WalkSpeed::Constant(f32::NAN),
+        |_, walk| walk.speed = WalkSpeed::Component(String::new()),
+        |_, walk| walk.radius_m = -0.1,
+    ];
+    for break_it in broken {
+        check("schema, command \"walk-to\"", |schema| {
+            let command = &mut schema.commands[0];
+            let mut walk = command.walk.take().expect("it walks");
+            break_it(command, &mut walk);
+            command.walk = Some(walk);
+            SchemaProblem::BadWalk
+        });
+    }
+}
+
+#[test]
 fn a_kind_too_large_for_a_datagram_is_refused() {
     check("schema, kind \"avatar\"", |schema| {
         let texts = (0..6)

@@ -224,6 +224,14 @@ impl Statics {
         free_m
     }
 
+    /// The target, or where a ball of `radius_m` that rolls straight towards it stops before.
+    #[must_use]
+    pub fn first_stop(&self, from: Position, target: Position, radius_m: f32) -> Position {
+        let distance_m = from.distance(target);
+        let free_m = self.sweep(from, target, radius_m);
+        if free_m < distance_m { from.lerp(target, free_m / distance_m) } else { target }
+    }
+
     /// Whether a ball of `radius_m` that rests on `position` touches an obstacle.
     pub fn is_blocked(&self, position: Position, radius_m: f32) -> bool {
         let centre = centre(position, radius_m);

@@ -19,6 +19,7 @@ mod interest;
 mod late_join;
 mod lobby;
 mod loss;
+mod own_walk;
 mod prediction;
 mod quiet;
 mod reckoning;

@@ -26,6 +26,9 @@ impl<V> RunningGame<V> {
                 }
                 LinkEvent::MessageAcked(message) => {
                     if let Some(number) = self.sent_commands.handle_acked(now, message) {
+                        if let Some(own_walk) = &mut self.own_walk {
+                            own_walk.handle_acked(self.clock.room_time(now), number);
+                        }
                         out.note_confirmed(number);
                     }
                 }
@@ -57,6 +60,9 @@ impl<V> RunningGame<V> {
                 let map = Arc::new(map);
                 self.map = Some(map.clone());
                 self.simulated_objects.set_map(map.clone());
+                if let Some(own_walk) = &mut self.own_walk {
+                    own_walk.set_map(&map);
+                }
                 emit(out, ViewEvent::Map { t: self.clock.room_time(now), map, bytes: block.len() });
             }
             Err(_) => out.stats.malformed += 1,
@@ -145,7 +151,11 @@ impl<V> RunningGame<V> {
         message: &[u8],
         out: &mut GameResults,
     ) -> Result<(), WireError> {
-        match Notice::decode(message, &self.rules.schema, room_now)? {
+        let notice = Notice::decode(message, &self.rules.schema, room_now)?;
+        if let (Notice::Refused { command, .. }, Some(own_walk)) = (&notice, &mut self.own_walk) {
+            own_walk.handle_refused(room_now, *command);
+        }
+        match notice {
             Notice::Event { kind, effect, fields } => {
                 let late = effect < room_now;
                 out.stats.events += 1;

@@ -77,6 +77,29 @@ test("after a tap the avatar stops ahead: never behind where it is when the stop
   }
 });
 
+test("an avatar that is drawn ahead stops where it is let go, or ahead of that, for all", () => {
+  for (const paceMperS of [1.5, 3, 4, 6]) {
+    for (const tapMs of [10, 80, 150, 190]) {
+      const { step, sent } = scene(0);
+      const at = (ms: number) => (ms * paceMperS) / 1_000;
+      for (let ms = 0; ms < tapMs; ms += 10) step(ms, EAST, at(ms), 0);
+      step(tapMs, NOWHERE, at(tapMs), 0);
+      assert.equal(sent.length, 2);
+      const [x, y] = sent[1] as [number, number];
+      // At the server the stop may take effect a tick later.
+      const isAhead = x >= at(tapMs + 50) && x < at(tapMs) + 0.5;
+      assert.ok(isAhead && y === 0, `${paceMperS} m/s for ${tapMs} ms: ${x} m`);
+    }
+  }
+});
+
+test("an avatar that is drawn ahead and has walked for long stops where it is let go", () => {
+  const { step, sent } = scene(0);
+  for (let ms = 0; ms <= 500; ms += 10) step(ms, EAST, ms * 0.005, 0);
+  step(510, NOWHERE, 2.55, 0);
+  assert.deepEqual(sent[1], [2.55, 0]);
+});
+
 test("an avatar that was held up is not taken for slow", () => {
   const { step, sent } = scene();
   for (let ms = 0; ms <= 900; ms += 100) step(ms, EAST, 0, 0);
@@ -135,12 +158,12 @@ function walkTapped(paceMperS: number, tapMs: number, way: typeof EAST): number 
   return x * way.x + y * way.y - at(tapMs + 200 + 50);
 }
 
-function scene() {
+function scene(lagMs = 200) {
   const walk = new HeldWalk();
   const sent: [x: number, y: number][] = [];
   const to = { x: 0, y: 0 };
   const step = (now: number, way: typeof to, x: number, y: number) => {
-    if (walk.next(now, way, { x, y }, 200, to)) sent.push([to.x, to.y]);
+    if (walk.next(now, way, { x, y }, lagMs, to)) sent.push([to.x, to.y]);
   };
   return { walk, step, sent };
 }

@@ -224,7 +224,8 @@ function kind(type: "path" | "pose", look: Partial<Look>): Kind {
 }
 
 function command(name: string, key: string | null, fields: Field[]): CommandKind {
-  return { name, label: "", usage: name, help: "", key, newest_only: false, only_for: "", fields };
+  const hints = { newest_only: false, only_for: "", walks: false };
+  return { name, label: "", usage: name, help: "", key, ...hints, fields };
 }
 
 function schema(commands: CommandKind[]): Schema {

@@ -2,8 +2,9 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
+use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned as _;
-use syn::{DeriveInput, Field, Fields, FieldsNamed, LitStr, Result, Variant};
+use syn::{DeriveInput, Expr, Field, Fields, FieldsNamed, LitStr, Result, Variant};
 
 use crate::Expansion;
 use crate::attributes::{
@@ -27,6 +28,13 @@ struct CommandVariant<'i> {
     key: Option<LitStr>,
     newest_only: bool,
     only_for: String,
+    walk: Option<Walk>,
+}
+
+/// `walk(speed = 5.0, radius = 0.4)`, or with `speed_in = "COMPONENT"` for `speed`.
+struct Walk {
+    speed: TokenStream,
+    radius: Expr,
 }
 
 pub(crate) fn expand(input: &DeriveInput) -> Expansion {
@@ -110,7 +118,7 @@ impl<'i> CommandVariant<'i> {
         let count = fields.map_or(0, |fields| fields.named.len());
         require_at_most(MAX_FIELDS, count, "fields", &variant.ident)?;
         let (mut name, mut label, mut key) = (None, String::new(), None);
-        let (mut newest_only, mut only_for) = (false, String::new());
+        let (mut newest_only, mut only_for, mut walk) = (false, String::new(), None);
         for attribute in variant.attrs.iter().filter(|a| a.path().is_ident("command")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("newest_only") {
@@ -123,11 +131,13 @@ impl<'i> CommandVariant<'i> {
                     label = read_label(&meta)?;
                 } else if meta.path.is_ident("only_for") {
                     only_for = meta.value()?.parse::<LitStr>()?.value();
+                } else if meta.path.is_ident("walk") {
+                    walk = Some(Walk::read(&meta)?);
                 } else {
                     return Err(unknown_option(
                         &meta,
                         "`newest_only`, `key = \"...\"`, `name = \"...\"`, `label = \"...\"`, \
-                         `only_for = \"...\"`",
+                         `only_for = \"...\"`, `walk(speed = ..., radius = ...)`",
                     ));
                 }
                 Ok(())
@@ -143,6 +153,7 @@ impl<'i> CommandVariant<'i> {
             key,
             newest_only,
             only_for,
+            walk,
         })
     }
 
@@ -151,6 +162,17 @@ impl<'i> CommandVariant<'i> {
         let key = self.key.as_ref().map_or_else(
             || quote!(::core::option::Option::None),
             |key| quote!(::core::option::Option::Some(#key.into())),
+        );
+        let walk = self.walk.as_ref().map_or_else(
+            || quote!(::core::option::Option::None),
+            |Walk { speed, radius }| {
+                quote! {
+                    ::core::option::Option::Some(::ambit::__private::WalkSpec {
+                        speed: #speed,
+                        radius_m: #radius,
+                    })
+                }
+            },
         );
         let specs = self.fields.into_iter().flat_map(|fields| &fields.named);
         let specs = specs.map(|field| {
@@ -171,6 +193,7 @@ impl<'i> CommandVariant<'i> {
                 key: #key,
                 newest_only: #newest_only,
                 only_for: #only_for.into(),
+                walk: #walk,
                 fields: ::std::vec![#(#specs),*],
             }
         })
@@ -211,5 +234,33 @@ impl<'i> CommandVariant<'i> {
                 fields: ::std::vec![#(#values),*],
             }
         }
+    }
+}
+
+impl Walk {
+    fn read(meta: &ParseNestedMeta<'_>) -> Result<Self> {
+        let (mut speed, mut radius) = (None, None);
+        meta.parse_nested_meta(|option| {
+            if option.path.is_ident("speed") {
+                let m_per_s: Expr = option.value()?.parse()?;
+                speed = Some(quote!(::ambit::__private::WalkSpeed::Constant(#m_per_s)));
+            } else if option.path.is_ident("speed_in") {
+                let component: LitStr = option.value()?.parse()?;
+                speed = Some(quote!(::ambit::__private::WalkSpeed::Component(#component.into())));
+            } else if option.path.is_ident("radius") {
+                radius = Some(option.value()?.parse()?);
+            } else {
+                let known = "`speed = 5.0`, `speed_in = \"COMPONENT\"`, `radius = 0.4`";
+                return Err(unknown_option(&option, known));
+            }
+            Ok(())
+        })?;
+        let (Some(speed), Some(radius)) = (speed, radius) else {
+            let message = "a walk has a speed in metres a second and the radius of the body in \
+                           metres: `walk(speed = 5.0, radius = 0.4)`, or for the speed in a \
+                           `Half` of the avatar `walk(speed_in = \"COMPONENT\", radius = 0.4)`";
+            return Err(meta.error(message));
+        };
+        Ok(Self { speed, radius })
     }
 }

@@ -167,13 +167,14 @@ macro_rules! hinting_game {
             hour: Text<12>,
             book: Text<40>,
             candles: Number<0, 9>,
+            pace: Half,
         }
 
         #[derive(Command)]
         enum Command {
             /// Read in a book.
             $(#[$command])?
-            Read { page: ambit::Listed },
+            Read { page: ambit::Listed, at: Option<Position> },
         }
 
         #[derive(Default, Serialize, Deserialize, Declare)]
@@ -198,6 +199,7 @@ macro_rules! hinting_game {
                     hour: "dawn".into(),
                     book: "".into(),
                     candles: Number::default(),
+                    pace: Half::new(1.5),
                 })
             }
 
@@ -205,9 +207,9 @@ macro_rules! hinting_game {
                 &mut self,
                 _: &mut World<Self>,
                 _: Player<'_, Self>,
-                Command::Read { page }: Command,
+                Command::Read { page, at }: Command,
             ) -> Result<(), NoRefusal> {
-                let _ = page;
+                let _ = (page, at);
                 Ok(())
             }
         }
@@ -283,6 +285,16 @@ fn a_list_in_a_misspelt_text_is_not_offered() {
         pages(field);
         "boook".clone_into(&mut field.listed_in);
     });
+    let _ = Games::new().with::<Abbey>();
+}
+
+#[test]
+#[should_panic(
+    expected = "its command \"read\" walks with the speed in \"sped\", and no `Half` of an object \
+                with a path has this name; there are: \"pace\""
+)]
+fn a_walk_with_a_misspelt_speed_is_not_offered() {
+    hinting_game!(Abbey, [command(walk(speed_in = "sped", radius = 0.4))], pages);
     let _ = Games::new().with::<Abbey>();
 }
 

@@ -6,7 +6,7 @@ use ambit::message::{FieldValue, GameCommand, TypedCommand as _};
 use ambit::prelude::*;
 use ambit::schema::{
     ChoiceAbout, Codec, ComponentAudience, ComponentSpec, Cost, Effect, EffectForm, FieldSpec,
-    FieldType, InterestRadii, Look, Material, RefusalKind, Shape,
+    FieldType, InterestRadii, Look, Material, RefusalKind, Shape, WalkSpec, WalkSpeed,
 };
 use ambit::test::{Line, TestRoom};
 use ambit::{ErrorCode, Pose, Typed};
@@ -63,7 +63,7 @@ enum Command {
     /// Walk to a point.
     ///
     /// More about it.
-    #[command(newest_only, key = "click")]
+    #[command(newest_only, key = "click", walk(speed = 1.5, radius = 0.4))]
     WalkTo { to: Position },
     /// Rest.
     #[command(label = "Sit down")]
@@ -230,6 +230,8 @@ fn a_declaration_becomes_a_schema() {
     assert_eq!((walk_to.name.as_str(), walk_to.help.as_str()), ("walk-to", "Walk to a point."));
     assert_eq!((walk_to.label.as_str(), rest.label.as_str()), ("", "Sit down"));
     assert_eq!((walker.label.as_str(), schema.kinds[1].label.as_str()), ("", "Pebbles"));
+    let walk = WalkSpec { speed: WalkSpeed::Constant(1.5), radius_m: 0.4 };
+    assert_eq!((&walk_to.walk, &rest.walk), (&Some(walk), &None));
     assert_eq!((walk_to.newest_only, walk_to.key.as_deref()), (true, Some("click")));
     assert_eq!((rest.newest_only, &rest.key, rest.fields.len()), (false, &None, 0));
     let fire_ball = ChoiceAbout {

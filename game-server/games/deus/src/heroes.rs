@@ -163,6 +163,7 @@ impl Deus {
             avatar.ready().set(hero.bag.is_ready && self.phase == Phase::Merchant);
             avatar.level().set(hero.level(content));
             avatar.points().set(hero.points(content) as i64);
+            avatar.speed().set(hero.speed_m_per_s(content));
         }
         if let Some(mut row) = world.edit_row::<HeroRow>(hero.player) {
             row.class().set(class);

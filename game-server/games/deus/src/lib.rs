@@ -179,8 +179,11 @@ impl Game for Deus {
         let mut rng = world.rng_for(3, newcomer.id.0);
         let room = &self.layout.slot(self.layout.merchants()).rooms[0];
         let at = room.place_to_begin(world.statics(), &mut rng);
+        let (player, waits) = (newcomer.id, self.phase.is_wave());
+        let state = HeroState { player, waits, ..HeroState::default() };
         let hero = world.spawn(Hero {
             path: Path::at(at),
+            speed: Half::new(state.speed_m_per_s(&self.content)),
             health: Gauge::empty(),
             mana: Gauge::empty(),
             name: newcomer.name.into(),
@@ -190,8 +193,6 @@ impl Game for Deus {
         });
         let name = newcomer.name.into();
         world.spawn_row(newcomer.id, HeroRow { name, ..HeroRow::default() });
-        let (player, waits) = (newcomer.id, self.phase.is_wave());
-        let state = HeroState { player, waits, ..HeroState::default() };
         self.heroes.insert(hero, state);
         hero
     }

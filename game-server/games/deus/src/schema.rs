@@ -4,6 +4,7 @@ use ambit::Listed;
 use ambit::prelude::*;
 
 use crate::DeusWorld;
+use crate::map::BODY_RADIUS_M;
 
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
@@ -48,6 +49,10 @@ pub struct Hero {
     #[component(label = "You are ready")]
     #[audience(owner)]
     pub(crate) ready: Flag,
+    /// By class, items and talents.
+    #[component(unit = "m/s")]
+    #[audience(owner)]
+    pub(crate) speed: Half,
 }
 
 /// A monster of a wave.
@@ -322,6 +327,7 @@ pub(crate) enum LootRule {
 pub enum DeusCommand {
     /// Walk to a place, round obstacles.
     #[command(newest_only, key = "click", only_for = "alive")]
+    #[command(walk(speed_in = "speed", radius = BODY_RADIUS_M))]
     Move {
         /// The place.
         to: Position,

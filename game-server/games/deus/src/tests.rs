@@ -130,6 +130,38 @@ fn the_dead_are_seen_by_nobody_else() {
     assert_eq!(phase(&room), Phase::Fight, "bob goes on");
 }
 
+/// Clients draw their own hero by it before the answer.
+#[test]
+fn a_hero_walks_at_the_speed_that_its_player_knows() {
+    let mut room = Room::with(&[("size", "60x60")]);
+    let (ann, bob) = (room.join("ann", Line::default()), room.join("bob", Line::default()));
+    let player = room.player(ann);
+    let mut known_and_true = || {
+        room.run(300.millis());
+        let known = room.avatar(ann).and_then(|it| it.decimal("speed")).expect("its own");
+        let walked = room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+            let hero = world.player(player).expect("the player is in the room").avatar();
+            game.heroes[&hero].speed_m_per_s(&game.content)
+        });
+        (known, walked)
+    };
+    let (known, walked) = known_and_true();
+    assert!((known - walked).abs() < 0.005 && walked == 4.0, "{known}, {walked}");
+    room.command(ann, "choose archer");
+    room.run(300.millis());
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let hero = world.player(player).expect("the player is in the room").avatar();
+        game.heroes.get_mut(&hero).expect("a hero").bonus.speed = 8.0;
+        game.show(world, hero);
+    });
+    room.run(300.millis());
+    let known = room.avatar(ann).and_then(|it| it.decimal("speed")).expect("its own");
+    assert!((known - 4.8 * 1.08).abs() < 0.005, "{known}");
+    let others = room.sees(bob);
+    let hero = others.iter().find(|seen| seen.text("name") == Some("ann")).expect("in sight");
+    assert_eq!(hero.decimal("speed"), None, "nobody else's business");
+}
+
 #[test]
 fn a_click_near_the_goal_of_a_walk_changes_no_way() {
     let mut room = Room::with(&[("size", "60x60")]);

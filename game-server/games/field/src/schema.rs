@@ -5,7 +5,7 @@ use ambit::prelude::*;
 use super::FieldWorld;
 use super::rules::{
     AVATAR_HEALTH, BLINK_MANA, BODY_RADIUS_M, BOLT_M_PER_S, BOLT_MANA, HEAL_MANA, HEALTH_PER_S,
-    MANA_PER_S, MAX_MANA, NPC_HEALTH, RESPAWN_DELAY, VEIL_MANA, WOLF_HEALTH,
+    MANA_PER_S, MAX_MANA, NPC_HEALTH, RESPAWN_DELAY, VEIL_MANA, WALK_M_PER_S, WOLF_HEALTH,
 };
 
 /// Bytes of a name: 24 characters of 4.
@@ -167,7 +167,8 @@ pub enum Spell {
 #[derive(Clone, Debug, PartialEq, Command)]
 pub enum FieldCommand {
     /// Walk to a point on the ground, round obstacles.
-    #[command(newest_only, key = "click", label = "Walk there")]
+    #[command(newest_only, key = "click", label = "Walk there", only_for = "alive")]
+    #[command(walk(speed = WALK_M_PER_S, radius = BODY_RADIUS_M))]
     Move {
         /// The point.
         to: Position,

@@ -57,9 +57,7 @@ pub fn round_obstacles(
 /// The target, or where a body of this radius stops before it.
 #[must_use]
 pub fn first_stop(statics: &Statics, radius_m: f32, from: Position, target: Position) -> Position {
-    let distance_m = from.distance(target);
-    let free_m = statics.sweep(from, target, radius_m);
-    if free_m < distance_m { from.lerp(target, free_m / distance_m) } else { target }
+    statics.first_stop(from, target, radius_m)
 }
 
 /// Whether a body of this radius gets straight from one place to another.

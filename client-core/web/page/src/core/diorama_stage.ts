@@ -138,7 +138,7 @@ export class Stage {
     const field = { name: ROLE, label: "", optional: false, type: "choice" as const,
       choices: [...roles], about: [], listed_in: "" };
     const choose = { name: "choose", label: "", usage: "", help: "", key: null,
-      newest_only: false, only_for: "", fields: [field] };
+      newest_only: false, only_for: "", walks: false, fields: [field] };
     this.#schema = { game: "", kinds, events: [], commands: [choose], refusals: [], controls: [],
       scenery: { camera: "around", ground, grid: false, party: false, obstacles } };
   }

@@ -31,7 +31,10 @@ const STEADY_MS = 3 * SPEED_MS;
 const SUPPOSED_M_PER_S = 6;
 /** Who is slower stands, or is held up. */
 const LEAST_M_PER_S = 0.5;
-/** The effects of two commands may be so much farther apart than the commands: a tick and more. */
+/**
+ * The effects of two commands may be so much farther apart than the commands: a tick and more. Then
+ * others see that the avatar goes back, also if it is drawn ahead for its player.
+ */
 const SLACK_MS = 75;
 
 /** Whether W A S D walk: nothing is steered by keys, and the game has no other use for them. */
@@ -90,7 +93,7 @@ export class HeldWalk {
 
   /**
    * Whether the avatar, now at `at`, has to be sent to the place in `to`. `way` has length 0 if
-   * nothing is held; a command takes effect after `lagMs`.
+   * nothing is held; the avatar is seen to follow a command after `lagMs`: 0 if it is drawn ahead.
    */
   next(now: number, way: Stick, at: Stick, lagMs: number, to: Stick): boolean {
     this.#measure(now, at);

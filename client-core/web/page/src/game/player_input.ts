@@ -299,7 +299,8 @@ export class PlayerInput {
     if (way.x === 0 && way.y === 0 && !this.#walking.isWalking) return;
     const to = this.#ahead;
     const at = { x: frame.x(avatar), y: frame.y(avatar) };
-    const { lagMs } = this.#commander;
+    // What is drawn ahead of the room shows the effect at once.
+    const lagMs = walk.command.walks ? 0 : this.#commander.lagMs;
     if (!this.#walking.next(now, wayOf(way, this.#camera.yaw), at, lagMs, to)) return;
     this.aim.keepOnMap(to);
     this.#hooks.did("move");
