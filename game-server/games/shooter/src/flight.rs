@@ -217,15 +217,17 @@ impl Shooter {
         by != target && !is_friend && !Self::is_shielded(world, target)
     }
 
-    /// A ship that was hit is elsewhere, at rest: as far as possible from who may fire at it.
+    /// A ship that was hit is elsewhere, at rest: as far as possible from who may fire at it, and
+    /// from where it was.
     pub(crate) fn come_back(&mut self, world: &mut ShooterWorld, ship: Id<Ship>) {
         let Some(craft) = self.crafts.get(&ship) else { return };
         let others = self.crafts.iter().filter(|&(other, it)| {
             *other != ship && !self.are_friends(it, craft) && world.contains(*other)
         });
-        let others: Vec<Position> = others.map(|(_, it)| it.movement.at).collect();
+        let others = others.map(|(_, it)| it.movement.at);
+        let avoided: Vec<Position> = others.chain([craft.movement.at]).collect();
         let distance = |place: &Position| {
-            others.iter().map(|at| at.ground_distance(*place)).fold(f32::INFINITY, f32::min)
+            avoided.iter().map(|at| at.ground_distance(*place)).fold(f32::INFINITY, f32::min)
         };
         let places: [Position; PLACES] = std::array::from_fn(|_| start_place(world));
         let farthest = places.into_iter().max_by(|a, b| distance(a).total_cmp(&distance(b)));
