@@ -215,7 +215,7 @@ mod tests {
     fn an_object_drawn_ahead_is_known_for_a_time_that_is_just_past() {
         let frame = |number: u64| {
             let ([from, to], x) = ([number - 1, number].map(|it| ms(it * 10)), number as f32);
-            let poses = [x - 1.0, x].map(|x| drawing_at(x));
+            let poses = [x - 1.0, x].map(drawing_at);
             DrawnFrames {
                 velocities: ([number as f32, 0.0, 0.0], [0.0; 3]),
                 previous: (from, poses[0]),

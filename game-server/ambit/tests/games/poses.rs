@@ -86,7 +86,7 @@ impl Game for Porters {
             let here = world.position(cart).expect("it exists");
             let step = if self.backwards { -STEP_M } else { STEP_M };
             let there = Position::new(here.x + step, here.y, here.z);
-            world.edit(cart).expect("it exists").pose().put_at(there);
+            world.edit(cart).expect("it exists").pose().set(there, 0.0, 0.0);
             world.edit(a_crate).expect("it exists").pose().set(there, UPRIGHT);
             world.edit(ball).expect("it exists").pose().set(there, UPRIGHT);
         }
