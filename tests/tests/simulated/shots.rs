@@ -109,9 +109,9 @@ fn what_is_hit_on_the_screen_is_hit_at_the_host() {
 #[test]
 fn the_own_ship_never_steps_back_and_is_corrected_little_by_little() {
     const BACK_M: f32 = 0.15;
-    const BEYOND_M: f32 = 0.16;
     for line in ["delay=50ms", "delay=50ms,loss=5", "delay=50ms,jitter=5ms,loss=13"] {
-        for is_unsteady in [false, true] {
+        // A picture at any time may show what two frames are corrected by.
+        for (is_unsteady, most_beyond_m) in [(false, BACK_M + 0.01), (true, 2.0 * BACK_M + 0.01)] {
             let room = [("asteroids", "12"), ("size", "140x140")];
             let fight = Shooting::new(3, 4, line, &room);
             let mut fight = if is_unsteady { fight.unsteady() } else { fight };
@@ -129,7 +129,7 @@ fn the_own_ship_never_steps_back_and_is_corrected_little_by_little() {
                 // What came back elsewhere did so at once, and nothing else did.
                 assert!(*frames > 10_000 && *jumps < 20, "{line}, player {player}");
                 assert!(back <= BACK_M, "{line}, player {player}: {back} m back");
-                assert!(beyond <= BEYOND_M, "{line}, player {player}: {beyond} m off its way");
+                assert!(beyond <= most_beyond_m, "{line}, player {player}: {beyond} m off its way");
             }
         }
     }
