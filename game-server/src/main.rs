@@ -48,7 +48,7 @@ fn check_content(arguments: &[OsString]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The exit status says the most important, also where nobody can read this.
+/// The exit status says the most important, also where no one can read this.
 fn say(text: &str) {
     let _ = writeln!(io::stdout(), "{text}");
 }

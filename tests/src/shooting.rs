@@ -57,10 +57,10 @@ const SLIDE_M: f32 = 70.0 / 60.0;
 const FLIES_M_PER_S: f32 = 1.0;
 /// The clocks by which a picture is drawn run up to so much too fast.
 const TOO_FAST: f32 = 1.1;
-/// Pictures of an unsteady screen are drawn for a time so far behind, up to so much later.
+/// Pictures of an unsteady screen are drawn for times this far behind, up to this much later.
 const UNSTEADY_BEHIND: Duration = Duration::from_millis(45);
 const UNSTEADY: Duration = Duration::from_millis(65);
-/// A ship that comes back comes to a place at least so far away.
+/// A ship that comes back comes to a place at least this far away.
 const JUMP_M: f32 = 10.0;
 /// How long a player remembers where its own ship was.
 const MEMORY: Duration = Duration::from_secs(1);

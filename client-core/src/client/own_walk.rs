@@ -56,7 +56,7 @@ const FASTER: f64 = 1.0 / 6.0;
 const SETTLED_AFTER: Duration = Duration::from_millis(250);
 /// A command that the host has not acknowledged by then was given up on the way.
 const GIVEN_UP_AFTER: Duration = Duration::from_millis(1_500);
-/// Any way on a map ends at this speed, whatever the host declares.
+/// The slowest speed: any way on a map ends, even if the host declares less.
 const SLOWEST_M_PER_S: f32 = 0.01;
 /// More commands than a player gives in that time.
 const MAX_ORDERS: usize = 64;

@@ -70,7 +70,7 @@ impl VisualOffset {
         Self::of_any_length(drawn, known)
     }
 
-    /// The other offset, or one on the way to it that is at most so far away.
+    /// The other offset, or the one on the way to it that is at most this far away.
     #[must_use]
     pub fn towards(&self, other: Self, most_m: f32) -> Self {
         let way: [f32; 3] = std::array::from_fn(|axis| other.metres[axis] - self.metres[axis]);

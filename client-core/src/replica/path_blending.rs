@@ -23,7 +23,7 @@ use crate::rotation;
 const BLEND_MS: f32 = 150.0;
 /// A longer way takes longer: 9 cm in a frame of 60 Hz.
 const BLEND_MS_PER_M: f32 = 185.0;
-/// From so far away, a way in the picture would last too long.
+/// From farther away, a way in the picture would last too long.
 const FAR_M: f32 = 8.0;
 /// What the wire's grid can do to the same path that is cut at another time.
 const GRID_M: f32 = 0.01;

@@ -22,7 +22,7 @@ use crate::saved;
 /// So many objects are in each digest; of more only one digest in some has them, so that a second
 /// has so many on average, each with its id and 16 bits: 8 bytes.
 const OBJECTS_EACH_SECOND: usize = 128;
-/// A report names so many objects at most.
+/// A report names at most this number of objects.
 const MOST_NAMED: usize = 5;
 
 /// See the module.

@@ -131,7 +131,7 @@ impl RoomLimits {
         Ok(())
     }
 
-    /// Whether a game may create so many objects by its parameters, on all maps together.
+    /// Whether a game may create this number of objects by its parameters, on all maps together.
     pub fn allows_objects(&self, game: &str, objects: u64) -> bool {
         self.largest(game, OBJECTS).is_none_or(|max| objects as f64 <= max)
     }
@@ -153,7 +153,7 @@ impl RoomLimits {
     }
 }
 
-/// The objects on all maps of a world, of which each has so many.
+/// The objects on all maps of a world, with this number on each.
 pub(crate) fn objects_of_world(parameters: &Parameters, objects: u64) -> u64 {
     let maps = if parameters.is_declared("maps") { parameters.whole("maps") } else { 1 };
     objects.saturating_mul(maps)

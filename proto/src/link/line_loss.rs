@@ -8,7 +8,7 @@
 //!
 //! Units: shares of 2^16. Cost: an addition for each outcome.
 
-/// Each outcome counts one part in so many.
+/// Each outcome counts one part in this number.
 const SMOOTHING: u32 = 64;
 /// All were lost.
 const WHOLE: u32 = 1 << 16;

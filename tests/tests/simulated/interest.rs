@@ -282,7 +282,7 @@ fn late_news_of_a_path_is_blended_in_and_never_jumps() {
     }
 }
 
-/// Whoever blinks is drawn here or there, also by a client that hears of it too late.
+/// An avatar that blinks is drawn here or there, also by a client that hears of it too late.
 #[test]
 fn a_blink_that_is_told_late_is_drawn_at_no_place_between() {
     const RECENT: Duration = Duration::from_millis(700);

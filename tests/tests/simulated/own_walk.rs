@@ -23,9 +23,9 @@ const STEP_M: f32 = 0.001;
 const BODY_M: f32 = 0.5;
 const WALKS: usize = 20;
 const SIZE_M: f32 = 60.0;
-/// A tapped key is held for so long.
+/// How long a tapped key is held.
 const TAP: Duration = Duration::from_millis(83);
-/// A held key sends the avatar so far ahead.
+/// How far ahead a held key sends the avatar.
 const AHEAD_M: f32 = 6.0;
 const GAMES: [&str; 2] = ["field", "deus"];
 const LINES: [&str; 3] = ["delay=2ms", "delay=50ms", "delay=50ms,loss=5"];

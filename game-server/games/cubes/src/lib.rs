@@ -84,7 +84,7 @@ enum Drive {
     Dice,
 }
 
-/// A player's forces act on cubes within 2 m; what flies is known from so far away.
+/// A player's forces act on cubes within 2 m; what flies is known from this distance.
 const REACH_M: f32 = 9.0;
 /// How far players see.
 const VIEW_M: f32 = 29.0;

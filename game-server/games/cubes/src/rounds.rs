@@ -43,7 +43,7 @@ struct RingSeat {
 }
 
 impl CubeRounds {
-    /// A player has come; the first one begins the first round, of so many seconds.
+    /// A player has come; the first one begins the first round, of `seconds`.
     pub(super) fn join(
         &mut self,
         world: &mut CubesWorld,

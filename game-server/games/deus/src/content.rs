@@ -20,7 +20,7 @@ use toml::Spanned;
 
 use self::rooms::MapsTable;
 
-/// A blow hits whoever has come out of its radius by less than this.
+/// A blow also hits a hero who has come out of its radius by less than this.
 pub(crate) const GRACE_M: f32 = 0.4;
 
 pub(crate) const SHIPPED: &str = "shipped";

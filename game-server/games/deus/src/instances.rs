@@ -4,7 +4,7 @@
 //! In the phase `Onward` all heroes are sent on from wherever they are. What one carries is all
 //! that is known of it, who has left the world after its death, and how the course goes on: the
 //! merchant of the next map waits until all have come. Who joins later, on the first map, follows
-//! the party from map to map; who finds it nowhere begins anew.
+//! the party from map to map; a player who finds it nowhere begins again.
 //!
 //! Invariants:
 //! 1. What arrives makes a valid hero, whatever a host sends: indices, levels and gold are within
@@ -32,7 +32,7 @@ const MOST_KILLS: u32 = 9_999;
 const MOST_EXPERIENCE: u32 = 9_999_999;
 const MOST_ITEMS: usize = 999;
 const MOST_WAVES: u8 = 98;
-/// Of those who have left after their death a hero carries so many, the newest sessions: a number
+/// A hero carries at most this many of those who have left after their death, the newest: a number
 /// takes up to 9 bytes, and all that is carried at most 4,096.
 const MOST_FALLEN_CARRIED: usize = 360;
 

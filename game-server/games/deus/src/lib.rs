@@ -8,7 +8,7 @@
 //! 1. A command is checked as a whole, then executed as a whole.
 //! 2. Every phase ends.
 //! 3. What a monster will do is told before, to those who follow it: its path, and its blow by an
-//!    event. Whoever is hurt follows it since then: no blow reaches farther than `REACH_M`.
+//!    event. A hero who is hurt follows it since then: no blow reaches farther than `REACH_M`.
 //!
 //! All numbers are data, in `content/`. Source of the game: "Architectures de developpement
 //! adaptees aux MMOGs" (Project Deus).

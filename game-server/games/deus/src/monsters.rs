@@ -92,7 +92,7 @@ impl Deus {
         self.show_course(world);
     }
 
-    /// One hero more fights: so many more monsters come as a wave for it has more.
+    /// One hero more fights: as many more monsters come as a wave for it has more.
     pub(crate) fn reinforce(&mut self, world: &mut DeusWorld) {
         let heroes = self.living().count();
         let count = |heroes| self.content.waves.monsters_of(self.wave, heroes).0;

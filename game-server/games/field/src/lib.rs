@@ -45,7 +45,7 @@ pub use self::schema::{Avatar, FieldCommand, FieldRefusal, FieldTimer, Spell};
 /// A room without a number of wolves has one for so many wanderers.
 const NPCS_PER_WOLF: u32 = 5;
 
-/// What can hurt an avatar is known from so far away, and what is there is seen.
+/// What can hurt an avatar is known from this distance, and what is there is seen.
 const REACH_M: f32 = 9.0;
 const VIEW_M: f32 = 19.0;
 

@@ -20,7 +20,7 @@ use crate::{Craft, Shooter, ShooterWorld, Shot, ShotTiming};
 const HEIGHT_M: f32 = 4.0;
 /// Attempts to find a free place by chance.
 const TRIES: u32 = 64;
-/// Then so many places along each side of the map are tried in turn.
+/// Then this number of places along each side of the map is tried in turn.
 const GRID: u16 = 48;
 /// How far a ship can fly in each direction from where it begins.
 const MOVES_M: f32 = 3.0;
@@ -30,7 +30,7 @@ const SKIN_M: f32 = 0.5;
 const LEAST_SIDE_M: f32 = 40.0;
 /// The least area for each asteroid.
 const M2_PER_ASTEROID: f64 = 400.0;
-/// Asteroids keep off so many places, over the whole map, where ships can begin.
+/// Asteroids keep off this number of places, over the whole map, where ships can begin.
 const CLEARINGS: usize = 4;
 /// A ship comes back at the best of so many free places.
 const PLACES: usize = 12;
@@ -117,7 +117,7 @@ fn start_radius_m() -> f32 {
     TABLES.ship.radius_m + MOVES_M + SKIN_M
 }
 
-/// Any place that is so far from the borders.
+/// Any place that is at least `radius_m` from the borders.
 fn random_place(world: &mut ShooterWorld, radius_m: f32) -> Position {
     let (width, height) = (world.width() - 2.0 * radius_m, world.height() - 2.0 * radius_m);
     let (x, y) = (world.rng().f32() * width, world.rng().f32() * height);

@@ -417,7 +417,7 @@ impl Game for Shooter {
         }
     }
 
-    /// A ship that fires hits whoever flies into its missile's way. The picture shows what the ship
+    /// A ship that fires hits the ship in its missile's way. The picture shows what the ship
     /// sees.
     fn surroundings(&self) -> Surroundings {
         let (ship, missile) = (&TABLES.ship, &TABLES.missile);

@@ -12,7 +12,7 @@ use crate::Ship;
 use crate::flight::{along, bearing, direction, start_place, wrapped};
 use crate::{Craft, ShipControl, Shooter, ShooterWorld, TABLES};
 
-/// A pilot before a wall looks at so many headings.
+/// Number of headings that a pilot before a wall looks at.
 const HEADINGS: u8 = 24;
 
 /// What a pilot has in mind.

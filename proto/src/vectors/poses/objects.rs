@@ -42,7 +42,7 @@ impl SectionObject {
         Self { slot, format, known: Vec::new(), mode: BaselineMode::Absolute, pose }
     }
 
-    /// It has jumped so many milliseconds ago, since its only known pose.
+    /// It has jumped this number of milliseconds ago, since its only known pose.
     pub(super) fn jumped(
         slot: u16,
         format: PoseFormat,

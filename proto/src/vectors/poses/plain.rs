@@ -59,7 +59,7 @@ fn section(name: &'static str, about: &'static str, objects: &[(u8, Alias, Pose)
     after_jump(name, about, objects, None)
 }
 
-/// All objects have jumped so long ago.
+/// How long ago all objects have jumped.
 fn after_jump(
     name: &'static str,
     about: &'static str,

@@ -180,7 +180,7 @@ impl<'t> ContentMistakes<'t> {
         }
     }
 
-    /// Who is hurt was in sight when that was announced: whoever walks into a blow, too.
+    /// Who is hurt was in sight when that was announced: also a hero who walks into a blow.
     pub(crate) fn check_reach(
         &mut self,
         classes: &[ClassTable],

@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// Held keys count so long after the newest sample of their player, from now on.
+    /// Held keys count until `after` has passed since the newest sample of their player, from now on.
     pub fn set_input_timeout(&mut self, after: Duration) {
         self.input_timeout = after;
     }

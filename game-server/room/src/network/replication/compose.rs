@@ -26,7 +26,7 @@ use crate::logic::world::{PATH_TOLD_AHEAD, World};
 
 /// The mark behind the last record of a body, and the padding to a whole byte, in bits.
 pub const END_BITS: usize = 8;
-/// For so long a path that is sent anew says that it jumped: until then its update may be lost.
+/// For this time a path that is sent again says that it jumped: its update may be lost.
 const JUMP_TOLD_FOR: Duration = Duration::from_secs(1);
 /// After so many records that do not fit, the search for shorter ones ends.
 const MAX_MISSES: usize = 8;

@@ -549,7 +549,7 @@ impl ObjectSlots {
             self.queue.push(index);
         }
         let deadline = match slot.phase {
-            // It is told of by whatever leaves next.
+            // The next datagram tells of it.
             SlotPhase::Leaving if slot.dirty == 0 => GameTime::MAX,
             SlotPhase::Leaving => slot.send_deadline(),
             _ if slot.copies.due() != 0 || self.makes_copies && slot.timed != 0 => GameTime::ZERO,

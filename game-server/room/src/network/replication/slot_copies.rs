@@ -19,7 +19,7 @@ pub(super) struct SlotCopies {
     due: u16,
     /// Until then the client has their timelines as they are; zero if that is not known.
     as_before: GameTime,
-    /// Components of which the copy has left, and neither outcome is known.
+    /// Components whose copy has left, with neither outcome known.
     sent: u16,
     /// The packet with these copies.
     carrier: Seq,
