@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use ambit_shooter_kinds::tables::TABLES;
 use ambit_tests::real::{
     BotCrowd, Console, ScratchFolder, Server, outlast_suspicion, server_signal, wait_until,
 };
@@ -14,8 +15,8 @@ const BOTS: usize = 16;
 const TOP_M_PER_S: f64 = 24.0;
 /// Ships that touch are pushed apart: by their diameter, and a little; in a crowd once more.
 const APART_M: f64 = 7.0;
-/// A ship that was hit is elsewhere within this.
-const BACK_MS: f64 = 600.0;
+/// A ship that was hit is elsewhere at most this long after it has been a wreck.
+const BACK_MS: f64 = 300.0;
 
 #[test]
 fn two_consoles_and_pilots_play_a_round_to_its_end_and_the_next() -> Result<()> {
@@ -145,13 +146,14 @@ fn check_ways(traces: &Path) -> Result<()> {
         }
     }
     assert!(ways.len() >= BOTS, "{} ships have moved", ways.len());
+    let back_ms = 1e3 * f64::from(TABLES.ship.back_after_s) + BACK_MS;
     for (id, mut way) in ways {
         way.sort_by(|a, b| a.0.total_cmp(&b.0));
         for step in way.windows(2) {
             let [(t, x, y), (then, to_x, to_y)] = [step[0], step[1]];
             let metres = (to_x - x).hypot(to_y - y);
             let most = TOP_M_PER_S * (then - t) / 1e3 + APART_M;
-            let was_hit = hit_at.iter().any(|hit| (then - BACK_MS..=then).contains(hit));
+            let was_hit = hit_at.iter().any(|hit| (then - back_ms..=then).contains(hit));
             assert!(metres <= most || was_hit, "ship {id} moved {metres} m from {t} to {then} ms");
         }
     }

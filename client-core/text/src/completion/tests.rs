@@ -143,7 +143,8 @@ fn the_text_after_the_cursor_stays() {
 fn a_hint_is_the_form_of_the_command_and_its_help() {
     let known = known();
     let hint = |line| hint(line, &known);
-    let cast = "cast SPELL [X Y] [TARGET]: Cast a spell. Without the rest: heal.";
+    let cast = "cast SPELL [X Y] [TARGET]: Cast a spell. Without the rest: heal. Costs: bolt 8 \
+                mana.";
     assert_eq!(hint("cast he").as_deref(), Some(cast));
     assert_eq!(hint("rest").as_deref(), Some("rest"));
     assert_eq!(hint("walk-to 1 ").as_deref(), Some("walk-to X Y: Walk to a point."));

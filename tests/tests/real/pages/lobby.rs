@@ -226,6 +226,7 @@ fn a_room_that_is_refused_keeps_its_form_and_says_why() -> Result<()> {
         let kept = "return [field('Name of the room').value, field('Wanderers').value];";
         assert_eq!(ann.run(kept, json!({})).await?, json!(["den", "90"]));
         ann.fill("Wanderers", "10").await?;
+        ann.fill("Wolves", "0").await?;
         ann.press("Create").await?;
         let made = "!document.querySelector('dialog')
             && document.body.innerText.includes('Players in this room')";
