@@ -101,7 +101,8 @@ impl World {
         }
     }
 
-    /// Held keys count until `after` has passed since the newest sample of their player, from now on.
+    /// From now on, held keys count until `after` has passed since the newest sample of their
+    /// player.
     pub fn set_input_timeout(&mut self, after: Duration) {
         self.input_timeout = after;
     }
