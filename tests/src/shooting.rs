@@ -55,7 +55,7 @@ const BEHIND_M: f32 = 3.0;
 const SLIDE_M: f32 = 70.0 / 60.0;
 /// Ships that fly at least so fast have a direction to step back from, in metres a second.
 const FLIES_M_PER_S: f32 = 1.0;
-/// The clocks by which a picture is drawn run up to so much too fast.
+/// The clocks by which a picture is drawn run too fast by up to this factor.
 const TOO_FAST: f32 = 1.1;
 /// Pictures of an unsteady screen are drawn for times this far behind, up to this much later.
 const UNSTEADY_BEHIND: Duration = Duration::from_millis(45);

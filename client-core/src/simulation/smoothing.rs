@@ -15,7 +15,7 @@ use ambit_proto::pose::{Pose, PoseFormat};
 use crate::replica::drawing::{DrawnFrames, DrawnPose, velocities_of};
 use crate::replica::error_smoothing::{VisualOffset, is_visible_difference};
 
-/// A gentle correction moves the drawing by at most so much in a frame.
+/// A gentle correction moves the drawing by at most this distance in a frame.
 const GENTLE_M: f32 = 0.15;
 /// What is further away is drawn there at once, in any case: the way would last for 4 s.
 const FAR_M: f32 = 36.0;

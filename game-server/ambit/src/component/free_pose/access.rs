@@ -80,8 +80,9 @@ impl FreePoseMut<'_> {
         replace_pose(self.0.world, self.0.id, pose);
     }
 
-    /// Moves to another position at once; the orientation stays. If the position is not finite,
-    /// nothing changes, with an error in the log.
+    /// Moves to another position at once; the orientation stays. This is a jump: clients draw no
+    /// place between. For a movement, use [`set`](Self::set) at each tick. If the position is not
+    /// finite, nothing changes, with an error in the log.
     pub fn put_at(&mut self, position: Position) {
         put_at(&mut self.0, position);
     }

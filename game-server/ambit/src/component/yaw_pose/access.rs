@@ -55,8 +55,9 @@ impl YawPoseMut<'_> {
         }
     }
 
-    /// Moves to another position at once; heading and speed stay. If the position is not finite,
-    /// nothing changes, with an error in the log.
+    /// Moves to another position at once; heading and speed stay. This is a jump: clients draw no
+    /// place between. For a movement, use [`set`](Self::set) at each tick. If the position is not
+    /// finite, nothing changes, with an error in the log.
     pub fn put_at(&mut self, position: Position) {
         put_at(&mut self.0, position);
     }
