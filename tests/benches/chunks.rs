@@ -1,15 +1,15 @@
 //! Time that a late joiner needs to receive 256 KiB: as a block of Ambit's link, and as a QUIC
 //! stream.
 //!
-//! `cargo bench -p ambit-tests --bench chunks` prints the table and writes `docs/chunks.md`.
-//! Everything runs on virtual time from seeds: the links in steps of a millisecond, quinn over a
-//! socket in memory under tokio's paused clock. The figures are the same on every machine.
+//! `cargo bench -p ambit-tests --bench chunks` prints the table and writes
+//! `docs/data/chunks.tsv`. Everything runs on virtual time from seeds: the links in steps of a
+//! millisecond, quinn over a socket in memory under tokio's paused clock. The figures are the same
+//! on every machine.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -18,6 +18,7 @@ use std::time::Duration;
 use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent};
 use ambit_proto::time::LocalTime;
 use ambit_proto::wire::{Coder as _, Reader, Writer};
+use ambit_tests::data_file;
 use ambit_transport::impair::{Impairer, Impairment};
 use ambit_transport::quic::{self, ALPN_GAME, Fingerprint, FingerprintVerifier};
 use bytes::Bytes;
@@ -43,42 +44,6 @@ const QUIC_BYTES: usize = 25;
 /// A transfer that takes longer counts as this.
 const TIME_LIMIT: Duration = Duration::from_mins(5);
 
-const INTRODUCTION: &str = "# Chunks
-
-Time to transfer 256 KiB from server to client, in seconds: mean / longest of 20 seeds. The round
-trip is 100 ms, with the loss of the second column in both directions, on virtual time. `cargo
-bench -p ambit-tests --bench chunks` makes this page.
-
-- *ideal*: selective repeat by a sender that detects each loss after exactly one round trip, with 36
-  bytes of overhead for each slice of 1 KiB.
-- *chunk*: a block of Ambit's link with the rate as its budget. Every byte counts, with 53 bytes of
-  IP, UDP and QUIC for each datagram. The network's own rate is not limited.
-- *chunk, narrow path*: the same on a path with exactly this rate (and a queue of 200 ms that drops
-  the excess).
-- *stream, fixed window*: a QUIC stream on that narrow path with the congestion controller that
-  Ambit uses, 128 KiB in flight.
-- *stream, cubic*: the same with quinn's default congestion controller.
-- *game beside ...*: the same on the narrow path, while the server also sends 300 bytes of game data
-  20 times a second. The columns show the percentage of these datagrams that arrive, and the 99th
-  percentile of their delay in milliseconds.
-
-";
-
-const CONCLUSION: &str = "
-Conclusions:
-
-- **Static world (map, obstacles): a chunk.** It takes at most a tenth longer than the ideal sender
-  at every loss rate, and shares the budget with the game slice by slice: half of the budget belongs
-  to the game as long as it has data to send. So game datagrams are lost only on the network, and
-  wait only briefly behind slices. A stream with a fixed window is as fast, but ignores the budget:
-  it puts 128 KiB in flight at once, and the game's datagrams wait in the same full queue or are
-  dropped there. With cubic a stream is slow as soon as the network loses packets, and it delays the
-  game's datagrams, which share its window.
-- **Control messages (join, leave, chat, lists): the stream.** They are few and small, so the rate
-  does not matter, and a stream delivers all data in order, of any length.
-- **Events and commands: reliable messages of the link.** They must not wait for one another.
-";
-
 /// Mean and maximum, in seconds.
 #[derive(Clone, Copy)]
 struct TimeSummary {
@@ -98,8 +63,8 @@ fn main() {
     // Cargo passes its own flags to every bench; this one has none.
     let mut table = String::from(
         "| rate | loss % | ideal | chunk | chunk / ideal | chunk, narrow path \
-         | stream, fixed window | stream, cubic | game beside chunk | beside stream, fixed \
-         | beside stream, cubic |\n\
+         | stream, fixed window | stream, cubic | game beside chunk | game beside stream, fixed window \
+         | game beside stream, cubic |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     print!("{table}");
@@ -110,9 +75,8 @@ fn main() {
             write!(table, "{line}").expect("writing to a string cannot fail");
         }
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs").join("chunks.md");
-    std::fs::write(&page, format!("{INTRODUCTION}{table}{CONCLUSION}"))
-        .expect("the docs can be written");
+    let command = "cargo bench -p ambit-tests --bench chunks";
+    data_file::write("chunks", command, data_file::ANY_MACHINE, &table);
 }
 
 fn row(rate: u32, name: &str, loss: f32) -> String {

@@ -3,14 +3,15 @@
 //! [`crowd_game`], [`greeting_game`], [`hoarding_game`], [`levers_game`], [`rolling_cubes`],
 //! [`slow_game`], [`walking_crowd`]), a room with measurements of its clients
 //! ([`measured_room`]), `cubes` with scripted players ([`cube_players`]), the comparison of schemes
-//! that synchronise physics ([`physics_sync`]), players who shoot at each other ([`shooting`]),
-//! fuzz targets ([`fuzz`]) and real processes ([`real`]).
+//! that synchronise physics ([`physics_sync`]), players who shoot at each other ([`shooting`]), the
+//! figures of benches ([`data_file`]), fuzz targets ([`fuzz`]) and real processes ([`real`]).
 
 pub mod aborting_game;
 pub mod bouncing_balls;
 pub mod counting_game;
 pub mod crowd_game;
 pub mod cube_players;
+pub mod data_file;
 pub mod fuzz;
 pub mod greeting_game;
 pub mod hoarding_game;

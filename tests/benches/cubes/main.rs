@@ -2,9 +2,9 @@
 //! schemes of "Synchronisation par le réseau d'un monde virtuel sur Unity". The measurements are in
 //! `ambit_tests::physics_sync`.
 //!
-//! `cargo bench -p ambit-tests --bench cubes` prints the tables and writes `docs/cubes.md` with its
-//! curves. Everything runs on simulated time, so the figures are the same on every machine; only
-//! the durations of physics steps depend on the machine. `-- --quick` measures less and writes
+//! `cargo bench -p ambit-tests --bench cubes` prints the tables and writes `docs/data/cubes-*.tsv`
+//! and the curves. Everything runs on simulated time, so the figures are the same on every machine;
+//! only the durations of physics steps depend on the machine. `-- --quick` measures less and writes
 //! nothing. After the tables, further scenes are printed ([`scenes`]). Names of scenes, or
 //! `tables`, as arguments select parts.
 
@@ -15,46 +15,17 @@ mod scenes;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use ambit_tests::data_file;
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use rows::{Row, Scheme};
 
-const INTRODUCTION: &str = "# Cubes over impaired networks
-
-Comparison of schemes that synchronise one scene of rigid bodies: the game `cubes` with 100 small
-cubes and 4 players' cubes, on 32 x 32 m. Random drivers push, roll, gather cubes (katamari), repel
-them, jump and rest. `cargo bench -p ambit-tests --bench cubes` makes this page and its pictures. It
-runs on simulated time. Each scheme sends the same scene (in rooms of 20 ticks it begins up to two
-frames later) to four clients, over networks with 50 ms of delay each way, with the loss of the
-first column, with and without 30 ms of jitter.
-
-- **e**: distance between what a client draws and the truth at the time that it claims to show, p50
-  and p99, of objects in play (that move in truth within half a second, or are drawn more than a
-  millimetre off).
-- **J**: difference between the drawn and the true movement from one frame to the next, p99.9 of the
-  same objects. Clients draw 60 frames a second.
-- **wrong at rest**: the share of the objects at rest that is drawn more than 1 cm off, and the
-  longest time for which one object was.
-- **behind**: delay between an event and its drawing, p50.
-- **kB/s**: to each client, IP, UDP and (for Ambit) QUIC included.
-- A **visible problem** is e p99 or J p99.9 above 10 cm, or an object that stays wrong at rest for
-  more than 2 s. It is marked.
-
-*state sync* and *snapshots* are the schemes of \"Synchronisation par le réseau d'un monde virtuel
-sur Unity\", from its text: 20 states of 54 bytes in each packet by an accumulator of priorities, a
-jitter buffer of four packets, no smoothing, no acknowledgements, and clients that do not know which
-keys other players hold; and snapshots of all objects ten times a second at 512 units a metre, shown
-100 ms in the past. *simulated* and *interpolated* are Ambit's schemes with their defaults (budget
-256 kbit/s, local lag 150 ms) and `--render adaptive`, which increases the render delay with loss.
-
-";
-
 /// Measures how exactly and smoothly clients draw physics over impaired networks. Without names,
-/// runs everything and rewrites docs/cubes.md.
+/// runs everything and rewrites the data and the curves in `docs`.
 #[derive(Parser)]
 #[command(name = "cargo bench -p ambit-tests --bench cubes --")]
 struct Options {
-    /// Runs only these parts: the tables of docs/cubes.md, or scenes.
+    /// Runs only these parts: the tables, or scenes.
     #[arg(value_parser = PossibleValuesParser::new(part_names()))]
     parts: Vec<String>,
     /// Measures less, and writes nothing.
@@ -99,23 +70,17 @@ fn tables(options: &Options) {
         [] => &rows::LOSSES[..],
         wanted => wanted,
     };
-    let mut page = INTRODUCTION.to_owned();
     let mut all = Vec::new();
     for jitter_ms in jitters {
-        let heading = format!("## {jitter_ms} ms of jitter\n\n");
-        print!("{heading}{}", rows::TABLE_HEAD);
-        write!(page, "{heading}{}", rows::TABLE_HEAD).expect("writing to a string cannot fail");
+        print!("## {jitter_ms} ms of jitter\n\n{}", rows::TABLE_HEAD);
         let mut rows = Vec::new();
         for &loss in losses {
             for row in rows::measure(loss, jitter_ms, if quick { 10 } else { 30 }) {
                 print!("{row}");
-                write!(page, "{row}").expect("writing to a string cannot fail");
                 rows.push(row);
             }
         }
-        let limits = limits(&rows);
-        print!("\n{limits}\n");
-        write!(page, "\n{limits}\n").expect("writing to a string cannot fail");
+        print!("\n{}\n", limits(&rows));
         all.push((jitter_ms, rows));
     }
     if quick || options.jitter.is_some() || !options.loss.is_empty() {
@@ -123,13 +88,16 @@ fn tables(options: &Options) {
     }
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs");
     for (jitter_ms, rows) in &all {
-        let name = format!("cubes-{jitter_ms}ms.svg");
-        chart::draw(&docs.join(&name), rows).expect("the picture can be drawn");
-        write!(page, "![Error, jumps and bytes over loss, {jitter_ms} ms of jitter]({name})\n\n")
-            .expect("writing to a string cannot fail");
+        let name = format!("cubes-{jitter_ms}ms");
+        chart::draw(&docs.join(&name).with_extension("svg"), rows)
+            .expect("the picture can be drawn");
+        let mut table = rows::TABLE_HEAD.to_owned();
+        for row in rows {
+            write!(table, "{row}").expect("writing to a string cannot fail");
+        }
+        let command = "cargo bench -p ambit-tests --bench cubes";
+        data_file::write(&name, command, data_file::ANY_MACHINE, &table);
     }
-    std::fs::write(docs.join("cubes.md"), page.trim_end().to_owned() + "\n")
-        .expect("the docs can be written");
 }
 
 /// The loss at which each scheme first has a visible problem.

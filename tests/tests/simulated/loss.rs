@@ -1,8 +1,8 @@
 //! Loss from 0 to 50 %, with reordering and duplicates: no object is revived, and no pose is read
 //! against a wrong baseline.
 //!
-//! The oracles panic at the first error; this test checks what still gets through. `docs/loss.md`
-//! has the table of the long runs.
+//! The oracles panic at the first error; this test checks what still gets through.
+//! `docs/data/loss.tsv` has the table of the long runs.
 
 use ambit_tests::measured_room::run_under_loss;
 

@@ -8,8 +8,8 @@
 //! small room is compared with its own trace ([`accuracy`]), and a room in which nothing moves
 //! shows the idle cost.
 //!
-//! `tests/bench crowd` builds everything and calls this; `docs/crowd.md` holds a table. Asserts
-//! nothing. Loopback only; ends every process that it starts.
+//! `tests/bench crowd` builds everything and calls this; `docs/data/crowd*.tsv` hold the tables.
+//! Asserts nothing. Loopback only; ends every process that it starts.
 
 mod accuracy;
 mod ambit_room;
@@ -18,10 +18,9 @@ mod pinned_process;
 mod table;
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use ambit_tests::data_file;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::ambit_room::Motion;
@@ -60,9 +59,9 @@ struct Args {
     #[arg(long, value_name = "N")]
     full: Option<u32>,
 
-    /// Also write the table to this file.
-    #[arg(long, value_name = "FILE")]
-    write: Option<PathBuf>,
+    /// Also write the tables to docs/data.
+    #[arg(long)]
+    write: bool,
 }
 
 /// While all runs of the largest number keep their ticks, and their clients' core has time left,
@@ -145,10 +144,18 @@ fn bench(args: &Args) -> anyhow::Result<()> {
     let exact = motions(args.walk).map(|motion| {
         (motion, run_reported(&format!("accuracy, {motion}"), || accuracy::measure(motion)))
     });
-    let text = table::render(&rows, &idle, exact, seconds);
-    std::io::stdout().write_all(text.as_bytes())?;
-    if let Some(path) = &args.write {
-        std::fs::write(path, &text).with_context(|| format!("can't write {}", path.display()))?;
+    let tables = [
+        ("crowd", table::table_of(&rows)),
+        ("crowd-accuracy", table::accuracy(exact)),
+        ("crowd-idle", table::idle(&idle)),
+    ];
+    let machine = table::machine();
+    let command = format!("tests/bench crowd --seconds {seconds}");
+    for (name, table) in &tables {
+        writeln!(std::io::stdout(), "## {name}\n\n{table}")?;
+        if args.write {
+            data_file::write(name, &command, &machine, table);
+        }
     }
     Ok(())
 }

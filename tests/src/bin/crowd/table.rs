@@ -1,4 +1,4 @@
-//! The table in Markdown.
+//! The tables in Markdown.
 
 use std::fmt::Write as _;
 
@@ -71,43 +71,13 @@ pub(crate) struct IdleRoom {
     pub(crate) bytes_up_per_s: f64,
 }
 
-const LEGEND: &str = "\
-`tests/bench crowd` makes this page. N avatars that the server moves at 4 m/s on a flat square, by
-random waypoints (sent as paths) or steered (the heading turns by up to 10 degrees at random every
-tick; sent as poses); each client follows the 3 x 3 cells of 10 m around its own; 20 ticks a second,
-one input a client 20 times a second. The server is pinned to one core, its clients to another.
-*bare quinn* is the floor, measured in the same minutes: 400-byte datagrams 20 times a second,
-8-byte inputs at any phase, nothing else. *ratio* is the cost relative to the floor.
-
-*cores* and *us* (per client and tick) are user and system time of the server process. Bytes and
-datagrams are UDP payload at the clients' sockets, with QUIC's acknowledgements, the lobby
-connection and keep-alives; 28 bytes of IP and UDP for each datagram are not included. *work* is the
-duration of a tick's work and *late* its delay after the due time, both of the newest 256 ticks.
-*Hz* is the update rate of objects in sight, *age* the age of their newest update. *full* is the
-number of full clients, which decode everything. If one core cannot decode for all clients, the
-others are light: they read, acknowledge and send as usual but leave poses undecoded; updates and
-ages are those of the full clients. *shared* is the number of clients that share one encoding: of
-records, and of poses.
-";
-
-pub(crate) fn render(
-    rows: &[Row],
-    idle: &anyhow::Result<IdleRoom>,
-    exact: impl Iterator<Item = (Motion, anyhow::Result<Accuracy>)>,
-    seconds: u32,
-) -> String {
-    let mut text = String::from("# What a crowd costs\n\n");
-    push_formatted(&mut text, format_args!("{LEGEND}\n{}, {seconds} s a run.\n\n", machine()));
-    text.push_str(&table_of(rows));
-    text.push_str(
-        "\nWhat clients show, compared with the server's trace \
-         (100 clients, of which 10 log what they\nshow 20 times a second):\n\n",
-    );
-    text.push_str(
+/// What clients show, compared with the server's trace.
+pub(crate) fn accuracy(found: impl Iterator<Item = (Motion, anyhow::Result<Accuracy>)>) -> String {
+    let mut text = String::from(
         "| run | samples | off by p50 | p99 | max | not in the trace |\n\
          | --- | --- | --- | --- | --- | --- |\n",
     );
-    for (motion, found) in exact {
+    for (motion, found) in found {
         if let Ok(Accuracy { samples, unmatched, p50_m, p99_m, max_m }) = found {
             let [p50, p99, max] =
                 [p50_m, p99_m, max_m].map(|metres| format!("{:.1} cm", metres * 100.0));
@@ -117,14 +87,21 @@ pub(crate) fn render(
             );
         }
     }
+    text
+}
+
+/// A room in which nothing moves and no client acts.
+pub(crate) fn idle(idle: &anyhow::Result<IdleRoom>) -> String {
+    let mut text = String::from(
+        "| clients | bytes/s to each | datagrams/s to each | bytes/s from each | cores |\n\
+         | --- | --- | --- | --- | --- |\n",
+    );
     if let Ok(IdleRoom { count, cores, bytes_per_s, datagrams_per_s, bytes_up_per_s }) = idle {
         push_formatted(
             &mut text,
             format_args!(
-                "\nA room of {count} clients in which nothing moves and no client acts: \
-                 {bytes_per_s:.0} bytes/s and\n\
-                 {datagrams_per_s:.1} datagrams/s to each client, \
-                 {bytes_up_per_s:.0} bytes/s from each, {cores:.3} cores.\n"
+                "| {count} | {bytes_per_s:.0} | {datagrams_per_s:.1} | {bytes_up_per_s:.0} \
+                 | {cores:.3} |\n"
             ),
         );
     }
@@ -184,7 +161,7 @@ fn format_row(row: &Row) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model =
@@ -205,7 +182,7 @@ mod tests {
     #[test]
     fn every_row_has_a_cell_for_each_heading() {
         let rows = [Row { label: "bare quinn".into(), count: 10, ..Row::default() }];
-        let text = render(&rows, &Err(anyhow::anyhow!("not run")), std::iter::empty(), 4);
+        let text = table_of(&rows);
         let columns = |start: &str| {
             text.lines().find(|line| line.starts_with(start)).map(|line| line.matches('|').count())
         };

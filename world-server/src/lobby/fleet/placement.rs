@@ -14,7 +14,7 @@ use ambit_proto::time::LocalTime;
 use crate::lobby::output::HostId;
 
 /// Cost of an idle room, and of a player at 20 ticks a second, in thousandths of a core. Source:
-/// `docs/crowd.md`.
+/// `docs/data/crowd.tsv`.
 const ROOM_PERMILLE: u32 = 1;
 const PLAYER_PERMILLE: u32 = 1;
 /// A host that uses more than this share of its cores gets a room only if all others do too: the
