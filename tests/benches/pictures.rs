@@ -1,7 +1,8 @@
 //! Draws the pictures in `docs/pictures`: the page in a real browser, with bots that play.
 //!
-//! Usage: `cargo bench --bench pictures -- [FOLDER]`; `docs/pictures` by default. Asserts nothing
-//! but that the page gets there. Stays on loopback and ends by itself.
+//! Usage: `cargo bench --bench pictures -- [FOLDER]`; `target/pictures` by default. The screenshots
+//! are PNG; `docs/measuring.md` says how they become the small ones in `docs/pictures`. Asserts
+//! nothing but that the page gets there. Stays on loopback and ends by itself.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,7 +24,7 @@ const LOBBY_SETTLE: Duration = Duration::from_secs(12);
 fn main() -> Result<()> {
     let chosen = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     let folder = chosen.map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures"),
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/pictures"),
         PathBuf::from,
     );
     std::fs::create_dir_all(&folder)?;

@@ -49,6 +49,16 @@ fn the_readme_is_short() {
     assert!(widest <= Some(100), "README.md has a line of {widest:?}");
 }
 
+#[test]
+fn pictures_of_the_pages_are_small() {
+    const MAX_BYTES: u64 = 80_000;
+    let folder = std::fs::read_dir(root().join("docs/pictures")).expect("the pictures");
+    for picture in folder.flatten() {
+        let bytes = picture.metadata().expect("the size of a picture").len();
+        assert!(bytes <= MAX_BYTES, "{}: {bytes} bytes", picture.path().display());
+    }
+}
+
 /// The page with all made parts as their sources are now.
 fn renewed(page: &str, parts: &mut usize) -> String {
     let mut out = String::new();
