@@ -6,7 +6,6 @@
  */
 
 import type { LineConditions } from "./bad_line.js";
-import type { Stats } from "./client.js";
 import { AmbitError } from "./errors.js";
 import { Inbox } from "./inbox.js";
 import type {
@@ -19,6 +18,7 @@ import type {
   ToWorker,
 } from "./messages.js";
 import type { NewTexts, Picture } from "./picture.js";
+import type { Stats } from "./stats.js";
 
 interface Waiting {
   resolve: (value: unknown) => void;

@@ -8,13 +8,13 @@
 
 import type { WebClient } from "../pkg/ambit_client_web.js";
 import type { LineConditions } from "./bad_line.js";
-import type { Stats, WorkerStats } from "./client.js";
 import { Connection, type ConnectionHandler, type ServerAddress } from "./connection.js";
 import { dialled, type Directory, hostOf } from "./directory.js";
 import { AmbitError, coreError, messageOf } from "./errors.js";
 import { LineShaper } from "./line_shaper.js";
 import type { Envelope, ModuleSource } from "./messages.js";
 import { PhysicsLoader } from "./physics.js";
+import type { Stats, WorkerStats } from "./stats.js";
 
 /** A browser sends no packets on its own; a server ends a session after 10 s of silence. */
 const KEEP_ALIVE_MS = 2_500;

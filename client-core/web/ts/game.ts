@@ -5,6 +5,7 @@ import { AmbitError } from "./errors.js";
 import type { GameEvent } from "./events.js";
 import { Frame } from "./frame.js";
 import type { GameQueue } from "./inbox.js";
+import type { GameRules } from "./rules.js";
 import type { Schema } from "./schema.js";
 
 /**
@@ -33,35 +34,6 @@ export interface StaticObstacle {
 
 /** Numbers of an obstacle in `map_obstacles` of the core. */
 const OBSTACLE_FLOATS = 9;
-
-/** What the host reports when the player joins: the rules of the room. */
-export interface GameRules {
-  /** The local lag: a command takes effect so long after the host has it, for everybody. */
-  delay_ms: number;
-  /** How often the room simulates and sends, a second. */
-  tick_hz: number;
-  /** Extents of the map on x and y, from 0, in metres. */
-  width: number;
-  height: number;
-  /** Edge of a cell, in metres. */
-  cell: number;
-  /**
-   * Radii of the zones of interest, in cells around the avatar's: objects come into sight in the
-   * inner zone, and stay in sight in the outer one.
-   */
-  inner: number;
-  outer: number;
-  /** Where the map leads to others. */
-  gates: GateArea[];
-}
-
-/** An area on the ground that leads to another map: two corners, in metres. */
-export interface GateArea {
-  low: [number, number];
-  high: [number, number];
-  /** Index of that map. */
-  map: number;
-}
 
 /**
  * A game that the player is in. Failovers, broken connections and gates to other maps change

@@ -5,14 +5,7 @@
  * {@link Game}. The names and the behaviour are those of the Rust crate `ambit-client`.
  */
 
-export {
-  type Client,
-  type Lengths,
-  type NewRoom,
-  type SimulationStats,
-  type Stats,
-  type WorkerStats,
-} from "./client.js";
+export type { Client, NewRoom } from "./client.js";
 export { GOOD_LINE, type LineConditions } from "./bad_line.js";
 export {
   connect,
@@ -40,8 +33,9 @@ export {
   TRANSFORM_FLOATS,
   VALUE_FLOATS,
 } from "./frame.js";
-export type { Game, GameRules, GateArea, StaticObstacle, Value } from "./game.js";
+export type { Game, StaticObstacle, Value } from "./game.js";
 export type { Room } from "./room.js";
+export type { GameRules, GateArea } from "./rules.js";
 export type {
   Choice,
   CommandKind,
@@ -59,3 +53,4 @@ export type {
   Scenery,
   Schema,
 } from "./schema.js";
+export type { Lengths, SimulationStats, Stats, WorkerStats } from "./stats.js";

@@ -10,9 +10,9 @@
  */
 
 import type { ServerAddress } from "./connection.js";
-import type { GameRules } from "./game.js";
 import type { LineConditions } from "./bad_line.js";
 import type { Picture } from "./picture.js";
+import type { GameRules } from "./rules.js";
 import type { Schema } from "./schema.js";
 
 /** An event of the core: what `client-core/web/src/event_json.rs` makes. */

@@ -1,10 +1,164 @@
-//! Computes which file imports names from which other file, and finds import cycles in a crate.
+//! Computes which file imports names from which other file, and finds import cycles: among the
+//! modules of a crate, and among the files of the TypeScript folders.
 //!
-//! An import from an ancestor module does not count: a submodule may use the names of its parents.
+//! An import from a parent counts like any other, and so does one of types only. A name counts for
+//! the file that defines it, not for one that exports it again. The cycles that exist are listed
+//! with their sizes. The list may only shrink: no cycle may appear or grow, and one that has become
+//! smaller or is gone must be corrected in the list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::source::{Source, VISIBILITIES, without_visibility};
+use super::source::{Source, VISIBILITIES, files, members, product, without_visibility};
+
+/// The known cycles of Rust files: the first file of each, and how many files it has.
+const KNOWN: &[(&str, usize)] = &[
+    ("proto/src/entropy.rs", 3),
+    ("proto/src/link.rs", 17),
+    ("proto/src/link/vectors.rs", 2),
+    ("proto/src/message.rs", 7),
+    ("proto/src/pose.rs", 19),
+    ("proto/src/schema.rs", 8),
+    ("proto/src/vectors/poses.rs", 3),
+    ("proto/src/wire.rs", 4),
+    ("proto/steering/src/statics.rs", 2),
+    ("proto/training/src/fine.rs", 2),
+    ("proto/transport/src/impair/mod.rs", 2),
+    ("game-server/ambit/src/lib.rs", 3),
+    ("game-server/ambit/src/component.rs", 18),
+    ("game-server/ambit/macros/src/lib.rs", 12),
+    ("game-server/room/src/config.rs", 2),
+    ("game-server/room/src/logic/world.rs", 8),
+    ("game-server/room/src/network/mod.rs", 3),
+    ("game-server/room/src/network/viewer.rs", 2),
+    ("game-server/host/src/host.rs", 7),
+    ("game-server/games/field/src/lib.rs", 6),
+    ("game-server/games/deus/src/lib.rs", 18),
+    ("game-server/games/cubes/src/lib.rs", 4),
+    ("game-server/games/cubes/physics/src/lib.rs", 5),
+    ("game-server/games/shooter/src/lib.rs", 3),
+    ("world-server/src/cluster.rs", 4),
+    ("world-server/src/config.rs", 2),
+    ("world-server/src/lobby.rs", 13),
+    ("world-server/src/server.rs", 3),
+    ("client-core/src/replica.rs", 4),
+    ("client-core/src/shell.rs", 3),
+    ("client-core/src/simulation.rs", 2),
+];
+
+#[test]
+fn the_files_of_a_crate_form_no_import_cycle_but_the_known_ones() {
+    let product = product();
+    let mut found = Vec::new();
+    for folder in members() {
+        found.extend(Modules::of(&format!("{folder}/src/"), &product).cycles());
+    }
+    let wrong = differences(KNOWN, &found);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_typescript_files_form_no_import_cycle() {
+    let mut sources = files(&[".ts"]);
+    sources.retain(|source| {
+        ["client-core/web/ts/", "client-core/web/page/src/"]
+            .iter()
+            .any(|folder| source.path.starts_with(folder))
+    });
+    let imports = typescript_imports(&sources);
+    let count: usize = imports.values().map(BTreeSet::len).sum();
+    assert!(count > 400, "{count} imports were found");
+    let wrong = differences(&[], &cycles(&imports));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is wrong with the list of known cycles, as `found` shows.
+fn differences(known: &[(&str, usize)], found: &[Vec<String>]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for cycle in found {
+        let size = cycle.len();
+        let listed = known.iter().find(|(first, _)| *first == cycle[0]).map_or(0, |known| known.1);
+        if size > listed {
+            let files = cycle.join("\n  ");
+            wrong.push(format!(
+                "{size} files import from each other, known are {listed}:\n  {files}"
+            ));
+        } else if size < listed {
+            wrong.push(format!("{}: {size} files now, not {listed}; correct the list", cycle[0]));
+        }
+    }
+    for (first, _) in known.iter().filter(|(first, _)| !found.iter().any(|it| it[0] == *first)) {
+        wrong.push(format!("{first}: is in no cycle now; remove it from the list"));
+    }
+    wrong
+}
+
+/// The sets of items that are reached from each other, each sorted.
+fn cycles<T: Clone + Ord>(imports: &BTreeMap<T, BTreeSet<T>>) -> Vec<Vec<T>> {
+    let reach = |from: &T| {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(file) = open.pop() {
+            open.extend(imports[file].iter().filter(|next| seen.insert((*next).clone())));
+        }
+        seen
+    };
+    let reached: BTreeMap<&T, BTreeSet<T>> =
+        imports.keys().map(|file| (file, reach(file))).collect();
+    let mut cycles = BTreeSet::new();
+    for (file, seen) in &reached {
+        if seen.contains(*file) {
+            let members = seen.iter().filter(|other| reached[other].contains(*file));
+            cycles.insert(members.cloned().collect());
+        }
+    }
+    cycles.into_iter().collect()
+}
+
+/// The files among `sources` that each of them imports from.
+fn typescript_imports(sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
+    let paths: BTreeSet<&str> = sources.iter().map(|source| source.path.as_str()).collect();
+    let imports = |source: &Source| {
+        let named = relative_imports(&source.text).into_iter();
+        let named = named.map(|name| joined(&source.path, &name));
+        // Others are generated, and import nothing of these.
+        named.filter(|path| paths.contains(path.as_str())).collect()
+    };
+    sources.iter().map(|source| (source.path.clone(), imports(source))).collect()
+}
+
+/// `./name.js` in `import ... from "./name.js"`, `export ... from`, `import` without names, and
+/// `import("./name.js")`.
+fn relative_imports(text: &str) -> Vec<String> {
+    let code = text.lines().map(str::trim).filter(|line| !line.starts_with(['*', '/']));
+    let code: String = code.collect::<Vec<_>>().join("\n");
+    let parts: Vec<&str> = code.split('"').collect();
+    let quoted = parts.windows(2);
+    let is_import = |before: &str| {
+        let before = before.trim_end_matches('(').trim_end();
+        before.ends_with("from") || before.ends_with("import")
+    };
+    quoted
+        .filter(|pair| is_import(pair[0]) && pair[1].starts_with('.'))
+        .map(|pair| pair[1].to_owned())
+        .collect()
+}
+
+/// The TypeScript file that `name` means in the file at `path`.
+fn joined(path: &str, name: &str) -> String {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    parts.pop();
+    for part in name.split('/') {
+        match part {
+            "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let path = parts.join("/");
+    path.strip_suffix(".js").map_or_else(|| path.clone(), |stem| format!("{stem}.ts"))
+}
 
 /// One crate's modules: the path of each (`["link", "budget"]`) and its file.
 pub(crate) struct Modules<'a> {
@@ -29,39 +183,15 @@ impl<'a> Modules<'a> {
         Modules { files }
     }
 
-    /// The import cycles: each a sorted list of files that import from each other.
-    pub(crate) fn cycles(&self) -> Vec<Vec<String>> {
-        let imports: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> = self
+    /// The import cycles: the files of each, parents first.
+    fn cycles(&self) -> Vec<Vec<String>> {
+        let imports = self
             .files
             .iter()
-            .map(|(module, source)| (module, self.imports(module, source)))
-            .collect();
-        let reach = |from: &Vec<String>| {
-            let mut seen: BTreeSet<&Vec<String>> = BTreeSet::new();
-            let mut open = vec![from];
-            while let Some(module) = open.pop() {
-                for next in &imports[module] {
-                    let (next, _) = self
-                        .files
-                        .get_key_value(next)
-                        .expect("an import refers to a file of the crate");
-                    if seen.insert(next) {
-                        open.push(next);
-                    }
-                }
-            }
-            seen
-        };
-        let reached: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> =
-            self.files.keys().map(|module| (module, reach(module))).collect();
-        let mut cycles = BTreeSet::new();
-        for (module, seen) in &reached {
-            if seen.contains(module) {
-                let members = seen.iter().filter(|other| reached[**other].contains(*module));
-                cycles.insert(members.map(|other| self.files[*other].path.clone()).collect());
-            }
-        }
-        cycles.into_iter().collect()
+            .map(|(module, source)| (module.clone(), self.imports(module, source)));
+        let path = |module: &Vec<String>| self.files[module].path.clone();
+        let cycles = cycles(&imports.collect());
+        cycles.iter().map(|cycle| cycle.iter().map(path).collect()).collect()
     }
 
     /// The modules from which `module` imports a name.
@@ -69,7 +199,7 @@ impl<'a> Modules<'a> {
         let mut found = BTreeSet::new();
         for path in paths(&source.text) {
             if let Some(target) = self.resolve(module, &path, 0)
-                && !module.starts_with(&target)
+                && module != target
             {
                 found.insert(target);
             }
@@ -277,13 +407,61 @@ fn an_import_through_a_re_export_counts_for_the_file_with_the_item() {
 }
 
 #[test]
-fn names_of_a_parent_or_of_another_crate_are_no_cycle() {
+fn a_parent_that_imports_from_its_child_and_back_is_a_cycle() {
     let files = [
         ("lobby", "pub(crate) mod rooms;\nuse rooms::Room;\npub(crate) struct Lobby;\n".to_owned()),
+        ("lobby/rooms", "use super::Lobby;\npub(in crate) struct Room;\n".to_owned()),
+    ];
+    assert_eq!(cycles_of(&files), [["core/src/lobby.rs", "core/src/lobby/rooms.rs"]]);
+}
+
+#[test]
+fn names_of_a_parent_that_imports_none_or_of_another_crate_are_no_cycle() {
+    let files = [
+        ("lobby", "pub(crate) mod rooms;\npub(crate) struct Lobby;\n".to_owned()),
         (
             "lobby/rooms",
             "use super::Lobby;\nuse std::fmt;\npub(in crate) struct Room;\n".to_owned(),
         ),
+        // What is only exported again is defined elsewhere.
+        ("hosts", "mod host;\npub(crate) use host::Host;\n".to_owned()),
+        ("hosts/host", "use super::Host as This;\npub(crate) struct Host;\n".to_owned()),
     ];
     assert!(cycles_of(&files).is_empty());
+}
+
+#[test]
+fn the_list_of_known_cycles_may_only_shrink() {
+    let cycle = |files: &[&str]| files.iter().map(|&file| file.to_owned()).collect::<Vec<_>>();
+    let found = [cycle(&["lobby.rs", "lobby/rooms.rs"])];
+    let wrong = |known: &[(&str, usize)], expected: &str| {
+        let wrong = differences(known, &found);
+        assert!(wrong.len() == 1 && wrong[0].starts_with(expected), "{wrong:?}");
+    };
+    assert!(differences(&[("lobby.rs", 2)], &found).is_empty());
+    wrong(&[], "2 files import from each other, known are 0");
+    wrong(&[("lobby.rs", 3)], "lobby.rs: 2 files now, not 3");
+    wrong(&[("lobby.rs", 2), ("link.rs", 2)], "link.rs: is in no cycle now");
+}
+
+#[test]
+fn typescript_files_that_import_from_each_other_are_found() {
+    let a = "import { b } from \"./b.js\";\n";
+    let forms = [
+        "import type {\n  A,\n} from \"../ts/a.js\";\n",
+        "export { a } from \"./a.js\";\n",
+        "import \"./a.js\";\n",
+        "const a = await import(\"./a.js\");\n",
+    ];
+    let source = |name: &str, text: &str| Source {
+        path: format!("web/ts/{name}.ts"),
+        text: text.to_owned(),
+    };
+    for form in forms {
+        let found = cycles(&typescript_imports(&[source("a", a), source("b", form)]));
+        assert_eq!(found, [["web/ts/a.ts", "web/ts/b.ts"]], "{form}");
+    }
+    let example =
+        source("b", "/**\n * import { a } from \"./a.js\";\n */\nconst a = \"./a.js\";\n");
+    assert!(cycles(&typescript_imports(&[source("a", a), example])).is_empty());
 }

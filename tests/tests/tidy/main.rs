@@ -14,7 +14,7 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use source::{files, members, product, read, root};
+use source::{files, members, read, root};
 
 /// The workspace crates that each crate may depend on; `tests` may depend on all.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
@@ -177,16 +177,6 @@ fn only_games_depend_on_a_physics_engine() {
         let rapier = dependencies(folder).into_iter().find(|name| name.starts_with("rapier"));
         assert_eq!(rapier, None, "{folder} must not depend on a physics engine");
     }
-}
-
-#[test]
-fn the_files_of_a_crate_form_no_import_cycle() {
-    let product = product();
-    let mut cycles = Vec::new();
-    for folder in members() {
-        cycles.extend(cycles::Modules::of(&format!("{folder}/src/"), &product).cycles());
-    }
-    assert!(cycles.is_empty(), "files that import from each other: {cycles:#?}");
 }
 
 #[test]

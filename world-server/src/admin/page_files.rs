@@ -45,7 +45,7 @@ macro_rules! contained {
 }
 
 /// All files of the page in this program; a test compares the list with the folder.
-const CONTAINED: [(&str, &[u8]); 22] = contained![
+const CONTAINED: [(&str, &[u8]); 24] = contained![
     "index.html",
     "style.css",
     "page.js",
@@ -67,7 +67,9 @@ const CONTAINED: [(&str, &[u8]); 22] = contained![
     "client-picture.d.ts",
     "client-queue.d.ts",
     "client-room.d.ts",
-    "client-schema.d.ts"
+    "client-rules.d.ts",
+    "client-schema.d.ts",
+    "client-stats.d.ts"
 ];
 
 impl Page {

@@ -77,7 +77,7 @@ impl WebClient {
         self.client.is_closed()
     }
 
-    /// What the host reported at the join, as JSON (`GameRules` in `ts/game.ts`).
+    /// What the host reported at the join, as JSON (`GameRules` in `ts/rules.ts`).
     pub fn rules(&self) -> Option<String> {
         let Rules { delay, tick_hz, map, gates, .. } = self.client.rules()?;
         // A number that is none would be null.
@@ -95,7 +95,7 @@ impl WebClient {
         Some(json.to_string())
     }
 
-    /// Counters and present measurements, as JSON (`Stats` in `ts/client.ts`).
+    /// Counters and present measurements, as JSON (`Stats` in `ts/stats.ts`).
     pub fn stats(&self, now: f64) -> String {
         let stats = self.client.stats();
         let now = time(now);
