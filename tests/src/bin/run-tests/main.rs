@@ -1,13 +1,14 @@
 //! Runs the test programs that cargo has built, several at a time, and prints which tests took
-//! longest: `run-tests [--quick] MESSAGES`, with what `cargo build --message-format=json` printed.
+//! longest: `run-tests [--quick] MESSAGES UNSTEADY`, with what `cargo build --message-format=json`
+//! printed. It writes what is to be said at the end of all into the file `UNSTEADY`: which tests
+//! have passed only sometimes (`again`), and which of these are known (`known`).
 //!
 //! Most tests with real processes wait more than they compute, so they run beside the others, more
 //! at a time than there are cores. Browsers have the machine for themselves afterwards. What a
 //! program prints is shown if one of its tests has failed.
-//!
-//! A shared machine may stall for seconds, and real processes then miss their time. So if up to
-//! three of their tests have failed, each is run once more, alone. One that passes then is named,
-//! and does not count as failed.
+
+mod again;
+mod known;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
+
+use again::{Beside, Unsteady};
 
 /// Tests in a browser; names begin with the modules.
 const BROWSERS: [&str; 3] = ["browsers::", "pages::", FIREFOX];
@@ -41,8 +44,8 @@ const SOCKETS: &str = "ambit-world-server sockets";
 const COMPILES: &str = "ambit-messages messages";
 /// How many tests with real processes run at a time.
 const REAL_AT_A_TIME: usize = 4;
-/// More are not run again: that is no stall.
-const RUN_AGAIN: usize = 3;
+/// How many of the slowest other tests are load for tests that run again.
+const COMPUTING_AGAIN: usize = 4;
 const SLOWEST_SHOWN: usize = 20;
 
 /// A test program of the workspace.
@@ -65,6 +68,8 @@ struct Run<'a> {
 #[derive(Debug, Default, PartialEq)]
 struct Results {
     passed: usize,
+    /// Which, of a run of one program.
+    passed_names: Vec<String>,
     failed: Vec<String>,
     ignored: usize,
     /// Seconds and name of each test.
@@ -73,10 +78,13 @@ struct Results {
 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (quick, messages) = match &arguments[..] {
-        [messages] => (false, messages),
-        [flag, messages] if flag == "--quick" => (true, messages),
-        _ => bail!("usage: run-tests [--quick] MESSAGES, the messages of `cargo build` in a file"),
+    let (quick, messages, unsteady_file) = match &arguments[..] {
+        [messages, unsteady] => (false, messages, unsteady),
+        [flag, messages, unsteady] if flag == "--quick" => (true, messages, unsteady),
+        _ => bail!(
+            "usage: run-tests [--quick] MESSAGES UNSTEADY, the messages of `cargo build` in a \
+             file, and the file for the tests that have passed only sometimes"
+        ),
     };
     let text = std::fs::read_to_string(messages).with_context(|| messages.clone())?;
     let programs = test_programs(&text)?;
@@ -122,15 +130,18 @@ fn main() -> Result<ExitCode> {
         run_all(&browsers, &results);
     }
     let mut results = results.into_inner().expect("no thread has panicked");
-    let passed_alone = run_again(real, &mut results);
+    let known = std::fs::read_to_string(real.folder.join("known-unsteady"))?;
+    let known = known::read(&known)?;
+    let unsteady = run_again(real, &computing, &mut results);
+    let lines = unsteady.iter().map(|unsteady| known::line(unsteady, &known) + "\n");
+    let lines: String = lines.collect();
+    std::fs::write(unsteady_file, &lines).with_context(|| unsteady_file.clone())?;
     results.times.sort_by(|a, b| b.0.total_cmp(&a.0));
     println!("\nseconds  the slowest tests");
     for (seconds, name) in results.times.iter().take(SLOWEST_SHOWN) {
         println!("{seconds:7.1}  {name}");
     }
-    for name in &passed_alone {
-        println!("FAILED BESIDE OTHERS, PASSED ALONE {name}");
-    }
+    print!("{lines}");
     for name in &results.failed {
         println!("FAILED {name}");
     }
@@ -205,25 +216,106 @@ fn run_all(runs: &[Run], results: &Mutex<Results>) {
     }
 }
 
-/// Runs tests of this program that have failed once more, one at a time. Returns those that pass.
-fn run_again(program: &TestProgram, results: &mut Results) -> Vec<String> {
+/// Runs tests of this program that have failed once more. Returns the tests that pass only
+/// sometimes, which count as passed.
+fn run_again(program: &TestProgram, computing: &[Run], results: &mut Results) -> Vec<Unsteady> {
     let prefix = format!("{}: ", program.name);
-    let failed = results.failed.iter().filter_map(|name| name.strip_prefix(&prefix));
-    let failed: Vec<String> = failed.map(str::to_owned).collect();
-    if failed.len() > RUN_AGAIN {
+    let is_in_browser =
+        |name: &str| BROWSERS.iter().any(|module| name[prefix.len()..].starts_with(module));
+    let (own, others): (Vec<_>, Vec<_>) =
+        results.times.iter().cloned().partition(|(_, name)| name.starts_with(&prefix));
+    let failed = results.failed.iter().filter(|name| name.starts_with(&prefix));
+    let failed: Vec<String> = failed.cloned().collect();
+    if failed.len() > again::RUN_AGAIN {
         return Vec::new();
     }
-    let passes = |name: &String| {
-        let (done, output) = Run::new(program, &["--exact", name]).run();
-        let has_passed = done.passed == 1 && done.failed.is_empty();
-        println!("{prefix}{name}, alone: {}", if has_passed { "passed" } else { &output });
-        has_passed
+    let passes_alone = |name: &str| {
+        let (done, output) = Run::new(program, &["--exact", &name[prefix.len()..]]).run();
+        let passes = done.has_passed(name);
+        println!("{name}, alone: {}", if passes { "passed" } else { &output });
+        passes
     };
-    let passed: Vec<String> =
-        failed.into_iter().filter(passes).map(|name| format!("{prefix}{name}")).collect();
-    results.failed.retain(|name| !passed.contains(name));
-    results.passed += passed.len();
-    passed
+    let slowest = again::load(&others, &[], COMPUTING_AGAIN);
+    let computing = one_by_one(computing, &slowest);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // Tests in browsers ran beside each other only, as many as there are cores.
+    let kinds = [(false, REAL_AT_A_TIME, &computing[..]), (true, cores, &[])];
+    let mut unsteady = Vec::new();
+    for (in_browser, at_a_time, computing) in kinds {
+        let is_of_kind = |name: &str| is_in_browser(name) == in_browser;
+        let failed: Vec<String> = failed.iter().filter(|name| is_of_kind(name)).cloned().collect();
+        let own: Vec<(f64, String)> =
+            own.iter().filter(|(_, name)| is_of_kind(name)).cloned().collect();
+        let beside = |failed: &[String]| {
+            let places = at_a_time - 1;
+            let load = again::load(&own, failed, places);
+            run_beside(program, failed, (&load, places), computing)
+        };
+        unsteady.extend(again::run_again(&failed, beside, passes_alone));
+    }
+    let is_unsteady = |name: &String| unsteady.iter().any(|unsteady| unsteady.name == *name);
+    let count = results.failed.len();
+    results.failed.retain(|name| !is_unsteady(name));
+    results.passed += count - results.failed.len();
+    unsteady
+}
+
+/// A run for each of these tests of the programs of `runs`.
+fn one_by_one<'a>(runs: &[Run<'a>], tests: &[String]) -> Vec<Run<'a>> {
+    let one = |name: &String| {
+        let (program, test) = name.split_once(": ")?;
+        let run = runs.iter().find(|run| run.program.name == program)?;
+        Some(Run::new(run.program, &["--exact", test]))
+    };
+    tests.iter().filter_map(one).collect()
+}
+
+/// Runs tests of a program again, one at a time, as they ran at first: beside `load`, other tests
+/// of the same program at that number of places, and beside `computing`, repeated until the
+/// failed ones have ended.
+fn run_beside(
+    program: &TestProgram,
+    failed: &[String],
+    (load, places): (&[String], usize),
+    computing: &[Run],
+) -> Beside {
+    let start = |names: &[String], at_a_time: usize| {
+        let at_a_time = format!("--test-threads={at_a_time}");
+        let mut arguments = vec!["--exact", &at_a_time];
+        arguments.extend(names.iter().filter_map(|name| Some(name.split_once(": ")?.1)));
+        let (done, output) = Run::new(program, &arguments).run();
+        if !done.failed.is_empty() {
+            println!("{output}");
+        }
+        done
+    };
+    let (again, load) = std::thread::scope(|scope| {
+        // Without names, a program would run all of its tests.
+        let load = (!load.is_empty()).then(|| scope.spawn(|| start(load, places)));
+        let again = scope.spawn(|| start(failed, 1));
+        for run in computing.iter().cycle() {
+            if again.is_finished() {
+                break;
+            }
+            run.run();
+        }
+        let done = |thread: std::thread::ScopedJoinHandle<Results>| {
+            thread.join().expect("no thread has panicked")
+        };
+        (done(again), load.map(done).unwrap_or_default())
+    });
+    let passed = failed.iter().filter(|name| again.has_passed(name)).cloned().collect();
+    for name in failed {
+        let outcome = if again.has_passed(name) { "passed" } else { "failed" };
+        println!("{name}, again beside others: {outcome}");
+    }
+    Beside { passed, failed_others: load.failed }
+}
+
+impl Results {
+    fn has_passed(&self, name: &str) -> bool {
+        self.passed_names.iter().any(|passed| passed == name)
+    }
 }
 
 impl<'a> Run<'a> {
@@ -271,7 +363,10 @@ fn read_results(program: &str, printed: &str) -> Results {
             results.times.push((seconds, name.clone()));
         }
         match outcome.split(',').next().unwrap_or_default() {
-            "ok" => results.passed += 1,
+            "ok" => {
+                results.passed += 1;
+                results.passed_names.push(name);
+            }
             "ignored" => results.ignored += 1,
             _ => results.failed.push(name),
         }
@@ -293,6 +388,7 @@ mod tests {
             test result: FAILED. 2 passed; 1 failed\n";
         let results = read_results("p", printed);
         assert_eq!((results.passed, results.ignored), (2, 1));
+        assert!(results.has_passed("p: c") && !results.has_passed("p: d"));
         assert_eq!(results.failed, ["p: e"]);
         let expected = [(0.512, "p: a::b"), (1.0, "p: c"), (2.25, "p: e")];
         assert_eq!(results.times, expected.map(|(time, name)| (time, name.to_owned())));
@@ -323,22 +419,44 @@ mod tests {
 
     #[test]
     fn a_test_that_fails_again_alone_has_failed_and_many_are_not_run_again() {
-        // This very program: the first test exists and passes, the other is none of its.
+        // This very program: the first two tests exist and pass, the third is none of its.
         let program = TestProgram {
             name: "p".to_owned(),
             path: std::env::current_exe().unwrap(),
             folder: ".".into(),
         };
         let passes = "p: tests::results_are_read_with_their_times".to_owned();
+        let load = "p: tests::test_programs_are_found_among_the_messages".to_owned();
         let fails = "p: tests::there_is_no_such_test".to_owned();
         let other = "other: a".to_owned();
         let failed = vec![passes.clone(), fails.clone(), other.clone()];
-        let mut results = Results { failed, ..Results::default() };
-        assert_eq!(run_again(&program, &mut results), [passes.as_str()]);
+        let times = vec![(1.0, passes.clone()), (1.0, load), (1.0, "q: a".to_owned())];
+        let mut results = Results { failed, times, ..Results::default() };
+        let unsteady = run_again(&program, &[], &mut results);
+        let expected = Unsteady { name: passes.clone(), how: again::How::PassedBesideOthers };
+        assert_eq!(unsteady, [expected]);
         assert_eq!((results.failed, results.passed), (vec![fails, other], 1));
-        let mut many = Results { failed: vec![passes; RUN_AGAIN + 1], ..Results::default() };
-        assert!(run_again(&program, &mut many).is_empty());
-        assert_eq!(many.failed.len(), RUN_AGAIN + 1);
+        let many = vec![passes; again::RUN_AGAIN + 1];
+        let mut results = Results { failed: many, ..Results::default() };
+        assert!(run_again(&program, &[], &mut results).is_empty());
+        assert_eq!(results.failed.len(), again::RUN_AGAIN + 1);
+    }
+
+    #[test]
+    fn the_slowest_tests_of_other_programs_are_run_one_by_one() {
+        let program = |name: &str| TestProgram {
+            name: name.to_owned(),
+            path: "/p".into(),
+            folder: "/".into(),
+        };
+        let (sim, lobby) = (program("sim"), program("lobby"));
+        let runs = [Run::new(&sim, &["--skip", "x"]), Run::new(&lobby, &[])];
+        let tests = ["lobby: a::b", "sim: c", "gone: d"].map(str::to_owned);
+        let found = one_by_one(&runs, &tests);
+        let found: Vec<_> =
+            found.iter().map(|run| (run.program.name.as_str(), &run.arguments[1..])).collect();
+        let expected = [("lobby", ["a::b".to_owned()]), ("sim", ["c".to_owned()])];
+        assert_eq!(found, expected.each_ref().map(|(name, test)| (*name, &test[..])));
     }
 
     #[test]
