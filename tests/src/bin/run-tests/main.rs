@@ -1,7 +1,8 @@
 //! Runs the test programs that cargo has built, several at a time, and prints which tests took
-//! longest: `run-tests [--quick] MESSAGES UNSTEADY`, with what `cargo build --message-format=json`
-//! printed. It writes what is to be said at the end of all into the file `UNSTEADY`: which tests
-//! have passed only sometimes (`again`), and which of these are known (`known`).
+//! longest: `run-tests [--quick] MESSAGES RESULTS`, with what `cargo build --message-format=json`
+//! printed. It writes two files into the folder `RESULTS`: `unsteady`, which tests have passed only
+//! sometimes (`again`) and which of these are known (`known`), and `times`, the seconds of each
+//! test. `run-tests --slower BEFORE NOW` compares two tables of times (`times`).
 //!
 //! Most tests with real processes wait more than they compute, so they run beside the others, more
 //! at a time than there are cores. Browsers have the machine for themselves afterwards. What a
@@ -9,6 +10,7 @@
 
 mod again;
 mod known;
+mod times;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -78,15 +80,23 @@ struct Results {
 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (quick, messages, unsteady_file) = match &arguments[..] {
-        [messages, unsteady] => (false, messages, unsteady),
-        [flag, messages, unsteady] if flag == "--quick" => (true, messages, unsteady),
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let read = |file: &str| std::fs::read_to_string(file).with_context(|| file.to_owned());
+    let (quick, messages, folder) = match arguments[..] {
+        ["--slower", before, now] => {
+            for line in times::slower(&read(before)?, &read(now)?)? {
+                println!("{line}");
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        ["--quick", messages, folder] => (true, messages, Path::new(folder)),
+        [messages, folder] => (false, messages, Path::new(folder)),
         _ => bail!(
-            "usage: run-tests [--quick] MESSAGES UNSTEADY, the messages of `cargo build` in a \
-             file, and the file for the tests that have passed only sometimes"
+            "usage: run-tests [--quick] MESSAGES RESULTS, the messages of `cargo build` in a file \
+             and a folder for two files, or run-tests --slower BEFORE NOW"
         ),
     };
-    let text = std::fs::read_to_string(messages).with_context(|| messages.clone())?;
+    let text = read(messages)?;
     let programs = test_programs(&text)?;
     let is_real = |program: &&TestProgram| program.name == "ambit-tests real";
     let real =
@@ -135,7 +145,8 @@ fn main() -> Result<ExitCode> {
     let unsteady = run_again(real, &computing, &mut results);
     let lines = unsteady.iter().map(|unsteady| known::line(unsteady, &known) + "\n");
     let lines: String = lines.collect();
-    std::fs::write(unsteady_file, &lines).with_context(|| unsteady_file.clone())?;
+    std::fs::write(folder.join("unsteady"), &lines)?;
+    std::fs::write(folder.join("times"), times::table(&results.times))?;
     results.times.sort_by(|a, b| b.0.total_cmp(&a.0));
     println!("\nseconds  the slowest tests");
     for (seconds, name) in results.times.iter().take(SLOWEST_SHOWN) {
