@@ -26,7 +26,10 @@ impl Deus {
             course.time_left().set_both(seconds, if seconds > 0.0 { -1.0 } else { 0.0 });
         }
         self.show_course(world);
-        world.announce(PhaseBegins { phase, wave: self.wave });
+        // Where the party is not, no course begins.
+        if !(phase.is_choosing() && self.follows_party()) {
+            world.announce(PhaseBegins { phase, wave: self.wave });
+        }
         if let Some(end) = self.phase_ends_at {
             world.at(end, DeusTimer::PhaseEnds(self.phase_number));
         }
@@ -59,7 +62,9 @@ impl Deus {
             if self.phase_ends_at.is_none_or(|end| end > soon) {
                 self.begin(world, Phase::Choose, waves.gather_s);
             }
-        } else if self.phase_ends_at.is_none() && self.living().next().is_some() {
+        } else if self.phase_ends_at.is_none()
+            && self.heroes.values().any(|hero| hero.takes_part() || hero.follows)
+        {
             // Whoever has not chosen by then watches, and may still choose later.
             self.begin(world, Phase::Choose, waves.choose_s);
         }
@@ -69,6 +74,7 @@ impl Deus {
         if self.phase.is_choosing() && self.seek_party(world) {
             return;
         }
+        self.settle_followers(world);
         let heroes = self.living().count();
         if heroes == 0 {
             if self.heroes.values().any(|hero| hero.class.is_some()) {
@@ -104,7 +110,7 @@ impl Deus {
             let place = room.place_to_begin(world.statics(), &mut rng);
             if let Some(mut avatar) = world.edit(*id) {
                 avatar.path().teleport(place);
-                avatar.waits().set(false);
+                avatar.waits().set(hero.follows);
                 avatar.ready().set(false);
                 avatar.fights().set(hero.is_alive);
             }

@@ -10,7 +10,7 @@ use crate::goods::HeroBag;
 use crate::plans::Effects;
 use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Monster, Phase, Relief};
 use crate::texts::counted;
-use crate::{Deus, DeusAnswer, DeusWorld};
+use crate::{Deus, DeusAnswer, DeusWorld, MOST_FALLEN};
 
 /// A dead hero fades a tick after its death was told.
 const FADE: Duration = Duration::from_millis(100);
@@ -31,6 +31,9 @@ pub(crate) struct HeroState {
     pub(crate) is_alive: bool,
     /// For the next wave: it has come in the middle of this one, and watches.
     pub(crate) waits: bool,
+    /// It has chosen where its party is not. It comes to life where the party is, which knows
+    /// whether it has fallen.
+    pub(crate) follows: bool,
     pub(crate) fell_at: Option<GameTime>,
     /// When each spell can be cast again.
     pub(crate) ready_at: BTreeMap<u8, GameTime>,
@@ -96,19 +99,24 @@ impl Deus {
     pub(crate) fn playing(&mut self, id: Id<Hero>) -> Result<&mut HeroState, DeusRefusal> {
         let hero = self.heroes.get_mut(&id).filter(|hero| hero.class.is_some());
         let hero = hero.ok_or(DeusRefusal::NoClass)?;
+        if hero.follows {
+            return Err(DeusRefusal::Follows);
+        }
         if hero.is_alive { Ok(hero) } else { Err(DeusRefusal::Dead) }
     }
 
-    /// A player chooses a class, and so comes to life.
+    /// A player chooses a class, and so comes to life, unless its party is on another map.
     pub(crate) fn choose(&mut self, world: &mut DeusWorld, id: Id<Hero>, class: u8) -> DeusAnswer {
+        let follows = self.follows_party();
         let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
         if usize::from(class) >= self.content.classes.len() {
             return Err(DeusRefusal::NoClass);
         }
-        if hero.class.is_some() && !(self.phase.is_choosing() && hero.is_alive) {
+        let may_change = self.phase.is_choosing() && (hero.is_alive || hero.follows);
+        if hero.class.is_some() && !may_change {
             return Err(DeusRefusal::ClassChosen);
         }
-        (hero.class, hero.is_alive) = (Some(class), true);
+        (hero.class, hero.is_alive, hero.follows) = (Some(class), !follows, follows);
         self.enter(world, id);
         if self.phase == Phase::Fight {
             self.join_fight(world, id);
@@ -141,7 +149,7 @@ impl Deus {
     pub(crate) fn enter(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
         let Some(hero) = self.heroes.get_mut(&id) else { return };
         if self.phase.is_end() || self.fallen.contains(&hero.player) {
-            (hero.is_alive, hero.waits) = (false, false);
+            (hero.is_alive, hero.waits, hero.follows) = (false, false, false);
         }
         hero.show_experience(world, id);
         self.show(world, id);
@@ -158,7 +166,7 @@ impl Deus {
             avatar.class().set(class);
             avatar.alive().set(hero.is_alive);
             avatar.hidden().set(hero.is_hidden());
-            avatar.waits().set(hero.waits);
+            avatar.waits().set(hero.waits || hero.follows);
             avatar.fights().set(hero.takes_part());
             avatar.ready().set(hero.bag.is_ready && self.phase == Phase::Merchant);
             avatar.level().set(hero.level(content));
@@ -277,7 +285,12 @@ impl Deus {
         // What has fallen until now is also its gold.
         self.tally(world);
         let fell_at = Some(world.now());
-        self.heroes.entry(id).and_modify(|hero| (hero.is_alive, hero.fell_at) = (false, fell_at));
+        if let Some(hero) = self.heroes.get_mut(&id) {
+            (hero.is_alive, hero.fell_at) = (false, fell_at);
+            if self.fallen.len() < MOST_FALLEN {
+                self.fallen.insert(hero.player);
+            }
+        }
         self.show(world, id);
         self.appear(world, id, None);
         world.emit(Fallen { target: id.object() });

@@ -2,15 +2,16 @@
 //! further wave, and to the first one for the end.
 //!
 //! In the phase `Onward` all heroes are sent on from wherever they are. What one carries is all
-//! that is known of it, who has left the world after its death, and how the course goes on: the
-//! merchant of the next map waits until all have come. Who joins later, on the first map, follows
-//! the party from map to map; a player who finds it nowhere begins again.
+//! that is known of it, who has died in this campaign, and how the course goes on: the merchant of
+//! the next map waits until all have come. Who joins later, on the first map, follows the party
+//! from map to map; a player who finds it nowhere begins again.
 //!
 //! Invariants:
 //! 1. What arrives makes a valid hero, whatever a host sends: indices, levels and gold are within
 //!    what the content allows, else a new hero comes.
 //! 2. Only the room of the first map ends the game.
 //! 3. Who has died and left is out on each map that the party comes to, whoever brings it.
+//! 4. Where the party is not, no hero comes to life: only the party knows who has fallen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +33,7 @@ const MOST_KILLS: u32 = 9_999;
 const MOST_EXPERIENCE: u32 = 9_999_999;
 const MOST_ITEMS: usize = 999;
 const MOST_WAVES: u8 = 98;
-/// A hero carries at most this many of those who have left after their death, the newest: a number
+/// A hero carries at most this many of those who have died, the newest: a number
 /// takes up to 9 bytes, and all that is carried at most 4,096.
 const MOST_FALLEN_CARRIED: usize = 360;
 
@@ -67,7 +68,7 @@ struct CarriedHero {
     kills: u32,
     /// Until each spell can be cast again.
     ready_in: BTreeMap<u8, TimeLeft>,
-    /// Who has left the party after its death.
+    /// Who has died in this campaign.
     fallen: BTreeSet<PlayerId>,
 }
 
@@ -83,10 +84,24 @@ impl Deus {
         self.begin(world, Phase::Onward, LEAVE_S);
     }
 
+    /// Whether the party may be on another map that those who are here have not seen.
+    fn is_unfound(&self) -> bool {
+        let Journey { maps, is_elsewhere, sought, .. } = self.journey;
+        (is_elsewhere || sought > 0) && sought < maps
+    }
+
+    /// Whether those who are here follow a party on another map.
+    pub(crate) fn follows_party(&self) -> bool {
+        match self.phase {
+            Phase::Choose => self.is_unfound(),
+            Phase::Onward => self.journey.next == Phase::Choose,
+            _ => false,
+        }
+    }
+
     /// All leave to seek the party, if it may be on another map. Returns whether they do.
     pub(crate) fn seek_party(&mut self, world: &mut DeusWorld) -> bool {
-        let Journey { maps, is_elsewhere, sought, .. } = self.journey;
-        let seeks = (is_elsewhere || sought > 0) && sought < maps;
+        let seeks = self.is_unfound();
         if seeks {
             self.journey.sought += 1;
             self.leave_for(world, Phase::Choose);
@@ -103,6 +118,10 @@ impl Deus {
 
     /// Whoever could not leave goes on here.
     pub(crate) fn stay(&mut self, world: &mut DeusWorld) {
+        if self.journey.next == Phase::Choose {
+            // The next map has not been seen.
+            self.journey.sought = self.journey.sought.saturating_sub(1);
+        }
         self.journey.is_elsewhere |= self.heroes.len() < self.journey.party;
         self.go_on(world);
     }
@@ -146,7 +165,8 @@ impl Deus {
             party: self.journey.party as u16,
             sought: self.journey.sought,
             class: hero.class,
-            is_alive: hero.is_alive,
+            // With `Choose`: whether it comes to life where the party is.
+            is_alive: hero.is_alive || hero.follows,
             experience: hero.experience,
             learned: hero.learned.clone(),
             items: hero.bag.items.clone(),
@@ -180,7 +200,25 @@ impl Deus {
         if carried.next != Phase::Choose {
             self.journey.party = self.journey.party.saturating_sub(1);
         }
+        self.settle_followers(world);
         self.check_all_said(world);
+    }
+
+    /// Those who have followed the party come to life where it is, or where they know that it is
+    /// on no map. Who has fallen stays so.
+    pub(crate) fn settle_followers(&mut self, world: &mut DeusWorld) {
+        if self.follows_party() {
+            return;
+        }
+        let heroes = self.heroes.iter_mut().filter(|(_, hero)| hero.follows);
+        let mut settled = Vec::new();
+        for (id, hero) in heroes {
+            (hero.follows, hero.is_alive) = (false, true);
+            settled.push(*id);
+        }
+        for id in settled {
+            self.enter(world, id);
+        }
     }
 
     /// Those who are here and have fallen on another map before they left it are out here, too.
@@ -200,7 +238,9 @@ impl Deus {
         let (now, content) = (world.now(), self.content.clone());
         let class = carried.class.filter(|class| usize::from(*class) < content.classes.len());
         let (Some(class), Some(hero)) = (class, self.heroes.get_mut(&id)) else { return };
-        (hero.class, hero.is_alive) = (Some(class), carried.is_alive);
+        hero.class = Some(class);
+        hero.follows = carried.is_alive && carried.next == Phase::Choose;
+        hero.is_alive = carried.is_alive && !hero.follows;
         hero.experience = carried.experience.min(MOST_EXPERIENCE);
         for talent in carried.learned.iter().take(hero.levels(&content)) {
             let table = content.talents.get(usize::from(*talent));

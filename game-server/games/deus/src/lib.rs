@@ -63,7 +63,7 @@ type DeusAnswer = Result<(), DeusRefusal>;
 /// Nothing that hurts a hero is farther away when it is announced; the content is checked for it.
 pub(crate) const REACH_M: f32 = 20.0;
 
-/// Of players who have left after their death so many are remembered.
+/// Of players who have died so many are remembered.
 const MOST_FALLEN: usize = 4_096;
 
 /// What a room is created with.
@@ -94,7 +94,7 @@ pub struct DeusSettings {
 pub struct Deus {
     content: SharedContent,
     heroes: BTreeMap<Id<Hero>, HeroState>,
-    /// Who has left after its death: it comes back as one who watches.
+    /// Who has died in this campaign: it watches, also if it leaves and comes back.
     fallen: BTreeSet<PlayerId>,
     monsters: BTreeMap<Id<Monster>, MonsterState>,
     bolts: Vec<FlyingBolt>,
@@ -197,16 +197,11 @@ impl Game for Deus {
         hero
     }
 
-    fn leave(&mut self, world: &mut DeusWorld, player: Player<'_, Self>, why: Left) {
+    fn leave(&mut self, world: &mut DeusWorld, player: Player<'_, Self>, _: Left) {
         if let Some(mut row) = world.edit_row::<HeroRow>(player.id()) {
             row.alive().set(false);
         }
-        let hero = self.heroes.remove(&player.avatar());
-        // Who goes on with the party is carried as one of the dead.
-        let leaves = why != Left::ToMap;
-        let fell = hero.filter(|hero| leaves && hero.class.is_some() && !hero.is_alive);
-        self.fallen
-            .extend(fell.map(|hero| hero.player).filter(|_| self.fallen.len() < MOST_FALLEN));
+        self.heroes.remove(&player.avatar());
         if self.heroes.is_empty() {
             self.fallen.clear();
             if self.has_maps() {

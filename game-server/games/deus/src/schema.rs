@@ -41,7 +41,7 @@ pub struct Hero {
     /// It takes part in the wave.
     #[audience(owner)]
     pub(crate) fights: Flag,
-    /// It has come in the middle of a wave.
+    /// It has come in the middle of a wave, or to a map where its party is not.
     #[component(label = "You fight from the next wave on")]
     #[audience(owner)]
     pub(crate) waits: Flag,
@@ -434,6 +434,9 @@ pub enum DeusRefusal {
     /// The spell needs a place, or another one.
     #[text("choose a place that this can reach")]
     NoPlace,
+    /// The hero has come to a map where its party is not.
+    #[text("your party is on another map; you follow it")]
+    Follows,
 }
 
 /// What happens later.

@@ -6,7 +6,7 @@ use ambit::test::{Line, TestClient};
 
 use super::{Room, kill_all, phase};
 use crate::course::Phase;
-use crate::schema::HeroRow;
+use crate::schema::{HeroRow, PhaseBegins};
 use crate::{Deus, DeusWorld};
 
 fn map(number: &str) -> Room {
@@ -92,13 +92,13 @@ fn wave(room: &mut Room) -> i64 {
 
 #[test]
 fn a_party_comes_to_the_next_map_as_it_left_and_the_dead_with_it() {
-    let (mut room, all) = leave(&["ann", "bob", "eve"]);
+    // A test room numbers players as they join: eve is the first one on both maps.
+    let (mut room, mut all) = leave(&["eve", "ann", "bob"]);
+    all.rotate_left(1);
     assert_eq!(sent_to(&mut room), [Some(1); 3], "all leave from where they are");
     room.edit(|world: &mut DeusWorld, game: &mut Deus| {
-        let (eve, _) = game.heroes.iter().next_back().expect("three");
-        let eve = *eve;
+        let [eve, ann] = [0, 1].map(|joined| *game.heroes.keys().nth(joined).expect("three"));
         game.hurt_hero(world, eve, 1.0e6);
-        let ann = *game.heroes.keys().next().expect("three");
         game.heroes.get_mut(&ann).expect("ann").experience = 500;
         game.heroes.get_mut(&ann).expect("ann").learned.insert(0);
         game.heroes[&ann].show_experience(world, ann);
@@ -181,18 +181,182 @@ fn who_dies_on_one_map_and_leaves_is_out_on_each_map() {
     assert!(fallen.contains(&player));
 }
 
+/// It takes part nowhere, also if it has not arrived on the next map when it leaves the world.
 #[test]
-fn the_dead_who_go_on_with_the_party_are_not_among_those_who_left() {
+fn the_party_knows_its_dead_also_if_they_leave_on_the_way() {
     let (mut room, all) = leave(&["ann", "bob"]);
     let player = room.player(all[0]);
     room.edit(|world: &mut DeusWorld, game: &mut Deus| {
         let hero = world.player(player).expect("ann is here").avatar();
-        game.heroes.get_mut(&hero).expect("ann").is_alive = false;
+        game.hurt_hero(world, hero, 1.0e6);
     });
     room.remove(all[0], Left::ToMap);
     room.run(200.millis());
-    let fallen = room.edit(|_: &mut DeusWorld, game: &mut Deus| game.fallen.clone());
-    assert!(fallen.is_empty(), "{fallen:?}");
+    let party = carried(&mut room, all[1]);
+    let mut next = map("1");
+    arrive(&mut next, "bob", &party);
+    let fallen = next.edit(|_: &mut DeusWorld, game: &mut Deus| game.fallen.clone());
+    assert_eq!(fallen.into_iter().collect::<Vec<_>>(), [player]);
+}
+
+/// Map 0 after its party has gone on to map 1.
+fn left_by_the_party() -> Room {
+    let (mut room, all) = leave(&["ann", "bob"]);
+    for client in all {
+        room.remove(client, Left::ToMap);
+    }
+    room.run(200.millis());
+    assert_eq!((phase(&room), wave(&mut room)), (Phase::Choose, 0));
+    room
+}
+
+/// A party on map 1 in the second wave, in which ann has fallen, and left. Also her number.
+fn without_ann() -> (Room, TestClient, PlayerId) {
+    let (mut room, all) = leave(&["ann", "bob"]);
+    let bytes: Vec<_> = all.iter().map(|client| carried(&mut room, *client)).collect();
+    let mut second = map("1");
+    let [ann, bob] = [("ann", &bytes[0]), ("bob", &bytes[1])]
+        .map(|(name, bytes)| arrive(&mut second, name, bytes));
+    for client in [ann, bob] {
+        second.command(client, "ready");
+    }
+    second.run(1.secs());
+    let player = second.player(ann);
+    second.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let hero = world.player(player).expect("ann is here").avatar();
+        game.hurt_hero(world, hero, 1.0e6);
+    });
+    second.leave(ann);
+    second.run(300.millis());
+    (second, bob, player)
+}
+
+/// Whether a hero with a class is alive, and whether its client is told that it is.
+fn life(room: &mut Room, client: TestClient) -> (bool, bool, bool) {
+    let id = room.player(client);
+    let is_alive = room.edit(|_: &mut DeusWorld, game: &mut Deus| {
+        let hero = game.heroes.values().find(|hero| hero.player == id).expect("a hero");
+        hero.is_alive
+    });
+    let avatar = room.avatar(client).expect("its own");
+    (is_alive, avatar.flag("alive").expect("a flag"), avatar.flag("fights").expect("its own"))
+}
+
+#[test]
+fn who_has_fallen_lives_on_no_map_while_the_party_is_on_another_one() {
+    let mut first = left_by_the_party();
+    let (mut second, _, player) = without_ann();
+    let again = first.join("ann", Line::default());
+    first.run(1.secs());
+    first.command(again, "choose warrior");
+    for _ in 0..60 {
+        first.run(100.millis());
+        assert_eq!(life(&mut first, again), (false, false, false), "{:?}", phase(&first));
+    }
+    let began = first.events(again).iter().filter_map(|event| event.get::<PhaseBegins>());
+    let began: Vec<_> = began.map(|begins| begins.phase).collect();
+    assert_eq!(began, [Phase::Onward], "no course of its own");
+    assert_eq!(sent_to(&mut first), [Some(1)]);
+    first.command(again, "cast strike");
+    first.run(300.millis());
+    let errors = first.errors(again);
+    assert!(errors.len() == 1 && errors[0].contains("follow"), "{errors:?}");
+
+    // On the way to the party she is one of those who watch.
+    let bytes = carried(&mut first, again);
+    second.edit(|_: &mut DeusWorld, game: &mut Deus| {
+        assert!(game.fallen.remove(&player));
+        // The number that a test room gives her when she comes back.
+        game.fallen.insert(PlayerId(3));
+    });
+    let ann = arrive(&mut second, "ann", &bytes);
+    second.run(1.secs());
+    assert_eq!(phase(&second), Phase::Fight);
+    assert_eq!(life(&mut second, ann), (false, false, false));
+}
+
+/// She has left map 0 for map 1 when the party leaves it for the next one.
+#[test]
+fn who_comes_to_a_map_that_the_party_has_just_left_does_not_live_there() {
+    let mut first = left_by_the_party();
+    let again = first.join("ann", Line::default());
+    first.run(1.secs());
+    first.command(again, "choose warrior");
+    first.run(6.secs());
+    let bytes = carried(&mut first, again);
+    let mut second = map("1");
+    let ann = arrive(&mut second, "ann", &bytes);
+    for _ in 0..30 {
+        second.run(100.millis());
+        assert_eq!(life(&mut second, ann), (false, false, false), "{:?}", phase(&second));
+    }
+    assert_eq!(wave(&mut second), 0);
+}
+
+#[test]
+fn a_newcomer_comes_to_life_where_the_party_is() {
+    let mut first = left_by_the_party();
+    let (mut second, bob, _) = without_ann();
+    let eve = first.join("eve", Line::default());
+    first.command(eve, "choose mage");
+    first.run(1.secs());
+    first.command(eve, "choose healer");
+    first.run(5.secs());
+    assert_eq!(life(&mut first, eve), (false, false, false));
+    assert_eq!(first.errors(eve), Vec::<String>::new(), "the class can be changed until then");
+    let bytes = carried(&mut first, eve);
+    second.edit(|world: &mut DeusWorld, game: &mut Deus| game.visit_merchant(world));
+    let eve = arrive(&mut second, "eve", &bytes);
+    second.run(300.millis());
+    assert_eq!(life(&mut second, eve), (true, true, true));
+    assert!(second.errors(bob).is_empty());
+
+    // The party comes to the map where she would have left it.
+    let mut first = left_by_the_party();
+    let eve = first.join("eve", Line::default());
+    first.command(eve, "choose mage");
+    first.run(1.secs());
+    second.edit(|world: &mut DeusWorld, game: &mut Deus| game.leave_for(world, Phase::Merchant));
+    let party = carried(&mut second, bob);
+    arrive(&mut first, "bob", &party);
+    first.run(300.millis());
+    assert_eq!(phase(&first), Phase::Merchant);
+    assert_eq!(life(&mut first, eve), (true, true, true));
+}
+
+/// The others are defeated while she is on another map: so is she.
+#[test]
+fn the_end_of_the_party_is_the_end_of_who_follows_it() {
+    let mut first = left_by_the_party();
+    let (mut second, bob, _) = without_ann();
+    let again = first.join("ann", Line::default());
+    first.command(again, "choose warrior");
+    first.run(1.secs());
+    let player = second.player(bob);
+    second.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        let hero = world.player(player).expect("bob is here").avatar();
+        game.hurt_hero(world, hero, 1.0e6);
+    });
+    second.run(300.millis());
+    assert_eq!(sent_to(&mut second), [Some(0)]);
+    let bytes = carried(&mut second, bob);
+    arrive(&mut first, "bob", &bytes);
+    first.run(1.secs());
+    assert_eq!(phase(&first), Phase::Lost);
+    assert_eq!(life(&mut first, again), (false, false, false));
+    first.run(13.secs());
+    assert!(first.is_finished());
+}
+
+/// A map that is full for a time is not one on which the party is not.
+#[test]
+fn who_cannot_follow_tries_again_and_begins_no_course() {
+    let mut first = left_by_the_party();
+    let again = first.join("ann", Line::default());
+    first.command(again, "choose warrior");
+    first.run(100.secs());
+    assert_eq!(life(&mut first, again), (false, false, false));
+    assert_eq!(wave(&mut first), 0);
 }
 
 #[test]
