@@ -217,6 +217,8 @@ impl<F: ViewFactory> GameClient<F> {
                 self.fail(now, message);
             }
             GameState::NoGame | GameState::AwaitingTicket { .. } => {
+                self.refuse_unconfirmed(now, CONNECTION_BROKE);
+                self.close_running_game(now);
                 self.state = GameState::NoGame;
                 self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed { code, message }));
             }
@@ -373,6 +375,13 @@ impl<F: ViewFactory> GameClient<F> {
         match (&self.state, message.body) {
             (GameState::Joining { .. }, Some(GameMessageBody::Joined(joined))) => {
                 self.handle_joined(now, joined);
+            }
+            // The ticket is older than the player's way to another map: the next one leads there.
+            (GameState::Joining { .. }, Some(GameMessageBody::Error(error)))
+                if self.has_started && error.code() == protocol::ErrorCode::NotInRoom =>
+            {
+                self.push_output(GameOutput::Close);
+                self.await_other_map(now);
             }
             // The ticket may have expired: the client requests another one.
             (GameState::Joining { .. }, Some(GameMessageBody::Error(error))) => {
@@ -622,6 +631,13 @@ impl<F: ViewFactory> GameClient<F> {
             web_certificates_sha256: ticket.web_certificates_sha256.clone(),
         });
         self.state = GameState::Connecting(ticket);
+    }
+
+    /// The player is on the way to another map, whose ticket comes by itself. What was shown stays.
+    fn await_other_map(&mut self, now: LocalTime) {
+        self.changes_map = true;
+        self.refuse_unconfirmed(now, MAP_CHANGED);
+        self.state = GameState::AwaitingTicket { ask_at: now + TICKET_TIMEOUT };
     }
 
     /// Ends this connection, and schedules another attempt if any is left.

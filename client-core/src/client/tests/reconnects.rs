@@ -463,6 +463,39 @@ fn an_out_of_an_older_map_comes_before_the_ticket_to_the_other_one() {
 }
 
 #[test]
+fn a_ticket_that_is_older_than_the_way_to_another_map_breaks_nothing() {
+    let mut harness = playing_with_an_object();
+    // The host has died, and the next one has let the player go before the client is there.
+    let moved = pb::Ticket { incarnation: 2, ..ticket(ROOM) };
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(moved));
+    let waits = harness.client.act(harness.now, &rest()).expect("in a game");
+    harness.client.handle_game_connected(harness.now);
+    harness.discard_outputs();
+    let error = codes::error(pb::ErrorCode::NotInRoom, "the player has left this room");
+    harness.send_game_message(game_pb::game_to_client::Body::Error(error));
+    let events = harness.events();
+    assert_eq!(refused(&events), [waits]);
+    let is_break = |event: &ViewEvent| matches!(event, ViewEvent::Connection(_));
+    assert!(!events.iter().any(is_break), "{events:?}");
+    assert!(harness.client.avatar().is_some(), "the avatar stays visible");
+    assert_eq!(harness.client.act(harness.now, &rest()), Err(CommandError::ChangingMap));
+    harness.outputs.clear();
+    harness.send_lobby_message(
+        0,
+        LobbyMessageBody::Ticket(pb::Ticket { incarnation: 3, map: 1, ..ticket(ROOM) }),
+    );
+    harness.join_game();
+    let events = harness.events();
+    let [
+        ViewEvent::Leave { .. },
+        ViewEvent::Started(GameStarted { is_rejoin: true, map_number: 1, .. }),
+    ] = events[..]
+    else {
+        panic!("{events:?}")
+    };
+}
+
+#[test]
 fn a_client_whose_session_was_taken_over_does_not_take_the_game_back() {
     let mut harness = ClientHarness::playing();
     put_out(&mut harness, pb::ErrorCode::TakenOver);

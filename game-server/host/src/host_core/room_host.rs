@@ -229,6 +229,9 @@ impl RoomHost {
         match order {
             RoomOrder::RemovePlayer { player, reason, revoked_until } => {
                 self.revoked.revoke(now, player, revoked_until);
+                if why_left(reason) == Left::ToMap {
+                    self.let_follow(now, player, revoked_until);
+                }
                 self.remove_unless_back(player, (reason, why_left(reason)), revoked_until);
             }
             RoomOrder::SyncMembers { members, revoked_until } => {
@@ -441,6 +444,16 @@ impl RoomHost {
         }
         self.inputs.extend(renames);
         self.revoked.revoke_all_but(seats, revoked_until);
+    }
+
+    /// Clients that have come since their player left for another map: their next ticket leads
+    /// there. They were not removed from the game.
+    fn let_follow(&mut self, now: GameTime, player: PlayerId, revoked_until: u64) {
+        let stays_behind = |_: &ClientId, client: &mut ConnectedPlayer| {
+            client.player == player && client.serial <= revoked_until
+        };
+        let behind = self.clients.extract_if(.., stays_behind);
+        self.moved_away.extend(behind.map(|(client, _)| (client, now)));
     }
 
     fn remove_unless_back(&mut self, player: PlayerId, why: (ErrorCode, Left), revoked_until: u64) {

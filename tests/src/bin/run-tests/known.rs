@@ -55,7 +55,7 @@ mod tests {
 
     const LIST: &str = include_str!("../../../known-unsteady");
     /// The list may only shrink: so does this number.
-    const AT_MOST: usize = 1;
+    const AT_MOST: usize = 0;
 
     #[test]
     fn the_list_of_unsteady_tests_only_shrinks_and_names_tests_that_exist() {

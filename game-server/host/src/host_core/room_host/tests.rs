@@ -112,6 +112,27 @@ fn a_client_that_stays_behind_its_player_is_disconnected() {
 }
 
 #[test]
+fn a_client_that_comes_after_its_player_has_left_waits_for_the_other_map() {
+    let mut host = Host::of_a_map();
+    host.send_through_gate(1, ANN);
+    host.room.handle_closed(ClientId(1));
+    // The WorldServer hears of the departure before the next tick.
+    host.join(2, ANN, 2);
+    host.order(RoomOrder::RemovePlayer {
+        player: ANN,
+        reason: ErrorCode::NotInRoom,
+        revoked_until: 2,
+    });
+    let came_at = host.now;
+    let outputs = host.tick();
+    assert_eq!(last_messages(outputs), [], "the player is not out of the world");
+    assert_eq!(host.room.room().stats().clients, 0);
+    host.now = came_at + MOVE_WITHIN.saturating_sub(2 * TICK);
+    assert!(!disconnects(&host.tick()));
+    assert!(disconnects(&host.tick()));
+}
+
+#[test]
 fn a_removed_player_is_disconnected_unless_back_with_a_newer_ticket() {
     let mut host = Host::new(4);
     host.join(1, ANN, 5);
