@@ -13,7 +13,8 @@
 use ambit_proto::decimal::{Decimal, DecimalFormat};
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::{FieldValue, GameCommand};
-use ambit_proto::schema::{CommandKind, Cost, FieldSpec, FieldType, Schema};
+use ambit_proto::presentation::{CommandPresentation, Cost};
+use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
 use ambit_proto::space::Position;
 
 /// A value for a field of a command. Programs mostly pass what converts into it.
@@ -130,6 +131,14 @@ pub fn find_off_map(
     })
 }
 
+/// The commands of a game, each with what players read about it.
+pub fn with_presentations(
+    schema: &Schema,
+) -> impl Iterator<Item = (&CommandKind, &CommandPresentation)> {
+    let shown = |(index, command)| (command, schema.presentation.command(index));
+    schema.commands.iter().enumerate().map(shown)
+}
+
 /// The form of a command: `cast SPELL [X Y]`.
 pub fn usage(command: &CommandKind) -> String {
     let forms = command.fields.iter().map(|field| {
@@ -145,13 +154,11 @@ pub fn usage(command: &CommandKind) -> String {
 
 /// What a command does, with which choices it needs nothing else, and what they cost:
 /// `Cast a spell. Without the rest: heal, veil. Costs: heal 20 mana.` May be empty.
-pub fn meaning(command: &CommandKind) -> String {
-    let Some((FieldType::Choice(names), first)) =
-        command.fields.first().map(|field| (&field.ty, field))
-    else {
-        return command.help.clone();
+pub fn meaning(command: &CommandKind, shown: &CommandPresentation) -> String {
+    let Some(FieldType::Choice(names)) = command.fields.first().map(|field| &field.ty) else {
+        return shown.help.clone();
     };
-    let named = names.iter().zip(&first.choices);
+    let named = names.iter().zip(&shown.field(0).choices);
     let costs = named.clone().filter_map(|(name, about)| Some((name, about.cost.as_ref()?)));
     let (costs, gives): (Vec<_>, Vec<_>) = costs.partition(|(_, cost)| cost.amount > 0);
     let sums = |what: &str, all: &[(&String, &Cost)]| {
@@ -168,7 +175,7 @@ pub fn meaning(command: &CommandKind) -> String {
         [] => String::new(),
         _ => format!("Without the rest: {}.", alone.join(", ")),
     };
-    let parts = [command.help.as_str(), &alone, &costs, &gives];
+    let parts = [shown.help.as_str(), &alone, &costs, &gives];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -348,7 +355,11 @@ mod tests {
 
     #[test]
     fn help_says_which_choices_need_nothing_else() {
-        let meaning = |name| meaning(find(&Schema::example(), name).expect("declared").1);
+        let schema = Schema::example();
+        let meaning = |name| {
+            let (index, command) = find(&schema, name).expect("declared");
+            meaning(command, schema.presentation.command(index.into()))
+        };
         assert_eq!(meaning("cast"), "Cast a spell. Without the rest: heal. Costs: bolt 8 mana.");
         assert_eq!(meaning("walk-to"), "Walk to a point.");
         assert_eq!(meaning("rest"), "");

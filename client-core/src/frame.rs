@@ -19,7 +19,8 @@ use ambit_proto::ids::ClientObjectId;
 pub use ambit_proto::message::FrameValue;
 use ambit_proto::message::{ShownComponents, TypedId, TypedKind};
 use ambit_proto::pose::quaternion;
-use ambit_proto::schema::{ComponentSpec, Look, ObjectKind, PosePresentation, Schema};
+use ambit_proto::presentation::{KindPresentation, Look};
+use ambit_proto::schema::{ComponentSpec, ObjectKind, PosePresentation, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::timeline::Gauge;
@@ -380,9 +381,15 @@ impl<'f> FrameEntry<'f> {
         &schema.kinds[usize::from(self.known.kind)]
     }
 
+    /// What players read and see of its kind.
+    pub fn presentation(&self) -> &'f KindPresentation {
+        let schema = self.frame.schema.as_ref().expect("objects have a schema");
+        schema.presentation.kind(self.known.kind.into())
+    }
+
     /// How a simple viewer draws it.
     pub fn look(&self) -> &'f Look {
-        &self.declared().look
+        &self.presentation().look
     }
 
     /// The text to show beside it, if its look has one.

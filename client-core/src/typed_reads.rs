@@ -60,7 +60,7 @@ impl GameEvent {
         if &*self.name != E::NAME {
             return None;
         }
-        let declared = E::declaration().fields;
+        let declared = E::declaration().0.fields;
         let fields = declared.iter().map(|spec| {
             let field = self.fields.iter().find(|field| *field.name == *spec.name)?;
             Some(own_value(field, spec))
@@ -119,7 +119,7 @@ pub fn check_kind<K: TypedKind>(schema: &Schema) -> Result<(), ReadMismatch> {
     let (what, name) = ("kind", K::NAME);
     let declared = schema.kinds.iter().find(|kind| kind.name == name);
     let declared = declared.ok_or(ReadMismatch::Missing { what, name })?;
-    let known = K::declaration().components;
+    let known = K::declaration().0.components;
     let missing = known.iter().find(|part| {
         let there = declared.components.iter().find(|there| there.name == part.name);
         !there.is_some_and(|there| is_same_type(there, part))
@@ -135,7 +135,7 @@ pub fn check_event<E: TypedEvent>(schema: &Schema) -> Result<(), ReadMismatch> {
     let (what, name) = ("event", E::NAME);
     let declared = schema.events.iter().find(|event| event.name == name);
     let declared = declared.ok_or(ReadMismatch::Missing { what, name })?;
-    let known = E::declaration().fields;
+    let known = E::declaration().0.fields;
     let missing = known.iter().find(|part| {
         let there = declared.fields.iter().find(|there| there.name == part.name);
         !there.is_some_and(|there| can_read(there, part))

@@ -35,8 +35,9 @@ pub enum AxisKind {
 }
 
 /// The values of all axes, in steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Axes(pub [i8; MAX_AXES]);
 
 impl AxisKind {

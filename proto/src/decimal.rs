@@ -40,8 +40,7 @@ pub enum DecimalFormat {
 }
 
 /// A decimal value: its bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Decimal {
     /// Of [`DecimalFormat::Half`].
     Half(u16),

@@ -32,7 +32,7 @@ use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;
 use crate::map::{ObstacleShape, StaticMap, StaticObstacle};
 use crate::message::{Command, KeyInput, LatenessReport, Uplink};
-use crate::schema::MAX_OBSTACLE_LOOKS;
+use crate::presentation::MAX_OBSTACLE_LOOKS;
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::wire::{self, Measure, Reader, Wire, WireError, Writer};

@@ -15,8 +15,9 @@ use crate::wire::{Coder, Wire, WireError};
 pub const CONTROLS: u8 = 32;
 
 /// One bit for each control, the lowest for control 0: set while it is held down.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize,
+)]
 pub struct Keymap(pub u32);
 
 impl Keymap {
@@ -42,8 +43,7 @@ impl Wire for Keymap {
 }
 
 /// The controls that are held from a moment on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct KeySample {
     /// In room time, whole milliseconds.
     pub at: GameTime,
@@ -61,8 +61,7 @@ impl KeySample {
 }
 
 /// The keymaps of this step and of the one before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Keys {
     /// In the step before.
     pub previous: Keymap,
@@ -97,8 +96,7 @@ impl Keys {
 ///
 /// Invariant: a control goes down at most once and comes up at most once. A second change of the
 /// same kind belongs to the next tick ([`ButtonEdges::can_apply`]).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct ButtonEdges {
     /// Held at the end of the tick.
     held: Keymap,

@@ -1,7 +1,7 @@
 //! Everything that both ends of an Ambit connection must agree on, and nothing else.
 //!
 //! There is no I/O, no clock, no thread and no source of randomness: times and seeds are arguments.
-//! With the feature `serde` values can be saved.
+//! Values can be saved; with the feature `dice`, random number generators, too.
 //!
 //! The modules, from the bottom up:
 //! - [`time`], [`ids`] and [`space`]: basic types;
@@ -12,7 +12,8 @@
 //! - [`decimal`]: half floats and angles in few bits;
 //! - [`map`]: the static world; [`cell`]: the geometry of the area of interest; [`keymap`] and
 //!   [`axes`]: a player's controls;
-//! - [`schema`]: the declaration of a game's objects; [`message`]: the contents of datagrams;
+//! - [`schema`]: the declaration of a game's objects; [`presentation`]: what a game tells players
+//!   about them; [`message`]: the contents of datagrams;
 //! - [`physics`]: what host and client share of a game's physics;
 //! - [`link`]: datagrams across a lossy path; [`clock`]: the estimate of the room's clock;
 //! - [`control`], [`codes`]: the messages of the lobby and of the join, and error codes;
@@ -37,7 +38,7 @@ pub mod clock;
 pub mod codes;
 pub mod control;
 pub mod decimal;
-#[cfg(feature = "serde")]
+#[cfg(feature = "dice")]
 pub mod dice;
 pub mod entropy;
 #[cfg(any(test, feature = "dev-tools"))]
@@ -50,6 +51,7 @@ pub mod map;
 pub mod message;
 pub mod physics;
 pub mod pose;
+pub mod presentation;
 pub mod schema;
 pub mod seeded;
 pub mod space;

@@ -25,7 +25,7 @@
 
 use std::f32::consts::PI;
 
-use crate::schema::MAX_OBSTACLE_LOOKS;
+use crate::presentation::MAX_OBSTACLE_LOOKS;
 use crate::space::Position;
 use crate::wire::{self, Coder, Wire, WireError};
 

@@ -336,7 +336,7 @@ use crate::time::GameTime;
 use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, Wire, WireError, Writer};
 
 /// Version of the datagram formats: `Join.version`.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 const NOTICE_BITS: u32 = 1;
 const EVENT_BITS: u32 = 6;
@@ -356,8 +356,7 @@ pub struct Command {
 }
 
 /// What a player does, with the objects named as in [`FieldValue`].
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GameCommand<O = ObjectId> {
     /// Index in the schema's commands.
     pub kind: u8,
@@ -583,8 +582,7 @@ mod tests {
         let fields: Vec<_> =
             (0..).zip(types).map(|(n, ty): (u8, _)| FieldSpec::new(n.to_string(), ty)).collect();
         schema.events[0].fields.clone_from(&fields);
-        schema.events[0].effect = None;
-        schema.events[0].text.clear();
+        schema.presentation.events.clear();
         assert_eq!(schema.check(), Ok(()));
         let values: Vec<_> = fields.iter().map(|field| largest(&field.ty)).collect();
         let command = encode(&mut Command { number: u32::MAX, kind: 63, fields: values.clone() });

@@ -66,8 +66,7 @@ pub const MAX_AT: i32 = (1 << 27) - 1;
 pub const MAX_PER_METRE: u16 = 4_096;
 
 /// An object's position and orientation at one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Pose {
     /// x, y and z on the grid.
     pub at: [i32; 3],

@@ -9,17 +9,15 @@
 //! 1. At most 64 kinds of 16 components each, 64 events and 64 commands of 8 fields each, 64
 //!    refusals, 64 choices of a field; each name has 1 to 32 bytes without control characters, and
 //!    is unique in its list. Names of commands, refusals and choices consist of `a-z`, `0-9`, `_`
-//!    and `-`: users type them, and scripts compare them. A label, which players read instead of a
-//!    name, has at most 40 bytes without control characters.
+//!    and `-`: users type them, and scripts compare them.
 //! 2. Component 0 of a kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: every client
 //!    that follows an object knows its position. No other component is a pose. A kind without
 //!    path and pose is *room-wide*: its objects have no place, and every client in the room has
 //!    them.
 //! 3. Each range of a codec or a field is one that the wire can hold. All fields of an event or a
-//!    command fit into one message, and the whole schema into one frame.
-//! 4. A look names a gauge as its bar and a text as its label. It can be drawn, and so can the
-//!    scenery, with at most 15 looks of obstacles. An effect of an event names places and objects
-//!    among its fields; of components, flags and gauges can have one.
+//!    command fit into one message, and the whole schema, with what the game tells players about
+//!    itself, into one frame.
+//! 4. Its [`Presentation`] fits it.
 //!
 //! The fields are public: call `check` again after a change.
 //!
@@ -33,13 +31,9 @@ mod component;
 mod control_spec;
 mod conversion;
 mod dead_reckoning;
-mod effect;
 mod field;
 mod freshness;
-mod look;
-mod scenery;
-
-use std::fmt;
+mod place;
 
 use prost::Message;
 
@@ -47,20 +41,21 @@ pub use self::component::{
     CONTINUED_FOR, Component, GAUGE_PER_UNIT, MAX_POINTS, MAX_RATE, RATE_PER_UNIT, SentPart,
     TIMELINE_CAPACITY,
 };
-pub use self::control_spec::{ControlSpec, Controls, Direction, MAX_KEYS};
+pub use self::control_spec::{ControlSpec, Controls};
 pub use self::dead_reckoning::{
     Convergence, DeadReckoning, MAX_CONVERGENCE_MS, MAX_RECKONING_M, Predictors, ReckoningOrder,
 };
-pub use self::effect::{Effect, EffectForm};
-pub use self::field::{ChoiceAbout, Cost, FieldSpec, FieldType, MAX_CHOICES};
+pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;
-pub use self::look::{Look, Material, Shape};
-pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
+pub(crate) use self::place::SchemaPath;
 pub use crate::axes::{AxisKind, MAX_AXES};
 use crate::control;
 pub use crate::decimal::{Decimal, DecimalFormat};
 use crate::keymap::{CONTROLS, Keymap};
 use crate::pose::{MAX_PER_METRE, PoseFormat, Turning};
+use crate::presentation::{
+    ControlPresentation, Effect, Look, MAX_OBSTACLE_LOOKS, Presentation, ScenerySpec,
+};
 
 /// The highest number of object kinds: 6 bits on the wire.
 pub const MAX_KINDS: usize = 64;
@@ -90,7 +85,7 @@ pub const MAX_GAUGE: f32 = 65_535.0;
 pub const MAX_ENTER_BITS: usize = 8 * crate::link::MAX_DATAGRAM - 512;
 /// The most bits of all fields of an event or a command: a reliable message, less its head.
 pub const MAX_FIELDS_BITS: usize = 8 * crate::link::MAX_MESSAGE - 128;
-/// The longest encoded schema, in bytes: a frame less the rest of `Joined`.
+/// The longest encoded schema with its presentation, in bytes: a frame less the rest of `Joined`.
 pub const MAX_SCHEMA_BYTES: usize = control::MAX_FROM_GAME - 1_024;
 
 /// Everything that a client must know to understand a game's datagrams.
@@ -110,8 +105,8 @@ pub struct Schema {
     /// What players hold, press and move: at most [`CONTROLS`], of which
     /// [`MAX_AXES`] are axes; the order defines their bits in a keymap.
     pub controls: Vec<ControlSpec>,
-    /// How a simple viewer draws the map.
-    pub scenery: ScenerySpec,
+    /// What the game tells players about itself. It decides no byte of a datagram.
+    pub presentation: Presentation,
 }
 
 /// A kind of object: the components of its objects, and how clients see them.
@@ -119,8 +114,6 @@ pub struct Schema {
 pub struct ObjectKind {
     /// Unique in the schema.
     pub name: String,
-    /// What players read instead of the name; may be empty.
-    pub label: String,
     /// The first is its path or its pose; a room-wide kind has none of these.
     pub components: Vec<ComponentSpec>,
     /// The kind's own radii of interest; `None` for the room's.
@@ -135,10 +128,6 @@ pub struct ObjectKind {
     /// How poses are extrapolated, if the kind says so. Else at the velocity, as far as poses have
     /// one; the tolerance is a unit of the grid, and one more for each 8 m beyond `near_m`.
     pub reckoning: Option<DeadReckoning>,
-    /// How a simple viewer draws it.
-    pub look: Look,
-    /// What a simple viewer shows when one comes into sight.
-    pub effect: Option<Effect>,
 }
 
 /// How clients show objects with poses. Objects with a path are always timelines.
@@ -171,17 +160,10 @@ pub struct InterestRadii {
 pub struct ComponentSpec {
     /// Unique in the kind.
     pub name: String,
-    /// What players read instead of the name; may be empty.
-    pub label: String,
     /// The type of its values, and their encoding.
     pub codec: Codec,
     /// Which clients receive it.
     pub audience: ComponentAudience,
-    /// What a simple viewer shows as long as a flag is set, or when a gauge falls at once.
-    pub effect: Option<Effect>,
-    /// What a number of it counts: `s`, `ms`, `%`; empty for a plain number. Viewers show seconds
-    /// as minutes and seconds.
-    pub unit: String,
 }
 
 /// The clients that receive a component.
@@ -229,11 +211,6 @@ pub struct EventKind {
     pub name: String,
     /// The contents, in order.
     pub fields: Vec<FieldSpec>,
-    /// How a simple viewer shows it.
-    pub effect: Option<Effect>,
-    /// One line for players, in which `{FIELD}` stands for what is in a field. Empty for an event
-    /// of which players are not told in words.
-    pub text: String,
 }
 
 /// A kind of command: something that a player can do.
@@ -241,42 +218,11 @@ pub struct EventKind {
 pub struct CommandKind {
     /// Unique in the schema: what a user types.
     pub name: String,
-    /// What players read instead of the name; may be empty.
-    pub label: String,
-    /// One line for users; may be empty.
-    pub help: String,
-    /// The suggested input: the name of a key, or `click` for a point on the map.
-    pub key: Option<String>,
     /// Only the newest command of this kind counts: the room refuses one with a lower number that
     /// arrives later.
     pub newest_only: bool,
-    /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this, or
-    /// a flag of the avatar has this name and is set. Empty for always.
-    pub only_for: String,
-    /// How it walks the avatar, if it does: to the place in its first field of that type.
-    pub walk: Option<WalkSpec>,
     /// The contents, in order.
     pub fields: Vec<FieldSpec>,
-}
-
-/// How a command walks the avatar along its path: straight, up to the first obstacle. Clients draw
-/// the player's own avatar by it before the host answers; where the host decides otherwise, they
-/// correct that.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WalkSpec {
-    /// How fast.
-    pub speed: WalkSpeed,
-    /// Radius of the body for obstacles, in metres.
-    pub radius_m: f32,
-}
-
-/// The speed of a walk, in metres a second.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WalkSpeed {
-    /// Always the same.
-    Constant(f32),
-    /// That of a half float of the avatar, by its name.
-    Component(String),
 }
 
 /// A reason of the game for refusing a command.
@@ -284,8 +230,6 @@ pub enum WalkSpeed {
 pub struct RefusalKind {
     /// Unique in the schema: a stable code for scripts.
     pub name: String,
-    /// One line for users.
-    pub text: String,
 }
 
 /// Why a schema is invalid.
@@ -422,6 +366,12 @@ pub enum SchemaProblem {
          timelines or shorter texts"
     )]
     KindTooLarge { bits: usize },
+    /// A gate without a place.
+    #[error("the corners of a gate are numbers of metres")]
+    BadGate,
+    /// What the game tells players does not decode.
+    #[error("the presentation is no JSON with the fields that it may have: {why}")]
+    BadPresentation { why: String },
     /// The encoded schema is too large.
     #[error("{bytes} bytes when encoded, at most {MAX_SCHEMA_BYTES} are allowed")]
     SchemaTooLarge { bytes: usize },
@@ -446,14 +396,10 @@ impl Schema {
         self.commands
             .iter()
             .try_for_each(|command| command.check(&place.child("command", &command.name)))?;
-        self.refusals
-            .iter()
-            .try_for_each(|refusal| refusal.check(&place.child("refusal", &refusal.name)))?;
         control_spec::check_controls(&self.controls, &place)?;
-        place.ensure(self.scenery.is_valid(), || SchemaProblem::BadScenery {
-            scenery: self.scenery.clone(),
-        })?;
+        self.presentation.check(self, &place)?;
         let bytes = control::game::Schema::from(self).encoded_len();
+        let bytes = bytes + self.presentation.to_block().len();
         place.ensure(bytes <= MAX_SCHEMA_BYTES, || SchemaProblem::SchemaTooLarge { bytes })
     }
 
@@ -524,9 +470,11 @@ impl Schema {
         self.axes().position(|(_, kind)| kind == AxisKind::ShownBehind)
     }
 
-    /// The controls that players hold, press and move.
-    pub fn player_controls(&self) -> impl Iterator<Item = &ControlSpec> {
-        self.controls.iter().filter(|control| control.axis != Some(AxisKind::ShownBehind))
+    /// The controls that players hold, press and move, each with what players read about it.
+    pub fn player_controls(&self) -> impl Iterator<Item = (&ControlSpec, &ControlPresentation)> {
+        let shown = |(index, control)| (control, self.presentation.control(index));
+        let controls = self.controls.iter().enumerate().map(shown);
+        controls.filter(|(control, _)| control.axis != Some(AxisKind::ShownBehind))
     }
 
     /// The place of a control among the axes, and its kind; `None` if it is no axis.
@@ -566,7 +514,6 @@ impl ObjectKind {
     }
 
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
-        place.check_label(&self.label)?;
         place.check_count("components", self.components.len(), MAX_COMPONENTS)?;
         place.check_names("component", self.components.iter().map(|component| &component.name))?;
         let has_place = self.components.first().is_some_and(|first| {
@@ -602,18 +549,10 @@ impl ObjectKind {
         }
         self.components.iter().try_for_each(|component| {
             let place = place.child("component", &component.name);
-            place.check_label(&component.label)?;
-            place.ensure(component.unit.len() <= MAX_UNIT_BYTES, || SchemaProblem::BadLabel)?;
-            place.check_label(&component.unit)?;
-            let has_moments = matches!(component.codec, Codec::Flag | Codec::Gauge { .. });
-            place.check_effect(component.effect, &[], has_moments)?;
             component.codec.find_problem().map_or(Ok(()), |problem| Err(place.error(problem)))
         })?;
-        place.check_effect(self.effect, &[], !self.is_room_wide())?;
         let bits = self.components.iter().map(|component| component.codec.max_bits()).sum();
-        place.ensure(bits <= MAX_ENTER_BITS, || SchemaProblem::KindTooLarge { bits })?;
-        let look = self.look;
-        place.ensure(look.is_valid(&self.components), || SchemaProblem::BadLook { look })
+        place.ensure(bits <= MAX_ENTER_BITS, || SchemaProblem::KindTooLarge { bits })
     }
 }
 
@@ -637,14 +576,7 @@ impl Codec {
 impl ComponentSpec {
     /// A component for all clients that follow the object.
     pub fn public(name: impl Into<String>, codec: Codec) -> Self {
-        Self {
-            name: name.into(),
-            label: String::new(),
-            codec,
-            audience: ComponentAudience::Public,
-            effect: None,
-            unit: String::new(),
-        }
+        Self { name: name.into(), codec, audience: ComponentAudience::Public }
     }
 
     /// A component for the owner of the avatar.
@@ -681,17 +613,8 @@ impl Codec {
 }
 
 impl EventKind {
-    /// The fields that the text names.
-    fn named_in_text(&self) -> impl Iterator<Item = &str> {
-        self.text.split('{').skip(1).map(|rest| rest.split_once('}').map_or("", |(name, _)| name))
-    }
-
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
-        field::check_fields(&self.fields, place)?;
-        place.check_user_text(&self.text)?;
-        let has = |name: &str| self.fields.iter().any(|field| field.name == name);
-        place.ensure(self.named_in_text().all(has), || SchemaProblem::BadEventText)?;
-        place.check_effect(self.effect, &self.fields, true)
+        field::check_fields(&self.fields, place)
     }
 }
 
@@ -702,123 +625,13 @@ impl CommandKind {
     }
 
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
-        place.check_label(&self.label)?;
-        place.check_user_text(&self.help)?;
-        place.check_user_text(&self.only_for)?;
-        place.check_names("key", self.key.as_slice())?;
-        let has_place = self.fields.iter().any(|field| field.ty == FieldType::Position);
-        let is_walk_valid = |walk: &WalkSpec| has_place && walk.is_valid();
-        place.ensure(self.walk.as_ref().is_none_or(is_walk_valid), || SchemaProblem::BadWalk)?;
         field::check_fields(&self.fields, place)
-    }
-}
-
-impl WalkSpec {
-    fn is_valid(&self) -> bool {
-        let has_speed = match &self.speed {
-            WalkSpeed::Constant(m_per_s) => m_per_s.is_finite() && *m_per_s > 0.0,
-            WalkSpeed::Component(name) => (1..=MAX_NAME_BYTES).contains(&name.len()),
-        };
-        has_speed && self.radius_m.is_finite() && self.radius_m >= 0.0
-    }
-}
-
-impl RefusalKind {
-    fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
-        place.ensure(!self.text.is_empty(), || SchemaProblem::BadUserText)?;
-        place.check_user_text(&self.text)
     }
 }
 
 /// Indices fit into 8 bits: no list is longer than 64.
 fn index_of<T>(list: &[T], wanted: impl FnMut(&T) -> bool) -> Option<u8> {
     list.iter().position(wanted).and_then(|index| u8::try_from(index).ok())
-}
-
-/// A position in a schema, for errors.
-#[derive(Clone, Debug)]
-struct SchemaPath(String);
-
-impl SchemaPath {
-    fn root() -> Self {
-        Self("schema".into())
-    }
-
-    fn child(&self, what: &str, name: impl fmt::Debug) -> Self {
-        Self(format!("{}, {what} {name:?}", self.0))
-    }
-
-    fn error(&self, problem: SchemaProblem) -> SchemaError {
-        SchemaError { place: self.0.clone(), problem }
-    }
-
-    fn ensure(
-        &self,
-        holds: bool,
-        problem: impl FnOnce() -> SchemaProblem,
-    ) -> Result<(), SchemaError> {
-        if holds { Ok(()) } else { Err(self.error(problem())) }
-    }
-
-    /// An effect where there can be one.
-    fn check_effect(
-        &self,
-        effect: Option<Effect>,
-        fields: &[FieldSpec],
-        is_possible: bool,
-    ) -> Result<(), SchemaError> {
-        let Some(effect) = effect else {
-            return Ok(());
-        };
-        let problem = || SchemaProblem::BadEffect { effect };
-        self.ensure(is_possible && effect.is_valid(fields), problem)
-    }
-
-    fn check_count(&self, what: &'static str, count: usize, max: usize) -> Result<(), SchemaError> {
-        self.ensure(count <= max, || SchemaProblem::TooMany { what, count, max })
-    }
-
-    fn check_names<'n>(
-        &self,
-        what: &str,
-        names: impl IntoIterator<Item = &'n String>,
-    ) -> Result<(), SchemaError> {
-        let mut before: Vec<&str> = Vec::new();
-        for name in names {
-            let place = self.child(what, name);
-            let good =
-                (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control);
-            place.ensure(good, || SchemaProblem::BadName)?;
-            place.ensure(!before.contains(&name.as_str()), || SchemaProblem::NameTaken)?;
-            before.push(name);
-        }
-        Ok(())
-    }
-
-    /// Names that users type.
-    fn check_words<'n>(
-        &self,
-        what: &str,
-        names: impl IntoIterator<Item = &'n String> + Clone,
-    ) -> Result<(), SchemaError> {
-        let is_word = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
-        for name in names.clone() {
-            self.child(what, name).ensure(name.bytes().all(is_word), || SchemaProblem::BadWord)?;
-        }
-        self.check_names(what, names)
-    }
-
-    /// One line that is shown to users.
-    fn check_user_text(&self, text: &str) -> Result<(), SchemaError> {
-        let good = text.len() <= MAX_TEXT_BYTES as usize && !text.chars().any(char::is_control);
-        self.ensure(good, || SchemaProblem::BadUserText)
-    }
-
-    /// What players read instead of a name.
-    fn check_label(&self, label: &str) -> Result<(), SchemaError> {
-        let good = label.len() <= MAX_LABEL_BYTES && !label.chars().any(char::is_control);
-        self.ensure(good, || SchemaProblem::BadLabel)
-    }
 }
 
 #[cfg(test)]

@@ -28,8 +28,7 @@ pub const MAX_XY: f32 = MAX_MAP_METRES - 1.0 / UNITS_PER_METRE;
 pub const MAX_Z: f32 = 192.0 - 1.0 / UNITS_PER_METRE;
 
 /// A point in space, in metres.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Position {
     /// East, from the map's western edge.
     pub x: f32,

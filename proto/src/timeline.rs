@@ -35,8 +35,7 @@ pub trait TimelineValue: Clone + PartialEq {
 }
 
 /// A point of a path: straight from one to the next at constant speed, and at rest at the last.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Waypoint {
     /// Where the object is at the time of the point.
     pub position: Position,
@@ -80,8 +79,7 @@ impl TimelineValue for Waypoint {
 }
 
 /// A number that changes by itself: health and mana that regenerate need no messages.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Gauge {
     /// From 0 to `max`.
     pub value: f32,
@@ -111,8 +109,7 @@ impl TimelineValue for Gauge {
 }
 
 /// A value that holds until the next one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct StepValue<T>(pub T);
 
 impl<T: Clone + PartialEq> TimelineValue for StepValue<T> {
@@ -126,8 +123,7 @@ impl<T: Clone + PartialEq> TimelineValue for StepValue<T> {
 }
 
 /// Values of one thing over time. Two timelines are equal when their points are.
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Timeline<T: TimelineValue> {
     /// In the order of time, no two at the same one; at most `capacity`.
     points: VecDeque<(GameTime, T)>,

@@ -43,12 +43,12 @@ pub(crate) fn radar(client: &mut Client, now: LocalTime) -> Json {
         return json!({ "ev": "radar", "t": ms(t), "lines": [] });
     };
     let others = client.objects().filter(|seen| !seen.is_own()).filter_map(|seen| {
-        let glyph = rules.schema.kinds[usize::from(seen.kind_index())].look.glyph;
+        let glyph = rules.schema.presentation.kind(seen.kind_index().into()).look.glyph;
         Some(Mark { at: seen.position(t)?, glyph })
     });
     let marks: Vec<Mark> = others.collect();
     let farthest = marks.iter().map(|mark| here.ground_distance(mark.at)).fold(LEAST_M, f32::max);
-    let looks = &rules.schema.scenery.obstacles;
+    let looks = &rules.schema.presentation.scenery.obstacles;
     let walls = client.map().map_or(&[][..], |map| &map.obstacles).iter().map(|wall| {
         let look = wall.look.and_then(|look| looks.get(usize::from(look)));
         (wall, look.map_or(WALL, |look| look.glyph))

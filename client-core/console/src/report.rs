@@ -78,20 +78,20 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
 /// The list of commands: those of the console, then those of the running game, and its controls.
 pub(crate) fn help(schema: Option<&Schema>) -> Json {
     let command = |usage: &str, meaning: &str| json!({ "usage": usage, "meaning": meaning });
-    let game = schema.map_or(&[][..], |schema| &schema.commands);
+    let game = schema.into_iter().flat_map(command_words::with_presentations);
     let console = command::HELP.iter().map(|(usage, meaning)| command(usage, meaning));
-    let game = game.iter().map(|game| {
+    let game = game.map(|(game, shown)| {
         let usage = command_words::usage(game);
-        command(&command::game_usage(&usage), &command_words::meaning(game))
+        command(&command::game_usage(&usage), &command_words::meaning(game, shown))
     });
     let controls = schema.into_iter().flat_map(Schema::player_controls);
-    let controls = controls.map(|it| {
+    let controls = controls.map(|(it, shown)| {
         let usage = match it.axis {
             None => format!("keys {}", it.name),
             Some(AxisKind::Linear) => format!("axis {} -1..1", it.name),
             Some(AxisKind::Angle | AxisKind::ShownBehind) => format!("axis {} RADIANS", it.name),
         };
-        command(&usage, &it.help)
+        command(&usage, &shown.help)
     });
     json!({ "ev": "help", "commands": console.chain(game).chain(controls).collect::<Vec<_>>() })
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use ambit_proto::control::world as pb;
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::presentation::Presentation;
 
 /// A game that the server can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct GameDescription {
     pub default_capacity: u32,
     /// The most seats.
     pub max_capacity: u32,
+    /// What a room without parameters tells players about itself; empty if it does not decode.
+    pub presentation: Presentation,
 }
 
 /// A parameter of a room.
@@ -194,6 +197,7 @@ impl From<pb::GameDescription> for GameDescription {
             parameters: parameters.map(ParameterListing::from).collect(),
             default_capacity: description.default_capacity,
             max_capacity: description.max_capacity,
+            presentation: Presentation::from_block(&description.presentation).unwrap_or_default(),
         }
     }
 }

@@ -127,7 +127,7 @@ impl OwnWalk {
     /// `one_way` is the delay to the host.
     pub(crate) fn of(rules: &Rules, predict: Option<bool>, one_way: Duration) -> Option<Self> {
         let MapExtent { width_m, height_m, cell_m, .. } = rules.map;
-        let walks = rules.schema.commands.iter().any(|command| command.walk.is_some());
+        let walks = rules.schema.presentation.commands.iter().any(|command| command.walk.is_some());
         // Don't trust the host: a map of invalid size has no floor.
         let is_floor = Grid::try_new(width_m, height_m, cell_m).is_some();
         let arena = Arena { width_m, height_m };

@@ -23,30 +23,10 @@ pub struct Rules {
     pub tick_hz: u32,
     /// The map's size; the obstacles come later, as a block.
     pub map: MapExtent,
-    /// Where the map leads to others.
-    pub gates: Arc<[GateArea]>,
     /// The schema of the game's objects and events.
     pub schema: Arc<Schema>,
     /// How the host codes poses.
     pub coding: PoseCoding,
-}
-
-/// An area on the ground that leads to another map, in metres.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GateArea {
-    /// The corner with the lowest x and y.
-    pub low: [f32; 2],
-    /// The corner with the highest x and y.
-    pub high: [f32; 2],
-    /// Index of the map behind it, from 0.
-    pub map: u32,
-}
-
-impl From<&pb::Gate> for GateArea {
-    fn from(gate: &pb::Gate) -> Self {
-        let (low, high) = ([gate.low_x, gate.low_y], [gate.high_x, gate.high_y]);
-        Self { low, high, map: gate.map }
-    }
 }
 
 impl Rules {
@@ -77,8 +57,10 @@ impl TryFrom<pb::Joined> for Rules {
                 inner: joined.inner,
                 outer: joined.outer,
             },
-            gates: joined.gates.iter().map(GateArea::from).collect(),
-            schema: Arc::new(joined.schema.unwrap_or_default().try_into()?),
+            schema: Arc::new(Schema::from_message(
+                joined.schema.unwrap_or_default(),
+                &joined.presentation,
+            )?),
             coding: PoseCoding::from_number(joined.coding).unwrap_or_default(),
         })
     }

@@ -23,7 +23,7 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, QueueFull, SentPackets};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{Command, FieldValue, GameCommand};
-use ambit_proto::schema::{WalkSpec, WalkSpeed};
+use ambit_proto::presentation::{WalkSpec, WalkSpeed};
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, Writer};
 use ambit_steering::SharedMotion;
@@ -187,11 +187,11 @@ impl<V> RunningGame<V> {
     /// How a command walks the player's avatar, if it does, and may be given now.
     fn walk_of(&self, now: LocalTime, command: &Command) -> Option<WalkOrder> {
         let own_walk = self.own_walk.as_ref()?;
-        let kind = self.rules.schema.command(command.kind)?;
+        let shown = self.rules.schema.presentation.command(command.kind.into());
         let avatar = self.replica.own()?;
         let at = own_walk.effect_of(self.clock.room_time(now));
-        let is_refused = avatar.value(&kind.only_for, at) == Some(ComponentValue::Flag(false));
-        let WalkSpec { speed, radius_m } = kind.walk.as_ref().filter(|_| !is_refused)?;
+        let is_refused = avatar.value(&shown.only_for, at) == Some(ComponentValue::Flag(false));
+        let WalkSpec { speed, radius_m } = shown.walk.as_ref().filter(|_| !is_refused)?;
         let m_per_s = match speed {
             WalkSpeed::Constant(m_per_s) => *m_per_s,
             WalkSpeed::Component(name) => match avatar.value(name, at)? {

@@ -374,8 +374,8 @@ pub fn axis(schema: &Schema, name: &str, value: f32) -> Result<u8, String> {
 
 /// The names of the game's axes.
 pub(crate) fn axis_names(schema: &Schema) -> impl Iterator<Item = &str> {
-    let axes = schema.player_controls().filter(|control| control.axis.is_some());
-    axes.map(|control| control.name.as_str())
+    let axes = schema.player_controls().filter(|(control, _)| control.axis.is_some());
+    axes.map(|(control, _)| control.name.as_str())
 }
 
 /// The names of the game's controls that are held.

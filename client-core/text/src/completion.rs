@@ -15,6 +15,7 @@ use ambit_client_core::client::event::{ConnectionStatus, ViewEvent};
 use ambit_client_core::client::model::RoomListing;
 use ambit_client_core::command_words;
 use ambit_proto::ids::{ClientObjectId, PlayerId};
+use ambit_proto::presentation::CommandPresentation;
 use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
 
 use crate::command::{self, HELP};
@@ -105,9 +106,9 @@ impl KnownNames {
         }
     }
 
-    fn game_command(&self, name: &str) -> Option<&CommandKind> {
-        let schema = self.schema.as_ref()?;
-        schema.command(schema.command_index(name)?)
+    fn game_command(&self, name: &str) -> Option<(&CommandKind, &CommandPresentation)> {
+        let mut commands = command_words::with_presentations(self.schema.as_ref()?);
+        commands.find(|(command, _)| command.name == name)
     }
 }
 
@@ -157,14 +158,14 @@ pub fn hint(line: &str, known: &KnownNames) -> Option<String> {
         }
         (usage.to_owned(), meaning.to_owned())
     } else {
-        let command = known.game_command(verb)?;
+        let (command, shown) = known.game_command(verb)?;
         if let Some(next) = next_field(command, &arguments)
             && matches!(next.field.ty, FieldType::Text { .. })
             && !next.begins
         {
             return None;
         }
-        (command_words::usage(command), command_words::meaning(command))
+        (command_words::usage(command), command_words::meaning(command, shown))
     };
     let text = match meaning.as_str() {
         "" => usage,
@@ -366,7 +367,7 @@ fn game_arguments<'l>(
     word: &'l str,
     known: &KnownNames,
 ) -> Offers<'l> {
-    let next = known.game_command(verb).and_then(|command| next_field(command, arguments));
+    let next = known.game_command(verb).and_then(|(command, _)| next_field(command, arguments));
     let Some(next) = next.filter(|next| next.begins) else {
         return Offers::none(word);
     };

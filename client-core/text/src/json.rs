@@ -190,10 +190,10 @@ fn started(started: &GameStarted) -> Json {
 
 /// The commands of a game: name, form, one line of help, and the suggested key.
 fn commands(schema: &Schema) -> Json {
-    let commands = schema.commands.iter().map(|command| {
+    let commands = command_words::with_presentations(schema).map(|(command, shown)| {
         json!({
-            "name": command.name, "usage": command_words::usage(command), "help": command.help,
-            "key": command.key,
+            "name": command.name, "usage": command_words::usage(command), "help": shown.help,
+            "key": shown.key,
         })
     });
     commands.collect()

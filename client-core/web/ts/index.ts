@@ -35,7 +35,7 @@ export {
 } from "./frame.js";
 export type { Game, StaticObstacle, Value } from "./game.js";
 export type { Room } from "./room.js";
-export type { GameRules, GateArea } from "./rules.js";
+export type { GameRules } from "./rules.js";
 export type {
   Choice,
   CommandKind,
@@ -46,6 +46,7 @@ export type {
   Effect,
   EventKind,
   Field,
+  GateArea,
   Kind,
   Look,
   ObstacleLook,

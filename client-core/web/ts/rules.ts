@@ -1,5 +1,7 @@
 /** What a page knows about the room of its game. */
 
+import type { GateArea } from "./presentation.js";
+
 /** What the host reports when the player joins: the rules of the room. */
 export interface GameRules {
   /** The local lag: a command takes effect so long after the host has it, for everybody. */
@@ -19,12 +21,4 @@ export interface GameRules {
   outer: number;
   /** Where the map leads to others. */
   gates: GateArea[];
-}
-
-/** An area on the ground that leads to another map: two corners, in metres. */
-export interface GateArea {
-  low: [number, number];
-  high: [number, number];
-  /** Index of that map. */
-  map: number;
 }

@@ -14,6 +14,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::TypedCommand;
+use ambit_proto::presentation::{ControlPresentation, Presentation};
 use ambit_proto::schema::{ControlSpec, Controls as _, FieldSpec, Predictors, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::{BadParameter, Surroundings};
@@ -46,15 +47,23 @@ impl<G: Game> Typed<G> {
 
     /// What the macros declare.
     pub fn declared_schema() -> Schema {
-        Schema {
-            game: G::INFO.name.into(),
-            kinds: G::kinds().into_iter().map(|declared| declared.kind).collect(),
-            events: G::events(),
-            commands: G::Command::declarations(),
-            refusals: G::Refusal::declarations(),
-            controls: controls::<G>(),
+        let kinds = G::kinds().into_iter().map(|declared| (declared.kind, declared.presentation));
+        let (kinds, shown_kinds) = kinds.unzip();
+        let (events, shown_events) = G::events().into_iter().unzip();
+        let (commands, shown_commands) = G::Command::declarations().into_iter().unzip();
+        let (refusals, shown_refusals) = G::Refusal::declarations().into_iter().unzip();
+        let (controls, shown_controls) = controls::<G>().unzip();
+        let presentation = Presentation {
+            kinds: shown_kinds,
+            events: shown_events,
+            commands: shown_commands,
+            refusals: shown_refusals,
+            controls: shown_controls,
             scenery: G::SCENERY.declaration(),
-        }
+            gates: Vec::new(),
+        };
+        let game = G::INFO.name.into();
+        Schema { game, kinds, events, commands, refusals, controls, presentation }
     }
 }
 
@@ -204,17 +213,14 @@ impl<G: Game> RoomGame for Typed<G> {
 
 /// The controls that a game declares; with lag compensation, clients say what they showed in an
 /// axis beside these.
-fn controls<G: Game>() -> Vec<ControlSpec> {
-    let shown_behind = (G::LAG_COMPENSATION > Duration::ZERO).then(|| ControlSpec {
-        name: "shown-behind".into(),
-        label: String::new(),
-        help: "How far behind the room's clock the screen is; set by the client itself.".into(),
-        keys: Vec::new(),
-        is_tapped: false,
-        direction: None,
-        axis: Some(AxisKind::ShownBehind),
+fn controls<G: Game>() -> impl Iterator<Item = (ControlSpec, ControlPresentation)> {
+    let shown_behind = (G::LAG_COMPENSATION > Duration::ZERO).then(|| {
+        let axis = Some(AxisKind::ShownBehind);
+        let spec = ControlSpec { name: "shown-behind".into(), is_tapped: false, axis };
+        let help = "How far behind the room's clock the screen is; set by the client itself.";
+        (spec, ControlPresentation { help: help.into(), ..ControlPresentation::default() })
     });
-    G::Controls::declarations().into_iter().chain(shown_behind).collect()
+    G::Controls::declarations().into_iter().chain(shown_behind)
 }
 
 /// Calls the game with a player of the room; `None` if there is no such player.

@@ -2,6 +2,7 @@
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::message::{GameCommand, TypedCommand};
+use ambit_proto::presentation::CommandPresentation;
 use ambit_proto::schema::CommandKind;
 
 use crate::field::Fields;
@@ -37,7 +38,7 @@ impl Command for NoCommand {
 }
 
 impl TypedCommand for NoCommand {
-    fn declarations() -> Vec<CommandKind> {
+    fn declarations() -> Vec<(CommandKind, CommandPresentation)> {
         Vec::new()
     }
 

@@ -1,6 +1,7 @@
 //! What a game consists of.
 
 use ambit_proto::axes::AxisKind;
+use ambit_proto::presentation::{ControlPresentation, EventPresentation};
 use ambit_proto::schema::{ControlSpec, Controls, EventKind};
 use ambit_room::logic::world::TimerPayload;
 use ambit_room::saved::BadState;
@@ -56,7 +57,7 @@ pub trait Declare: Sized {
     fn kinds() -> Vec<DeclaredKind>;
 
     #[doc(hidden)]
-    fn events() -> Vec<EventKind>;
+    fn events() -> Vec<(EventKind, EventPresentation)>;
 
     #[doc(hidden)]
     fn save_fields(&self) -> Option<Vec<u8>>;
@@ -81,7 +82,7 @@ impl Controls for NoControls {
     const NAMES: &'static [&'static str] = &[];
     const AXES: &'static [Option<AxisKind>] = &[];
 
-    fn declarations() -> Vec<ControlSpec> {
+    fn declarations() -> Vec<(ControlSpec, ControlPresentation)> {
         Vec::new()
     }
 

@@ -2,6 +2,7 @@
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::message::TypedEvent;
+use ambit_proto::presentation::EventPresentation;
 use ambit_proto::schema::EventKind;
 
 use crate::field::Value;
@@ -47,7 +48,7 @@ pub trait EventOf<G>: Event {
 }
 
 /// For the derive of [`Declare`](crate::Declare).
-pub fn declared_event<G, E: EventOf<G>>() -> EventKind {
+pub fn declared_event<G, E: EventOf<G>>() -> (EventKind, EventPresentation) {
     E::declaration()
 }
 

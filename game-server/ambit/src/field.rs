@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::ObjectId;
 use ambit_proto::message::{FieldValue, TypedKind};
-use ambit_proto::schema::{ChoiceAbout, DecimalFormat, FieldType, MAX_TEXT_BYTES};
+use ambit_proto::presentation::ChoicePresentation;
+use ambit_proto::schema::{DecimalFormat, FieldType, MAX_TEXT_BYTES};
 use ambit_proto::space::Position;
 #[cfg(feature = "rules")]
 use ambit_room::logic::world::World as RoomWorld;
@@ -90,7 +91,7 @@ pub trait MessageField: Sized {
 
     /// What players are told about the names of a choice.
     #[doc(hidden)]
-    fn choices() -> Vec<ChoiceAbout> {
+    fn choices() -> Vec<ChoicePresentation> {
         Vec::new()
     }
 

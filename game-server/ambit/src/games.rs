@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use ambit_proto::codes;
 use ambit_proto::ids::RoomId;
-use ambit_proto::schema::{
-    Codec, CommandKind, DecimalFormat, FieldType, ObjectKind, Schema, WalkSpec, WalkSpeed,
-};
+use ambit_proto::presentation::{WalkSpec, WalkSpeed};
+use ambit_proto::schema::{Codec, CommandKind, DecimalFormat, FieldType, ObjectKind, Schema};
 use ambit_room::config::{
     Allowed, BadParameter, Parameter, Parameters as CheckedParameters, ROOM_PARAMETERS, RoomConfig,
     override_default,
@@ -66,7 +65,7 @@ impl Games {
         check_hints::<G>();
         let refusals = G::Refusal::declarations();
         let is_general = |name: &str| codes::from_name(name).is_some();
-        if let Some(refusal) = refusals.iter().find(|it| is_general(&it.name)) {
+        if let Some((refusal, _)) = refusals.iter().find(|(it, _)| is_general(&it.name)) {
             panic!(
                 "the game {:?} cannot be offered: its refusal {:?} has the name of a general \
                  code, which means something else to clients; choose another name",
@@ -266,9 +265,9 @@ fn check_hints<G: Game>() {
     let mut words: Vec<&str> = named(|codec| matches!(codec, Codec::Flag)).collect();
     words.extend(G::kinds().into_iter().flat_map(|declared| declared.words));
     words.extend(schema.commands.iter().flat_map(choices));
-    for command in &schema.commands {
-        let of_choices = command.fields.iter().flat_map(|field| &field.choices);
-        let hints = of_choices.map(|about| &about.only_for).chain([&command.only_for]);
+    for (command, shown) in schema.commands.iter().zip(&schema.presentation.commands) {
+        let of_choices = shown.fields.iter().flat_map(|field| &field.choices);
+        let hints = of_choices.clone().map(|about| &about.only_for).chain([&shown.only_for]);
         for hint in hints.filter(|hint| !hint.is_empty()) {
             if !words.contains(&hint.as_str()) {
                 fails(format!(
@@ -280,7 +279,6 @@ fn check_hints<G: Game>() {
                 ));
             }
         }
-        let of_choices = command.fields.iter().flat_map(|field| &field.choices);
         for cost in of_choices.filter_map(|about| about.cost.as_ref()) {
             if !numbers.contains(&cost.of.as_str()) {
                 fails(format!(
@@ -292,7 +290,7 @@ fn check_hints<G: Game>() {
                 ));
             }
         }
-        if let Some(WalkSpec { speed: WalkSpeed::Component(name), .. }) = &command.walk
+        if let Some(WalkSpec { speed: WalkSpeed::Component(name), .. }) = &shown.walk
             && !speeds.contains(&name.as_str())
         {
             fails(format!(
@@ -302,14 +300,14 @@ fn check_hints<G: Game>() {
                 list(&speeds)
             ));
         }
-        for field in &command.fields {
-            if !field.listed_in.is_empty() && !texts.contains(&field.listed_in.as_str()) {
+        for (field, shown) in command.fields.iter().zip(&shown.fields) {
+            if !shown.listed_in.is_empty() && !texts.contains(&shown.listed_in.as_str()) {
                 fails(format!(
                     "the choices of the field {:?} of its command {:?} are listed in {:?}, and no \
                      text component has this name; the texts are: {}",
                     field.name,
                     command.name,
-                    field.listed_in,
+                    shown.listed_in,
                     list(&texts)
                 ));
             }

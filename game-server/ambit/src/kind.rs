@@ -1,6 +1,7 @@
 //! Kinds of objects.
 
 use ambit_proto::message::TypedKind;
+use ambit_proto::presentation::KindPresentation;
 use ambit_proto::schema::{Component, ObjectKind};
 use ambit_proto::space::Position;
 use ambit_room::logic::world::World as RoomWorld;
@@ -69,6 +70,7 @@ pub(crate) fn find_within<G, K: KindOf<G>>(
 #[derive(Debug)]
 pub struct DeclaredKind {
     pub(crate) kind: ObjectKind,
+    pub(crate) presentation: KindPresentation,
     pub(crate) steering: Option<(&'static str, SteerFunctions)>,
     pub(crate) words: &'static [&'static str],
 }
@@ -76,5 +78,6 @@ pub struct DeclaredKind {
 /// For the derive of [`Declare`](crate::Declare).
 pub fn declared_kind<G, K: KindOf<G>>() -> DeclaredKind {
     let steering = K::STEER.map(|steer| (K::NAME, steer));
-    DeclaredKind { kind: K::declaration(), steering, words: K::WORDS }
+    let (kind, presentation) = K::declaration();
+    DeclaredKind { kind, presentation, steering, words: K::WORDS }
 }

@@ -327,8 +327,10 @@ pub mod message {
 
 pub use ambit_proto::physics;
 pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
+pub use ambit_proto::presentation;
+pub use ambit_proto::presentation::{Camera, ObstacleLook};
 pub use ambit_proto::schema;
-pub use ambit_proto::schema::{Camera, Controls, ObstacleLook};
+pub use ambit_proto::schema::Controls;
 pub use ambit_proto::seeded::SeededNumbers;
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
@@ -398,11 +400,15 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use ambit_proto::axes::AxisKind;
+    pub use ambit_proto::presentation::{
+        ChoicePresentation, CommandPresentation, ComponentPresentation, ControlPresentation, Cost,
+        Direction, Effect, EffectForm, EventPresentation, FieldPresentation, KindPresentation,
+        Look, Material, RefusalPresentation, Shape, WalkSpec, WalkSpeed,
+    };
     pub use ambit_proto::schema::{
-        ChoiceAbout, CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec,
-        Convergence, Cost, DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec,
-        FieldType, Freshness, InterestRadii, Look, Material, ObjectKind, PosePresentation,
-        ReckoningOrder, RefusalKind, Shape, WalkSpec, WalkSpeed,
+        CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Convergence,
+        DeadReckoning, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, ObjectKind,
+        PosePresentation, ReckoningOrder, RefusalKind,
     };
     pub use serde;
 

@@ -1,5 +1,6 @@
 //! Refusals: why a game does not do what a player wants.
 
+use ambit_proto::presentation::RefusalPresentation;
 use ambit_proto::schema::RefusalKind;
 use ambit_room::logic::game::Refusal as RoomRefusal;
 
@@ -16,7 +17,7 @@ use ambit_room::logic::game::Refusal as RoomRefusal;
 )]
 pub trait Refusal: Sized {
     #[doc(hidden)]
-    fn declarations() -> Vec<RefusalKind>;
+    fn declarations() -> Vec<(RefusalKind, RefusalPresentation)>;
 
     #[doc(hidden)]
     fn reason(&self) -> RoomRefusal;
@@ -28,7 +29,7 @@ pub trait Refusal: Sized {
 pub enum NoRefusal {}
 
 impl Refusal for NoRefusal {
-    fn declarations() -> Vec<RefusalKind> {
+    fn declarations() -> Vec<(RefusalKind, RefusalPresentation)> {
         Vec::new()
     }
 

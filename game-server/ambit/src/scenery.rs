@@ -1,6 +1,6 @@
 //! How simple viewers draw the map of a game.
 
-use ambit_proto::schema::{Camera, ObstacleLook, ScenerySpec};
+use ambit_proto::presentation::{Camera, ObstacleLook, ScenerySpec};
 
 /// How simple viewers, such as the page, draw the map of a game: camera, ground, obstacles. For
 /// [`Game::SCENERY`](crate::Game::SCENERY):
@@ -20,7 +20,7 @@ use ambit_proto::schema::{Camera, ObstacleLook, ScenerySpec};
 pub struct Scenery {
     camera: Camera,
     ground: Option<u32>,
-    has_grid: bool,
+    is_without_grid: bool,
     has_party: bool,
     obstacles: &'static [ObstacleLook],
 }
@@ -30,7 +30,7 @@ impl Scenery {
     /// draws them.
     pub const fn new() -> Self {
         let (camera, obstacles): (_, &[_]) = (Camera::Around, &[]);
-        Self { camera, ground: None, has_grid: true, has_party: false, obstacles }
+        Self { camera, ground: None, is_without_grid: false, has_party: false, obstacles }
     }
 
     /// Where players look from.
@@ -48,11 +48,10 @@ impl Scenery {
     /// No lines on the ground.
     #[must_use]
     pub const fn without_grid(self) -> Self {
-        Self { has_grid: false, ..self }
+        Self { is_without_grid: true, ..self }
     }
 
-    /// Players are on one side: viewers list whoever of the avatar's kind is in sight, with bar and
-    /// name.
+    /// Players are on one side: viewers list those of the avatar's kind in sight, with bar and name.
     #[must_use]
     pub const fn party(self) -> Self {
         Self { has_party: true, ..self }
@@ -65,8 +64,8 @@ impl Scenery {
     }
 
     pub(crate) fn declaration(self) -> ScenerySpec {
-        let Self { camera, ground, has_grid, has_party, obstacles } = self;
-        ScenerySpec { camera, ground, has_grid, has_party, obstacles: obstacles.to_vec() }
+        let Self { camera, ground, is_without_grid, has_party, obstacles } = self;
+        ScenerySpec { camera, ground, is_without_grid, has_party, obstacles: obstacles.to_vec() }
     }
 }
 
@@ -88,7 +87,7 @@ mod tests {
         let expected = ScenerySpec {
             camera: Camera::Above,
             ground: Some(7),
-            has_grid: false,
+            is_without_grid: true,
             has_party: true,
             obstacles: LOOKS.to_vec(),
         };

@@ -1,6 +1,7 @@
 //! Sounds: what those hear of an event who are near and do not see it.
 
 use ambit_proto::message::TypedSound;
+use ambit_proto::presentation::EventPresentation;
 use ambit_proto::schema::EventKind;
 
 /// What is heard of an event where it is not seen: a struct without fields, with
@@ -31,6 +32,6 @@ pub trait SoundOf<G>: Sound {
 }
 
 /// For the derive of [`Declare`](crate::Declare).
-pub fn declared_sound<G, S: SoundOf<G>>() -> EventKind {
-    S::declaration()
+pub fn declared_sound<G, S: SoundOf<G>>() -> (EventKind, EventPresentation) {
+    (S::declaration(), EventPresentation::default())
 }

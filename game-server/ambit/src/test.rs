@@ -55,7 +55,7 @@ use ambit_client_core::replica::VisibleObject;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{self as game_pb, GameToClient};
 use ambit_proto::control::world::{self as pb, WorldToClient, client_to_world, world_to_client};
-use ambit_proto::ids::{ClientId, ClientObjectId, PlayerId};
+use ambit_proto::ids::{ClientId, ClientObjectId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{FrameValue, ShownComponents, TypedKind};
 use ambit_proto::pose::PoseCoding;
@@ -681,21 +681,8 @@ impl<G: Game> TestRoom<G> {
                 self.send(self.clients[to].line.0.delay, to, Cargo::Joined(sent_us));
             }
             Cargo::Joined(now_us) => {
-                let config = self.room.config();
-                let joined = game_pb::Joined {
-                    room: ROOM,
-                    now_us,
-                    delay_ms: config.delay.as_millis() as u32,
-                    tick_hz: config.tick_hz,
-                    width: config.width,
-                    height: config.height,
-                    cell: config.cell,
-                    inner: config.inner.into(),
-                    outer: config.outer.into(),
-                    schema: Some(self.room.world().schema().into()),
-                    coding: game_pb::PoseCoding::from(config.coding).into(),
-                    gates: self.room.gates().iter().map(Into::into).collect(),
-                };
+                let sent = GameTime::from_micros(now_us);
+                let joined = self.room.joined(RoomId(ROOM), sent, PoseCoding::Auto);
                 let body = Some(game_pb::game_to_client::Body::Joined(joined));
                 self.with_client(to, |client, now| {
                     client.handle_game_message(now, GameToClient { body });

@@ -7,7 +7,7 @@
 
 use ambit_proto::control::game as pb;
 use ambit_room::logic::registry::Registry;
-use ambit_room::recording::{self, Header};
+use ambit_room::recording;
 use prost::Message as _;
 use ring::digest::{Context, SHA256};
 
@@ -23,18 +23,12 @@ pub fn build_name(registry: &Registry) -> String {
     for info in registry.games() {
         add(info.name.as_bytes());
         add(info.version.as_bytes());
-        add(&schema_bytes(registry, info.name));
+        let schema = registry.schema(info.name).unwrap_or_default();
+        add(&pb::Schema::from(&schema).encode_to_vec());
     }
     let digest = context.finish();
     let first = digest.as_ref().first_chunk().copied().unwrap_or_default();
     format!("{}-{:016x}", env!("CARGO_PKG_VERSION"), u64::from_be_bytes(first))
-}
-
-/// The schema of a room without parameters; nothing of a game that has no such room.
-fn schema_bytes(registry: &Registry, game: &str) -> Vec<u8> {
-    let header = Header { game: game.to_owned(), capacity: 1, ..Header::default() };
-    let made = registry.prepare(&header);
-    made.map(|(_, game)| pb::Schema::from(&game.schema()).encode_to_vec()).unwrap_or_default()
 }
 
 #[cfg(test)]

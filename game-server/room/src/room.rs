@@ -21,6 +21,7 @@
 
 mod gates;
 mod input;
+mod joined;
 mod members;
 mod output;
 mod seat;

@@ -1,11 +1,15 @@
 //! A game with one of everything: for tests, benches and the list of formats.
 
 use crate::pose::{PoseFormat, Turning};
-use crate::schema::{
-    Camera, ChoiceAbout, Codec, CommandKind, ComponentSpec, ControlSpec, Cost, DecimalFormat,
-    Direction, Effect, EffectForm, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, Look,
-    Material, ObjectKind, ObstacleLook, RefusalKind, ScenerySpec, Schema, Shape, WalkSpec,
+use crate::presentation::{
+    Camera, ChoicePresentation, CommandPresentation, ComponentPresentation, ControlPresentation,
+    Cost, Direction, Effect, EffectForm, EventPresentation, FieldPresentation, KindPresentation,
+    Look, Material, ObstacleLook, Presentation, RefusalPresentation, ScenerySpec, Shape, WalkSpec,
     WalkSpeed,
+};
+use crate::schema::{
+    Codec, CommandKind, ComponentSpec, ControlSpec, DecimalFormat, EventKind, FieldSpec, FieldType,
+    Freshness, InterestRadii, ObjectKind, RefusalKind, Schema,
 };
 
 impl Schema {
@@ -29,128 +33,164 @@ impl Schema {
                 avatar(),
                 ObjectKind {
                     name: "stone".into(),
-                    label: "Big stones".into(),
                     components: vec![path()],
                     interest_radii: Some(far),
                     ..ObjectKind::default()
                 },
             ],
-            events: vec![EventKind {
-                name: "hit".into(),
-                fields: fields.into(),
-                effect: Some(Effect {
-                    form: EffectForm::Beam,
-                    colour: 0xff_4020,
-                    size_m: 1.5,
-                    at: Some(1),
-                    from: Some(0),
-                    reach: Some(2),
-                    due: Some(2),
-                }),
-                text: "{who} loses {damage} points".into(),
-            }],
+            events: vec![EventKind { name: "hit".into(), fields: fields.into() }],
             commands: commands(),
-            refusals: vec![RefusalKind { name: "tired".into(), text: "you are too tired".into() }],
+            refusals: vec![RefusalKind { name: "tired".into() }],
             controls: controls(),
-            scenery: ScenerySpec {
-                camera: Camera::Above,
-                ground: Some(0x20_4020),
-                has_grid: false,
-                has_party: true,
-                obstacles: vec![ObstacleLook::new('%', 0x80_6040)],
-            },
+            presentation: presentation(),
         }
     }
 }
 
 fn controls() -> Vec<ControlSpec> {
-    let left = ControlSpec {
-        name: "left".into(),
-        keys: vec!["a".into(), "arrowleft".into()],
-        direction: Some(Direction::West),
-        ..ControlSpec::default()
-    };
-    let jump = ControlSpec {
-        name: "jump".into(),
-        label: "Leap".into(),
-        help: "Jump.".into(),
-        keys: vec!["space".into()],
-        is_tapped: true,
-        ..ControlSpec::default()
-    };
+    let left = ControlSpec { name: "left".into(), ..ControlSpec::default() };
+    let jump = ControlSpec { name: "jump".into(), is_tapped: true, ..ControlSpec::default() };
     vec![left, jump]
 }
 
 fn commands() -> Vec<CommandKind> {
+    let command = |name: &str, fields| CommandKind {
+        name: name.into(),
+        newest_only: name == "walk-to",
+        fields,
+    };
     let spells = FieldType::choice(["bolt", "heal"]);
-    let bolt = ChoiceAbout {
+    vec![
+        command("walk-to", vec![FieldSpec::new("to", FieldType::Position)]),
+        command("rest", Vec::new()),
+        command(
+            "cast",
+            vec![
+                FieldSpec::new("spell", spells),
+                FieldSpec::new("at", FieldType::Position).optional(),
+                FieldSpec::new("target", FieldType::Object).optional(),
+            ],
+        ),
+        command(
+            "shout",
+            vec![
+                FieldSpec::new("times", FieldType::Number { min: 1, max: 9 }),
+                FieldSpec::new("words", FieldType::Text { max_bytes: 100 }),
+            ],
+        ),
+    ]
+}
+
+fn avatar() -> ObjectKind {
+    let components = vec![
+        path(),
+        ComponentSpec::public("health", Codec::Gauge { max: 100.0 }),
+        ComponentSpec::owner("mana", Codec::Gauge { max: 62.5 }),
+        ComponentSpec::public("veiled", Codec::Flag),
+        ComponentSpec::public("level", Codec::Number { min: 1, max: 99 }),
+        ComponentSpec::public("name", Codec::Text { max_bytes: 96 }),
+    ];
+    ObjectKind { name: "avatar".into(), components, ..ObjectKind::default() }
+}
+
+fn presentation() -> Presentation {
+    let stone = KindPresentation { label: "Big stones".into(), ..KindPresentation::default() };
+    let hit = Effect {
+        form: EffectForm::Beam,
+        colour: 0xff_4020,
+        size_m: 1.5,
+        at: Some(1),
+        from: Some(0),
+        reach: Some(2),
+        due: Some(2),
+    };
+    let text = "{who} loses {damage} points".into();
+    Presentation {
+        kinds: vec![shown_avatar(), stone],
+        events: vec![EventPresentation { text, effect: Some(hit), fields: Vec::new() }],
+        commands: shown_commands(),
+        refusals: vec![RefusalPresentation { text: "you are too tired".into() }],
+        controls: vec![
+            ControlPresentation {
+                keys: vec!["a".into(), "arrowleft".into()],
+                direction: Some(Direction::West),
+                ..ControlPresentation::default()
+            },
+            ControlPresentation {
+                label: "Leap".into(),
+                help: "Jump.".into(),
+                keys: vec!["space".into()],
+                direction: None,
+            },
+        ],
+        scenery: ScenerySpec {
+            camera: Camera::Above,
+            ground: Some(0x20_4020),
+            is_without_grid: true,
+            has_party: true,
+            obstacles: vec![ObstacleLook::new('%', 0x80_6040)],
+        },
+        gates: Vec::new(),
+    }
+}
+
+fn shown_avatar() -> KindPresentation {
+    let veil = Effect { form: EffectForm::Ring, size_m: 0.8, ..Effect::default() };
+    let plain = ComponentPresentation::default;
+    let mana =
+        ComponentPresentation { label: "Zauberkräfte".into(), unit: "%".into(), effect: None };
+    KindPresentation {
+        look: Look {
+            glyph: '@',
+            shape: Shape::Arrow,
+            colour: 0x30_80ff,
+            material: Material::Metal,
+            size_m: 0.8,
+            bar: Some(1),
+            label: Some(5),
+        },
+        effect: Some(Effect { form: EffectForm::Arrival, ..Effect::default() }),
+        components: vec![
+            plain(),
+            plain(),
+            mana,
+            ComponentPresentation { effect: Some(veil), ..plain() },
+        ],
+        ..KindPresentation::default()
+    }
+}
+
+fn shown_commands() -> Vec<CommandPresentation> {
+    let bolt = ChoicePresentation {
         label: "Bolt of fire".into(),
         help: "Flies straight on.".into(),
         cooldown_ms: 600,
         only_for: "mage".into(),
         reach_cm: 1_500,
         cost: Some(Cost { of: "mana".into(), amount: 8 }),
-        ..ChoiceAbout::default()
+        alone: false,
     };
-    let heal = ChoiceAbout { alone: true, ..ChoiceAbout::default() };
-    let walk_to = CommandKind {
-        name: "walk-to".into(),
-        label: "Walk there".into(),
-        help: "Walk to a point.".into(),
-        key: Some("click".into()),
-        newest_only: true,
-        only_for: "alive".into(),
-        walk: Some(WalkSpec { speed: WalkSpeed::Constant(5.0), radius_m: 0.4 }),
-        fields: vec![FieldSpec::new("to", FieldType::Position)],
+    let heal = ChoicePresentation { alone: true, ..ChoicePresentation::default() };
+    let spell = FieldPresentation {
+        label: "Which spell".into(),
+        choices: vec![bolt, heal],
+        listed_in: "book".into(),
     };
-    let rest = CommandKind { name: "rest".into(), ..CommandKind::default() };
-    let cast = CommandKind {
-        name: "cast".into(),
-        help: "Cast a spell.".into(),
-        fields: vec![
-            FieldSpec {
-                listed_in: "book".into(),
-                ..FieldSpec::new("spell", spells).about("Which spell", vec![bolt, heal])
-            },
-            FieldSpec::new("at", FieldType::Position).optional(),
-            FieldSpec::new("target", FieldType::Object).optional(),
-        ],
-        ..CommandKind::default()
-    };
-    let shout = CommandKind {
-        name: "shout".into(),
-        help: "Say something, so many times.".into(),
-        fields: vec![
-            FieldSpec::new("times", FieldType::Number { min: 1, max: 9 }),
-            FieldSpec::new("words", FieldType::Text { max_bytes: 100 }),
-        ],
-        ..CommandKind::default()
-    };
-    vec![walk_to, rest, cast, shout]
-}
-
-fn avatar() -> ObjectKind {
-    let veil = Effect { form: EffectForm::Ring, size_m: 0.8, ..Effect::default() };
-    let mana = ComponentSpec::owner("mana", Codec::Gauge { max: 62.5 });
-    let components = vec![
-        path(),
-        ComponentSpec::public("health", Codec::Gauge { max: 100.0 }),
-        ComponentSpec { label: "Zauberkräfte".into(), unit: "%".into(), ..mana },
-        ComponentSpec { effect: Some(veil), ..ComponentSpec::public("veiled", Codec::Flag) },
-        ComponentSpec::public("level", Codec::Number { min: 1, max: 99 }),
-        ComponentSpec::public("name", Codec::Text { max_bytes: 96 }),
-    ];
-    let look = Look {
-        glyph: '@',
-        shape: Shape::Arrow,
-        colour: 0x30_80ff,
-        material: Material::Metal,
-        size_m: 0.8,
-        bar: Some(1),
-        label: Some(5),
-    };
-    let effect = Some(Effect { form: EffectForm::Arrival, ..Effect::default() });
-    ObjectKind { name: "avatar".into(), components, look, effect, ..ObjectKind::default() }
+    let with_help =
+        |help: &str| CommandPresentation { help: help.into(), ..CommandPresentation::default() };
+    vec![
+        CommandPresentation {
+            label: "Walk there".into(),
+            help: "Walk to a point.".into(),
+            key: Some("click".into()),
+            only_for: "alive".into(),
+            walk: Some(WalkSpec { speed: WalkSpeed::Constant(5.0), radius_m: 0.4 }),
+            fields: Vec::new(),
+        },
+        CommandPresentation::default(),
+        CommandPresentation { fields: vec![spell], ..with_help("Cast a spell.") },
+        with_help("Say something, a number of times."),
+    ]
 }
 
 impl Schema {
@@ -178,13 +218,15 @@ impl Schema {
         ]);
         schema.commands.push(CommandKind {
             name: "aim".into(),
-            help: "Aim, with so much power.".into(),
             fields: vec![
                 FieldSpec::new("heading", FieldType::Decimal(DecimalFormat::Angle)),
                 FieldSpec::new("power", FieldType::Decimal(DecimalFormat::Half)).optional(),
             ],
             ..CommandKind::default()
         });
+        let help = "Aim, with a power.".into();
+        let aim = CommandPresentation { help, ..CommandPresentation::default() };
+        schema.presentation.commands.push(aim);
         schema
     }
 }

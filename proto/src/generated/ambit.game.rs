@@ -39,7 +39,7 @@ pub mod game_to_client {
 /// The first message. A ticket admits one player to one room, once, for a short time.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Join {
-    /// The version of the game protocol that the client uses: 8 (`ambit_proto::message::VERSION`). The
+    /// The version of the game protocol that the client uses: 9 (`ambit_proto::message::VERSION`). The
     /// host refuses any other with `version_mismatch`.
     #[prost(uint32, tag = "1")]
     pub version: u32,
@@ -92,24 +92,10 @@ pub struct Joined {
     /// not `PLAIN`, the first bit says which of the other two they are.
     #[prost(enumeration = "PoseCoding", tag = "11")]
     pub coding: i32,
-    /// Where this map leads to others.
-    #[prost(message, repeated, tag = "12")]
-    pub gates: ::prost::alloc::vec::Vec<Gate>,
-}
-/// An area on the ground that leads an avatar to another map, in metres.
-#[derive(Clone, Copy, PartialEq, ::prost::Message)]
-pub struct Gate {
-    #[prost(float, tag = "1")]
-    pub low_x: f32,
-    #[prost(float, tag = "2")]
-    pub low_y: f32,
-    #[prost(float, tag = "3")]
-    pub high_x: f32,
-    #[prost(float, tag = "4")]
-    pub high_y: f32,
-    /// Index of that map.
-    #[prost(uint32, tag = "5")]
-    pub map: u32,
+    /// What the game tells players about itself, by index into the schema; a client may skip it. JSON:
+    /// the documentation of `proto::presentation` describes it. Empty for a game that says nothing.
+    #[prost(string, tag = "13")]
+    pub presentation: ::prost::alloc::string::String,
 }
 /// This connection is out of the game; `reason` says why. Whether the player is out is decided by
 /// the lobby, which then sends `RoomLeft`. Until it does, a client may come back with a new ticket:
@@ -161,9 +147,8 @@ pub struct RoomLate {
 /// The kinds of object, event, command and refusal of the game, and how their contents are encoded.
 /// Kinds, components, events, commands, refusals, fields and choices are referenced by their index
 /// in these lists. Names have 1 to 32 bytes without control characters and are unique in their list.
-/// Those of commands, refusals and choices are words: they consist of a-z, 0-9, _ and -. Labels have
-/// at most 40 bytes without control characters; an empty one is none. The encoded schema has at most
-/// 64,512 bytes.
+/// Those of commands, refusals and choices are words: they consist of a-z, 0-9, _ and -. The encoded
+/// schema and the presentation have at most 64,512 bytes together.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Schema {
     #[prost(string, tag = "1")]
@@ -184,78 +169,6 @@ pub struct Schema {
     /// keys of an input. An input has the values of the axes, in their order in this list.
     #[prost(message, repeated, tag = "7")]
     pub controls: ::prost::alloc::vec::Vec<Control>,
-    /// If missing: as a message without fields.
-    #[prost(message, optional, tag = "9")]
-    pub scenery: ::core::option::Option<Scenery>,
-}
-/// How a simple viewer draws the map. A viewer may ignore it.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Scenery {
-    /// Where it looks from; it follows the player's avatar.
-    #[prost(enumeration = "scenery::Camera", tag = "1")]
-    pub camera: i32,
-    /// The colour of the ground, 0xRRGGBB; if missing, the viewer's own.
-    #[prost(uint32, optional, tag = "2")]
-    pub ground: ::core::option::Option<u32>,
-    /// There are no lines on the ground.
-    #[prost(bool, tag = "3")]
-    pub no_grid: bool,
-    /// Players are on one side: whoever of the avatar's kind is in sight is listed with bar and name.
-    #[prost(bool, tag = "5")]
-    pub party: bool,
-    /// At most 15. The obstacles of the static map name them by their place in this list.
-    #[prost(message, repeated, tag = "4")]
-    pub obstacles: ::prost::alloc::vec::Vec<ObstacleLook>,
-}
-/// Nested message and enum types in `Scenery`.
-pub mod scenery {
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        Eq,
-        Hash,
-        PartialOrd,
-        Ord,
-        ::prost::Enumeration
-    )]
-    #[repr(i32)]
-    pub enum Camera {
-        /// Players turn and tilt it around the avatar.
-        Around = 0,
-        /// From above, at a fixed angle.
-        Above = 1,
-    }
-    impl Camera {
-        /// String value of the enum field names used in the ProtoBuf definition.
-        ///
-        /// The values are not transformed in any way and thus are considered stable
-        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-        pub fn as_str_name(&self) -> &'static str {
-            match self {
-                Self::Around => "AROUND",
-                Self::Above => "ABOVE",
-            }
-        }
-        /// Creates an enum from field names used in the ProtoBuf definition.
-        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-            match value {
-                "AROUND" => Some(Self::Around),
-                "ABOVE" => Some(Self::Above),
-                _ => None,
-            }
-        }
-    }
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ObstacleLook {
-    /// A Unicode character for displays of text, not a control character or a space.
-    #[prost(uint32, tag = "1")]
-    pub glyph: u32,
-    /// 0xRRGGBB.
-    #[prost(uint32, tag = "2")]
-    pub colour: u32,
 }
 /// Something that a player holds down, presses or moves.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -263,76 +176,15 @@ pub struct Control {
     /// Consists of a-z, 0-9, _ and -.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// One line for users; may be empty.
-    #[prost(string, tag = "2")]
-    pub help: ::prost::alloc::string::String,
-    /// At most 4 of a keyboard, each of one control only: the key of a browser's KeyboardEvent in
-    /// lower case, with "space" for the space bar. Those of a linear axis come in pairs: the first
-    /// moves it to 1, the second to -1. An angle has none.
-    #[prost(string, repeated, tag = "3")]
-    pub keys: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Only the press counts, not how long it is held.
     #[prost(bool, tag = "4")]
     pub tapped: bool,
-    /// A way on the map. A client whose picture is turned gives players the ways that they see.
-    #[prost(enumeration = "control::Direction", tag = "5")]
-    pub direction: i32,
-    /// Whether it is an axis. One is neither tapped nor a direction.
+    /// Whether it is an axis. One is not tapped.
     #[prost(enumeration = "control::Axis", tag = "6")]
     pub axis: i32,
-    /// What players read instead of the name.
-    #[prost(string, tag = "7")]
-    pub label: ::prost::alloc::string::String,
 }
 /// Nested message and enum types in `Control`.
 pub mod control {
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        Eq,
-        Hash,
-        PartialOrd,
-        Ord,
-        ::prost::Enumeration
-    )]
-    #[repr(i32)]
-    pub enum Direction {
-        None = 0,
-        /// Towards larger x.
-        East = 1,
-        /// Towards larger y.
-        North = 2,
-        West = 3,
-        South = 4,
-    }
-    impl Direction {
-        /// String value of the enum field names used in the ProtoBuf definition.
-        ///
-        /// The values are not transformed in any way and thus are considered stable
-        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-        pub fn as_str_name(&self) -> &'static str {
-            match self {
-                Self::None => "NONE",
-                Self::East => "EAST",
-                Self::North => "NORTH",
-                Self::West => "WEST",
-                Self::South => "SOUTH",
-            }
-        }
-        /// Creates an enum from field names used in the ProtoBuf definition.
-        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-            match value {
-                "NONE" => Some(Self::None),
-                "EAST" => Some(Self::East),
-                "NORTH" => Some(Self::North),
-                "WEST" => Some(Self::West),
-                "SOUTH" => Some(Self::South),
-                _ => None,
-            }
-        }
-    }
     #[derive(
         Clone,
         Copy,
@@ -400,9 +252,6 @@ pub struct Kind {
     /// How clients show objects with poses.
     #[prost(enumeration = "kind::Sync", tag = "6")]
     pub sync: i32,
-    /// If missing: a grey disc of 1 m with the glyph `o`, without bar and label.
-    #[prost(message, optional, tag = "7")]
-    pub look: ::core::option::Option<Look>,
     /// Interpolated, but for a player's own avatar: a client that knows how it is steered draws it
     /// ahead of the received poses. Any other client may interpolate it, too.
     #[prost(bool, tag = "8")]
@@ -416,12 +265,6 @@ pub struct Kind {
     /// theirs.
     #[prost(bool, tag = "10")]
     pub projectile: bool,
-    /// What a viewer shows when an object comes into sight.
-    #[prost(message, optional, tag = "11")]
-    pub effect: ::core::option::Option<Effect>,
-    /// What players read instead of the name.
-    #[prost(string, tag = "12")]
-    pub label: ::prost::alloc::string::String,
 }
 /// Nested message and enum types in `Kind`.
 pub mod kind {
@@ -571,213 +414,6 @@ pub mod dead_reckoning {
         }
     }
 }
-/// How a simple viewer draws the objects of a kind. A viewer may ignore it.
-#[derive(Clone, Copy, PartialEq, ::prost::Message)]
-pub struct Look {
-    /// A Unicode character for displays of text, not a control character or a space.
-    #[prost(uint32, tag = "1")]
-    pub glyph: u32,
-    #[prost(enumeration = "look::Shape", tag = "2")]
-    pub shape: i32,
-    /// 0xRRGGBB.
-    #[prost(uint32, tag = "3")]
-    pub colour: u32,
-    /// Diameter or edge, in metres: 0.01 to 1,000.
-    #[prost(float, tag = "4")]
-    pub size: f32,
-    /// Index of the component that is shown as a bar: a gauge.
-    #[prost(uint32, optional, tag = "5")]
-    pub bar: ::core::option::Option<u32>,
-    /// Index of the component that is shown as text beside the object: a text.
-    #[prost(uint32, optional, tag = "6")]
-    pub label: ::core::option::Option<u32>,
-    /// What it seems to be made of. A viewer that does not know it takes the first one.
-    #[prost(enumeration = "look::Material", tag = "7")]
-    pub material: i32,
-}
-/// Nested message and enum types in `Look`.
-pub mod look {
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        Eq,
-        Hash,
-        PartialOrd,
-        Ord,
-        ::prost::Enumeration
-    )]
-    #[repr(i32)]
-    pub enum Shape {
-        Disc = 0,
-        Box = 1,
-        /// Points in the direction of movement.
-        Arrow = 2,
-        /// The same size on the screen at any distance.
-        Point = 3,
-    }
-    impl Shape {
-        /// String value of the enum field names used in the ProtoBuf definition.
-        ///
-        /// The values are not transformed in any way and thus are considered stable
-        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-        pub fn as_str_name(&self) -> &'static str {
-            match self {
-                Self::Disc => "DISC",
-                Self::Box => "BOX",
-                Self::Arrow => "ARROW",
-                Self::Point => "POINT",
-            }
-        }
-        /// Creates an enum from field names used in the ProtoBuf definition.
-        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-            match value {
-                "DISC" => Some(Self::Disc),
-                "BOX" => Some(Self::Box),
-                "ARROW" => Some(Self::Arrow),
-                "POINT" => Some(Self::Point),
-                _ => None,
-            }
-        }
-    }
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        Eq,
-        Hash,
-        PartialOrd,
-        Ord,
-        ::prost::Enumeration
-    )]
-    #[repr(i32)]
-    pub enum Material {
-        Matte = 0,
-        Metal = 1,
-        Glow = 2,
-    }
-    impl Material {
-        /// String value of the enum field names used in the ProtoBuf definition.
-        ///
-        /// The values are not transformed in any way and thus are considered stable
-        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-        pub fn as_str_name(&self) -> &'static str {
-            match self {
-                Self::Matte => "MATTE",
-                Self::Metal => "METAL",
-                Self::Glow => "GLOW",
-            }
-        }
-        /// Creates an enum from field names used in the ProtoBuf definition.
-        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-            match value {
-                "MATTE" => Some(Self::Matte),
-                "METAL" => Some(Self::Metal),
-                "GLOW" => Some(Self::Glow),
-                _ => None,
-            }
-        }
-    }
-}
-/// How a simple viewer shows that something happens. A viewer may ignore it, and ignores a form that
-/// it does not know.
-#[derive(Clone, Copy, PartialEq, ::prost::Message)]
-pub struct Effect {
-    #[prost(enumeration = "effect::Form", tag = "1")]
-    pub form: i32,
-    /// 0xRRGGBB.
-    #[prost(uint32, tag = "2")]
-    pub colour: u32,
-    /// How far it reaches, in metres: 0.01 to 100.
-    #[prost(float, tag = "3")]
-    pub size: f32,
-    /// Of an event: the index of the field that says where, an object or a position. If missing: the
-    /// first position, and in an event without one the first object.
-    #[prost(uint32, optional, tag = "4")]
-    pub at: ::core::option::Option<u32>,
-    /// Of a beam: the index of the field from where it comes, an object or a position. If missing: the
-    /// first object.
-    #[prost(uint32, optional, tag = "5")]
-    pub from: ::core::option::Option<u32>,
-    /// Of an event: the index of a number that is how far it reaches, in decimetres; it takes the
-    /// place of `size`.
-    #[prost(uint32, optional, tag = "6")]
-    pub reach: ::core::option::Option<u32>,
-    /// Of a warning: the index of a number that is the milliseconds until it happens.
-    #[prost(uint32, optional, tag = "7")]
-    pub due: ::core::option::Option<u32>,
-}
-/// Nested message and enum types in `Effect`.
-pub mod effect {
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        Eq,
-        Hash,
-        PartialOrd,
-        Ord,
-        ::prost::Enumeration
-    )]
-    #[repr(i32)]
-    pub enum Form {
-        /// Something is done: a ring closes, and sparks rise.
-        Cast = 0,
-        /// Something is hurt: sparks in all directions.
-        Hit = 1,
-        /// Something recovers: sparks rise slowly.
-        Heal = 2,
-        /// Something comes: a column of light.
-        Arrival = 3,
-        /// Something ends: a flash, and debris that falls.
-        Death = 4,
-        /// Something bursts: a flash, a ring and sparks.
-        Blast = 5,
-        /// A ring that widens on the ground.
-        Ring = 6,
-        /// A line of light from one place to another.
-        Beam = 7,
-        /// Something will happen here: a ring on the ground, which another one fills until it does.
-        Warning = 8,
-    }
-    impl Form {
-        /// String value of the enum field names used in the ProtoBuf definition.
-        ///
-        /// The values are not transformed in any way and thus are considered stable
-        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-        pub fn as_str_name(&self) -> &'static str {
-            match self {
-                Self::Cast => "CAST",
-                Self::Hit => "HIT",
-                Self::Heal => "HEAL",
-                Self::Arrival => "ARRIVAL",
-                Self::Death => "DEATH",
-                Self::Blast => "BLAST",
-                Self::Ring => "RING",
-                Self::Beam => "BEAM",
-                Self::Warning => "WARNING",
-            }
-        }
-        /// Creates an enum from field names used in the ProtoBuf definition.
-        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-            match value {
-                "CAST" => Some(Self::Cast),
-                "HIT" => Some(Self::Hit),
-                "HEAL" => Some(Self::Heal),
-                "ARRIVAL" => Some(Self::Arrival),
-                "DEATH" => Some(Self::Death),
-                "BLAST" => Some(Self::Blast),
-                "RING" => Some(Self::Ring),
-                "BEAM" => Some(Self::Beam),
-                "WARNING" => Some(Self::Warning),
-                _ => None,
-            }
-        }
-    }
-}
 /// Target ages of what a client sees of such objects, in milliseconds: 1 <= engaged <= near <= far
 /// <= 60,000. The host plans a client's budget by them, and a client measures against them.
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
@@ -799,17 +435,6 @@ pub struct Component {
     pub name: ::prost::alloc::string::String,
     #[prost(enumeration = "component::Audience", tag = "2")]
     pub audience: i32,
-    /// What a viewer shows as long as a flag is set, or when a gauge falls at once. No other component
-    /// has one.
-    #[prost(message, optional, tag = "11")]
-    pub effect: ::core::option::Option<Effect>,
-    /// What players read instead of the name.
-    #[prost(string, tag = "12")]
-    pub label: ::prost::alloc::string::String,
-    /// What a number of it counts: `s`, `ms`, `%`; at most 8 bytes, and empty for a plain number.
-    /// Viewers show seconds as minutes and seconds.
-    #[prost(string, tag = "13")]
-    pub unit: ::prost::alloc::string::String,
     /// How the values are encoded; the documentation of `proto::message` describes the bits.
     #[prost(oneof = "component::Codec", tags = "3, 4, 5, 6, 7, 8, 9, 10")]
     pub codec: ::core::option::Option<component::Codec>,
@@ -971,25 +596,12 @@ pub struct EventKind {
     /// At most 8.
     #[prost(message, repeated, tag = "2")]
     pub fields: ::prost::alloc::vec::Vec<Field>,
-    #[prost(message, optional, tag = "3")]
-    pub effect: ::core::option::Option<Effect>,
-    /// One line for players, at most 200 bytes, in which `{FIELD}` stands for what is in a field.
-    /// Empty for an event of which players are not told in words.
-    #[prost(string, tag = "4")]
-    pub text: ::prost::alloc::string::String,
 }
 /// Something that a player can do.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CommandKind {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// One line for users, at most 200 bytes; may be empty.
-    #[prost(string, tag = "2")]
-    pub help: ::prost::alloc::string::String,
-    /// The input that the game suggests: the name of a key, or `click` for a point on the map. At most
-    /// 32 bytes; empty for none.
-    #[prost(string, tag = "3")]
-    pub key: ::prost::alloc::string::String,
     /// Only the newest command of this kind counts. One with a lower number that arrives later is
     /// refused with `outdated`.
     #[prost(bool, tag = "4")]
@@ -997,63 +609,21 @@ pub struct CommandKind {
     /// At most 8.
     #[prost(message, repeated, tag = "5")]
     pub fields: ::prost::alloc::vec::Vec<Field>,
-    /// What players read instead of the name.
-    #[prost(string, tag = "6")]
-    pub label: ::prost::alloc::string::String,
-    /// As that of a choice: for the command as a whole.
-    #[prost(string, tag = "7")]
-    pub only_for: ::prost::alloc::string::String,
-    /// It walks the avatar, whose kind has a path: from where it is to the place in the first field of
-    /// that type, straight, at one speed, up to the first obstacle. A hint for clients, which may draw
-    /// the player's own avatar on its way before the host answers.
-    #[prost(message, optional, tag = "8")]
-    pub walk: ::core::option::Option<command_kind::Walk>,
-}
-/// Nested message and enum types in `CommandKind`.
-pub mod command_kind {
-    #[derive(Clone, PartialEq, ::prost::Message)]
-    pub struct Walk {
-        /// Of the body, for obstacles, in metres.
-        #[prost(float, tag = "3")]
-        pub radius_m: f32,
-        /// Metres a second.
-        #[prost(oneof = "walk::Speed", tags = "1, 2")]
-        pub speed: ::core::option::Option<walk::Speed>,
-    }
-    /// Nested message and enum types in `Walk`.
-    pub mod walk {
-        /// Metres a second.
-        #[derive(Clone, PartialEq, ::prost::Oneof)]
-        pub enum Speed {
-            /// Always the same; more than 0.
-            #[prost(float, tag = "1")]
-            MPerS(f32),
-            /// The name of a half float of the avatar.
-            #[prost(string, tag = "2")]
-            SpeedIn(::prost::alloc::string::String),
-        }
-    }
 }
 /// A reason of the game's own for refusing a command.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RefusalKind {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// For users, 1 to 200 bytes.
-    #[prost(string, tag = "2")]
-    pub text: ::prost::alloc::string::String,
 }
 /// A field of an event or a command. All fields of one together always fit into a message.
-#[derive(Clone, PartialEq, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Field {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// Whether there may be no value.
     #[prost(bool, tag = "8")]
     pub optional: bool,
-    /// What players read instead of the name.
-    #[prost(string, tag = "11")]
-    pub label: ::prost::alloc::string::String,
     #[prost(oneof = "field::Type", tags = "3, 4, 5, 6, 7, 9, 10")]
     pub r#type: ::core::option::Option<field::Type>,
 }
@@ -1064,58 +634,12 @@ pub mod field {
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
     pub struct Position {}
     /// One of 1 to 64 names, by its index.
-    #[derive(Clone, PartialEq, ::prost::Message)]
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
     pub struct Choice {
         #[prost(string, repeated, tag = "1")]
         pub names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-        /// About these names, in their order; may be shorter than the list of names.
-        #[prost(message, repeated, tag = "2")]
-        pub about: ::prost::alloc::vec::Vec<choice::About>,
-        /// The name of a text of the avatar, of the player's own object of a room-wide kind, or of the
-        /// only object of such a kind. It lists the names that there are now, with commas between them,
-        /// each perhaps after a number and a space: `2 whetstone, red-stone`. Empty for all, always.
-        #[prost(string, tag = "3")]
-        pub listed_in: ::prost::alloc::string::String,
     }
-    /// Nested message and enum types in `Choice`.
-    pub mod choice {
-        #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-        pub struct About {
-            /// What players read instead of the name.
-            #[prost(string, tag = "1")]
-            pub label: ::prost::alloc::string::String,
-            /// One line for players; may be empty.
-            #[prost(string, tag = "2")]
-            pub help: ::prost::alloc::string::String,
-            /// A command with this choice is refused for so long after one that was not.
-            #[prost(uint32, tag = "3")]
-            pub cooldown_ms: u32,
-            /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this,
-            /// or a flag of the avatar has this name and is set; empty for always.
-            #[prost(string, tag = "4")]
-            pub only_for: ::prost::alloc::string::String,
-            /// This choice needs no other field: a client asks for no optional one, such as a place.
-            #[prost(bool, tag = "5")]
-            pub alone: bool,
-            /// A place of the command may be so far from the avatar, in centimetres; 0 for any distance.
-            #[prost(uint32, tag = "6")]
-            pub reach_cm: u32,
-            /// What a command with this choice costs; nothing if it is missing.
-            #[prost(message, optional, tag = "7")]
-            pub cost: ::core::option::Option<Cost>,
-        }
-        /// A command is refused while its player has less of it. A negative amount is what it gives.
-        #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-        pub struct Cost {
-            /// The name of a gauge or a number of the avatar or of the player's own object of a room-wide
-            /// kind.
-            #[prost(string, tag = "1")]
-            pub of: ::prost::alloc::string::String,
-            #[prost(sint32, tag = "2")]
-            pub amount: i32,
-        }
-    }
-    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Type {
         /// An object. In an event: none when the client does not follow it.
         #[prost(message, tag = "3")]

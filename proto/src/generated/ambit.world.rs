@@ -200,6 +200,9 @@ pub struct GameDescription {
     pub default_capacity: u32,
     #[prost(uint32, tag = "4")]
     pub max_capacity: u32,
+    /// As `Joined.presentation` of a room without parameters.
+    #[prost(string, tag = "5")]
+    pub presentation: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Parameter {

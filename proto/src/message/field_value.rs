@@ -9,8 +9,7 @@ const TYPE_BITS: u32 = 3;
 
 /// The value of a field of an event or a command. `O` names objects: by [`crate::ids::Alias`] on
 /// the wire, by [`crate::ids::ObjectId`] in a game, by [`crate::ids::ClientObjectId`] at a client.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum FieldValue<O> {
     /// No value: of an optional field, or of an event's object that the client does not follow.
     #[default]

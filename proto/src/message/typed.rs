@@ -7,6 +7,7 @@
 use super::{FieldValue, GameCommand};
 use crate::decimal::Decimal;
 use crate::ids::{ClientObjectId, ObjectId};
+use crate::presentation::{CommandPresentation, EventPresentation, KindPresentation};
 use crate::schema::{CommandKind, EventKind, ObjectKind};
 use crate::timeline::Gauge;
 
@@ -19,7 +20,7 @@ use crate::timeline::Gauge;
 )]
 pub trait TypedCommand: Sized {
     /// All commands of the type.
-    fn declarations() -> Vec<CommandKind>;
+    fn declarations() -> Vec<(CommandKind, CommandPresentation)>;
 
     /// The kind of this command, as an index in [`TypedCommand::declarations`], and its fields as
     /// declared there.
@@ -38,8 +39,8 @@ pub trait TypedKind: Sized {
     /// What a client shows of an object: `WalkerView`.
     type Reading<'f>;
 
-    /// The kind as the schema has it.
-    fn declaration() -> ObjectKind;
+    /// The kind as the schema and the presentation have it.
+    fn declaration() -> (ObjectKind, KindPresentation);
 
     /// For clients: the components of an object of this kind; `None` if the room's game declares
     /// them otherwise.
@@ -78,8 +79,8 @@ pub trait TypedEvent: Sized {
     /// The event's name in the schema.
     const NAME: &'static str;
 
-    /// The event as the schema has it.
-    fn declaration() -> EventKind;
+    /// The event as the schema and the presentation have it.
+    fn declaration() -> (EventKind, EventPresentation);
 
     /// For clients: the event with these fields, which fit the declaration.
     fn from_fields(fields: &[FieldValue<ObjectId>]) -> Option<Self>;

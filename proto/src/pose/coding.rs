@@ -7,8 +7,7 @@ use super::Level;
 use crate::control::game as pb;
 
 /// A coding of poses. A client asks for one at the join (`Join.coding`); a room prefers one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum PoseCoding {
     /// Of a client: what the room prefers. Of a room: [`PoseCoding::Shared`] or
     /// [`PoseCoding::Fine`], by the kinds of the game and the number of clients.

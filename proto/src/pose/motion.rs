@@ -35,8 +35,7 @@ pub struct MotionFormat {
 }
 
 /// Velocity and angular velocity about the axes of the world, on the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Motion {
     /// Along x, y and z.
     pub linear: [i16; 3],

@@ -47,8 +47,7 @@ pub const MAX_RATE: f32 = 512.0 - 1.0 / RATE_PER_UNIT;
 pub const CONTINUED_FOR: Duration = Duration::from_mins(1);
 
 /// The value of a component.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Component {
     /// Of [`Codec::Path`].
     Path(Timeline<Waypoint>),

@@ -4,24 +4,36 @@
 //! position. Any schema becomes a message: a host checks its game's schema when the room begins.
 
 use super::{
-    Camera, ChoiceAbout, Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec,
-    Convergence, Cost, DeadReckoning, Direction, Effect, EffectForm, EventKind, FieldSpec,
-    FieldType, Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS,
-    MAX_EVENTS, MAX_FIELDS, MAX_KEYS, MAX_KINDS, MAX_OBSTACLE_LOOKS, MAX_REFUSALS, Material,
-    ObjectKind, ObstacleLook, PosePresentation, ReckoningOrder, RefusalKind, ScenerySpec, Schema,
-    SchemaError, SchemaPath, SchemaProblem, Shape, WalkSpec, WalkSpeed,
+    Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Convergence, DeadReckoning,
+    EventKind, FieldSpec, FieldType, Freshness, InterestRadii, MAX_CHOICES, MAX_COMMANDS,
+    MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KINDS, MAX_REFUSALS, ObjectKind, PosePresentation,
+    ReckoningOrder, RefusalKind, Schema, SchemaError, SchemaPath, SchemaProblem,
 };
 use crate::axes::AxisKind;
 use crate::control::game as pb;
-use crate::control::game::command_kind::walk::Speed as PbWalkSpeed;
 use crate::control::game::component::Codec as PbCodec;
-use crate::control::game::control::{Axis as PbAxis, Direction as PbDirection};
+use crate::control::game::control::Axis as PbAxis;
 use crate::control::game::field::Type as PbType;
 use crate::control::game::pose::Turn as PbTurn;
 use crate::decimal::DecimalFormat;
 use crate::keymap::CONTROLS;
 use crate::pose::{MotionFormat, PoseFormat, Turning};
+use crate::presentation::Presentation;
 
+impl Schema {
+    /// The schema and the block of its presentation, as `Joined` has them.
+    pub fn from_message(message: pb::Schema, block: &str) -> Result<Self, SchemaError> {
+        let presentation = Presentation::from_block(block).map_err(|error| {
+            let problem = SchemaProblem::BadPresentation { why: error.to_string() };
+            SchemaPath::root().error(problem)
+        })?;
+        let schema = Self { presentation, ..message.try_into()? };
+        schema.check()?;
+        Ok(schema)
+    }
+}
+
+/// Without a presentation.
 impl TryFrom<pb::Schema> for Schema {
     type Error = SchemaError;
 
@@ -53,14 +65,14 @@ impl TryFrom<pb::Schema> for Schema {
             refusals: message
                 .refusals
                 .into_iter()
-                .map(|pb::RefusalKind { name, text }| RefusalKind { name, text })
+                .map(|pb::RefusalKind { name }| RefusalKind { name })
                 .collect(),
             controls: message
                 .controls
                 .into_iter()
                 .map(|control| read_control(&place, control))
                 .collect::<Result<_, _>>()?,
-            scenery: read_scenery(&place, message.scenery.unwrap_or_default())?,
+            presentation: Presentation::default(),
         };
         schema.check()?;
         Ok(schema)
@@ -88,18 +100,14 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
         }
     };
     let reckoning = message.reckoning.map(|message| read_reckoning(&place, message)).transpose()?;
-    let look = read_look(&place, message.look)?;
     Ok(ObjectKind {
         name: message.name,
-        label: message.label,
         components: components.collect::<Result<_, _>>()?,
         interest_radii: sight,
         freshness,
         presentation: sync,
         is_projectile: message.projectile,
         reckoning,
-        look,
-        effect: read_effect(message.effect),
     })
 }
 
@@ -128,15 +136,6 @@ fn read_reckoning(
 
 fn read_control(place: &SchemaPath, message: pb::Control) -> Result<ControlSpec, SchemaError> {
     let place = place.child("control", &message.name);
-    place.check_count("keys", message.keys.len(), MAX_KEYS)?;
-    let direction = match message.direction.try_into() {
-        Ok(PbDirection::None) => None,
-        Ok(PbDirection::East) => Some(Direction::East),
-        Ok(PbDirection::North) => Some(Direction::North),
-        Ok(PbDirection::West) => Some(Direction::West),
-        Ok(PbDirection::South) => Some(Direction::South),
-        Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "direction" })),
-    };
     let axis = match message.axis.try_into() {
         Ok(PbAxis::NoAxis) => None,
         Ok(PbAxis::Linear) => Some(AxisKind::Linear),
@@ -144,95 +143,7 @@ fn read_control(place: &SchemaPath, message: pb::Control) -> Result<ControlSpec,
         Ok(PbAxis::ShownBehind) => Some(AxisKind::ShownBehind),
         Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "axis" })),
     };
-    Ok(ControlSpec {
-        name: message.name,
-        label: message.label,
-        help: message.help,
-        keys: message.keys,
-        is_tapped: message.tapped,
-        direction,
-        axis,
-    })
-}
-
-fn read_scenery(place: &SchemaPath, message: pb::Scenery) -> Result<ScenerySpec, SchemaError> {
-    place.check_count("looks of obstacles", message.obstacles.len(), MAX_OBSTACLE_LOOKS)?;
-    let unknown = |what| place.error(SchemaProblem::Unknown { what });
-    let camera = match message.camera.try_into() {
-        Ok(pb::scenery::Camera::Around) => Camera::Around,
-        Ok(pb::scenery::Camera::Above) => Camera::Above,
-        Err(_) => return Err(unknown("camera")),
-    };
-    let looks = message.obstacles.into_iter().map(|look| {
-        let glyph = char::from_u32(look.glyph).ok_or_else(|| unknown("glyph"))?;
-        Ok(ObstacleLook { glyph, colour: look.colour })
-    });
-    Ok(ScenerySpec {
-        camera,
-        ground: message.ground,
-        has_grid: !message.no_grid,
-        has_party: message.party,
-        obstacles: looks.collect::<Result<_, _>>()?,
-    })
-}
-
-fn read_look(place: &SchemaPath, message: Option<pb::Look>) -> Result<Look, SchemaError> {
-    let Some(message) = message else {
-        return Ok(Look::default());
-    };
-    let unknown = |what| place.error(SchemaProblem::Unknown { what });
-    let shape = match message.shape.try_into() {
-        Ok(pb::look::Shape::Disc) => Shape::Disc,
-        Ok(pb::look::Shape::Box) => Shape::Box,
-        Ok(pb::look::Shape::Arrow) => Shape::Arrow,
-        Ok(pb::look::Shape::Point) => Shape::Point,
-        Err(_) => return Err(unknown("shape")),
-    };
-    let material = match message.material.try_into() {
-        Ok(pb::look::Material::Metal) => Material::Metal,
-        Ok(pb::look::Material::Glow) => Material::Glow,
-        Ok(pb::look::Material::Matte) | Err(_) => Material::Matte,
-    };
-    Ok(Look {
-        glyph: char::from_u32(message.glyph).ok_or_else(|| unknown("glyph"))?,
-        shape,
-        colour: message.colour,
-        material,
-        size_m: message.size,
-        bar: message.bar.map(narrow_index),
-        label: message.label.map(narrow_index),
-    })
-}
-
-/// A form that this build does not know is not shown: it is only a hint.
-fn read_effect(message: Option<pb::Effect>) -> Option<Effect> {
-    let message = message?;
-    let form = match message.form.try_into() {
-        Ok(pb::effect::Form::Cast) => EffectForm::Cast,
-        Ok(pb::effect::Form::Hit) => EffectForm::Hit,
-        Ok(pb::effect::Form::Heal) => EffectForm::Heal,
-        Ok(pb::effect::Form::Arrival) => EffectForm::Arrival,
-        Ok(pb::effect::Form::Death) => EffectForm::Death,
-        Ok(pb::effect::Form::Blast) => EffectForm::Blast,
-        Ok(pb::effect::Form::Ring) => EffectForm::Ring,
-        Ok(pb::effect::Form::Beam) => EffectForm::Beam,
-        Ok(pb::effect::Form::Warning) => EffectForm::Warning,
-        Err(_) => return None,
-    };
-    Some(Effect {
-        form,
-        colour: message.colour,
-        size_m: message.size,
-        at: message.at.map(narrow_index),
-        from: message.from.map(narrow_index),
-        reach: message.reach.map(narrow_index),
-        due: message.due.map(narrow_index),
-    })
-}
-
-/// No list is so long that it has an item of the highest index: `check` refuses it.
-fn narrow_index(index: u32) -> u8 {
-    u8::try_from(index).unwrap_or(u8::MAX)
+    Ok(ControlSpec { name: message.name, is_tapped: message.tapped, axis })
 }
 
 /// 0 and 0 stand for the room's radii.
@@ -271,9 +182,7 @@ fn read_component(
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
         None => return Err(place.error(SchemaProblem::Unknown { what: "codec" })),
     };
-    let effect = read_effect(message.effect);
-    let (name, label, unit) = (message.name, message.label, message.unit);
-    Ok(ComponentSpec { name, label, codec, audience, effect, unit })
+    Ok(ComponentSpec { name: message.name, codec, audience })
 }
 
 fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, SchemaError> {
@@ -297,32 +206,17 @@ fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, Schema
 
 fn read_event(place: &SchemaPath, message: pb::EventKind) -> Result<EventKind, SchemaError> {
     let place = place.child("event", &message.name);
-    let effect = read_effect(message.effect);
     let fields = read_fields(&place, message.fields)?;
-    Ok(EventKind { name: message.name, fields, effect, text: message.text })
+    Ok(EventKind { name: message.name, fields })
 }
 
 fn read_command(place: &SchemaPath, message: pb::CommandKind) -> Result<CommandKind, SchemaError> {
     let place = place.child("command", &message.name);
     Ok(CommandKind {
         name: message.name,
-        label: message.label,
-        help: message.help,
-        key: Some(message.key).filter(|key| !key.is_empty()),
         newest_only: message.newest_only,
-        only_for: message.only_for,
-        walk: message.walk.and_then(read_walk),
         fields: read_fields(&place, message.fields)?,
     })
-}
-
-/// A hint: `None` for one of a kind that this build does not know.
-fn read_walk(message: pb::command_kind::Walk) -> Option<WalkSpec> {
-    let speed = match message.speed? {
-        PbWalkSpeed::MPerS(m_per_s) => WalkSpeed::Constant(m_per_s),
-        PbWalkSpeed::SpeedIn(name) => WalkSpeed::Component(name),
-    };
-    Some(WalkSpec { speed, radius_m: message.radius_m })
 }
 
 fn read_fields(
@@ -335,16 +229,12 @@ fn read_fields(
 
 fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, SchemaError> {
     let place = place.child("field", &message.name);
-    let (mut choices, mut listed_in) = (Vec::new(), String::new());
     let ty = match message.r#type {
         Some(PbType::Object(pb::field::Object {})) => FieldType::Object,
         Some(PbType::Position(pb::field::Position {})) => FieldType::Position,
         Some(PbType::Number(pb::Number { min, max })) => FieldType::Number { min, max },
-        Some(PbType::Choice(pb::field::Choice { names, about, listed_in: list })) => {
-            listed_in = list;
+        Some(PbType::Choice(pb::field::Choice { names })) => {
             place.check_count("choices", names.len(), MAX_CHOICES)?;
-            place.check_count("texts about choices", about.len(), names.len())?;
-            choices = about.into_iter().map(ChoiceAbout::from).collect();
             FieldType::Choice(names)
         }
         Some(PbType::Text(pb::Text { max_bytes })) => FieldType::Text { max_bytes },
@@ -352,26 +242,7 @@ fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, Schem
         Some(PbType::Angle(pb::Angle {})) => FieldType::Decimal(DecimalFormat::Angle),
         None => return Err(place.error(SchemaProblem::Unknown { what: "type" })),
     };
-    let (name, label, optional) = (message.name, message.label, message.optional);
-    Ok(FieldSpec { name, ty, optional, label, choices, listed_in })
-}
-
-impl From<pb::field::choice::About> for ChoiceAbout {
-    fn from(message: pb::field::choice::About) -> Self {
-        let pb::field::choice::About { label, help, cooldown_ms, only_for, alone, reach_cm, cost } =
-            message;
-        let cost = cost.map(|pb::field::choice::Cost { of, amount }| Cost { of, amount });
-        Self { label, help, cooldown_ms, only_for, alone, reach_cm, cost }
-    }
-}
-
-impl From<&ChoiceAbout> for pb::field::choice::About {
-    fn from(about: &ChoiceAbout) -> Self {
-        let ChoiceAbout { label, help, cooldown_ms, only_for, alone, reach_cm, cost } =
-            about.clone();
-        let cost = cost.map(|Cost { of, amount }| pb::field::choice::Cost { of, amount });
-        Self { label, help, cooldown_ms, only_for, alone, reach_cm, cost }
-    }
+    Ok(FieldSpec { name: message.name, ty, optional: message.optional })
 }
 
 impl From<&Schema> for pb::Schema {
@@ -383,56 +254,19 @@ impl From<&Schema> for pb::Schema {
             commands: schema.commands.iter().map(pb::CommandKind::from).collect(),
             refusals: schema.refusals.iter().map(pb::RefusalKind::from).collect(),
             controls: schema.controls.iter().map(pb::Control::from).collect(),
-            scenery: Some((&schema.scenery).into()),
-        }
-    }
-}
-
-impl From<&ScenerySpec> for pb::Scenery {
-    fn from(scenery: &ScenerySpec) -> Self {
-        let camera = match scenery.camera {
-            Camera::Around => pb::scenery::Camera::Around,
-            Camera::Above => pb::scenery::Camera::Above,
-        };
-        let looks = scenery.obstacles.iter();
-        let looks = looks.map(|&ObstacleLook { glyph, colour }| pb::ObstacleLook {
-            glyph: glyph.into(),
-            colour,
-        });
-        Self {
-            camera: camera.into(),
-            ground: scenery.ground,
-            no_grid: !scenery.has_grid,
-            party: scenery.has_party,
-            obstacles: looks.collect(),
         }
     }
 }
 
 impl From<&ControlSpec> for pb::Control {
     fn from(control: &ControlSpec) -> Self {
-        let direction = match control.direction {
-            None => PbDirection::None,
-            Some(Direction::East) => PbDirection::East,
-            Some(Direction::North) => PbDirection::North,
-            Some(Direction::West) => PbDirection::West,
-            Some(Direction::South) => PbDirection::South,
-        };
         let axis = match control.axis {
             None => PbAxis::NoAxis,
             Some(AxisKind::Linear) => PbAxis::Linear,
             Some(AxisKind::Angle) => PbAxis::Angle,
             Some(AxisKind::ShownBehind) => PbAxis::ShownBehind,
         };
-        Self {
-            name: control.name.clone(),
-            label: control.label.clone(),
-            help: control.help.clone(),
-            keys: control.keys.clone(),
-            tapped: control.is_tapped,
-            direction: direction.into(),
-            axis: axis.into(),
-        }
+        Self { name: control.name.clone(), tapped: control.is_tapped, axis: axis.into() }
     }
 }
 
@@ -455,7 +289,6 @@ impl From<&ObjectKind> for pb::Kind {
         };
         Self {
             name: kind.name.clone(),
-            label: kind.label.clone(),
             components,
             inner,
             outer,
@@ -464,8 +297,6 @@ impl From<&ObjectKind> for pb::Kind {
             steered: kind.presentation == PosePresentation::Steered,
             projectile: kind.is_projectile,
             reckoning: kind.reckoning.map(pb::DeadReckoning::from),
-            look: Some((&kind.look).into()),
-            effect: kind.effect.map(Into::into),
         }
     }
 }
@@ -494,56 +325,6 @@ impl From<DeadReckoning> for pb::DeadReckoning {
     }
 }
 
-impl From<&Look> for pb::Look {
-    fn from(look: &Look) -> Self {
-        let shape = match look.shape {
-            Shape::Disc => pb::look::Shape::Disc,
-            Shape::Box => pb::look::Shape::Box,
-            Shape::Arrow => pb::look::Shape::Arrow,
-            Shape::Point => pb::look::Shape::Point,
-        };
-        let material = match look.material {
-            Material::Matte => pb::look::Material::Matte,
-            Material::Metal => pb::look::Material::Metal,
-            Material::Glow => pb::look::Material::Glow,
-        };
-        Self {
-            glyph: look.glyph.into(),
-            shape: shape.into(),
-            colour: look.colour,
-            size: look.size_m,
-            bar: look.bar.map(Into::into),
-            label: look.label.map(Into::into),
-            material: material.into(),
-        }
-    }
-}
-
-impl From<Effect> for pb::Effect {
-    fn from(effect: Effect) -> Self {
-        let form = match effect.form {
-            EffectForm::Cast => pb::effect::Form::Cast,
-            EffectForm::Hit => pb::effect::Form::Hit,
-            EffectForm::Heal => pb::effect::Form::Heal,
-            EffectForm::Arrival => pb::effect::Form::Arrival,
-            EffectForm::Death => pb::effect::Form::Death,
-            EffectForm::Blast => pb::effect::Form::Blast,
-            EffectForm::Ring => pb::effect::Form::Ring,
-            EffectForm::Beam => pb::effect::Form::Beam,
-            EffectForm::Warning => pb::effect::Form::Warning,
-        };
-        Self {
-            form: form.into(),
-            colour: effect.colour,
-            size: effect.size_m,
-            at: effect.at.map(Into::into),
-            from: effect.from.map(Into::into),
-            reach: effect.reach.map(Into::into),
-            due: effect.due.map(Into::into),
-        }
-    }
-}
-
 impl From<&ComponentSpec> for pb::Component {
     fn from(component: &ComponentSpec) -> Self {
         let audience = match component.audience {
@@ -561,14 +342,7 @@ impl From<&ComponentSpec> for pb::Component {
             Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
             Codec::Pose(format) => PbCodec::Pose((&format).into()),
         };
-        Self {
-            name: component.name.clone(),
-            label: component.label.clone(),
-            unit: component.unit.clone(),
-            audience: audience.into(),
-            effect: component.effect.map(Into::into),
-            codec: Some(codec),
-        }
+        Self { name: component.name.clone(), audience: audience.into(), codec: Some(codec) }
     }
 }
 
@@ -592,8 +366,6 @@ impl From<&EventKind> for pb::EventKind {
         Self {
             name: event.name.clone(),
             fields: event.fields.iter().map(pb::Field::from).collect(),
-            effect: event.effect.map(Into::into),
-            text: event.text.clone(),
         }
     }
 }
@@ -602,30 +374,15 @@ impl From<&CommandKind> for pb::CommandKind {
     fn from(command: &CommandKind) -> Self {
         Self {
             name: command.name.clone(),
-            label: command.label.clone(),
-            help: command.help.clone(),
-            key: command.key.clone().unwrap_or_default(),
             newest_only: command.newest_only,
-            only_for: command.only_for.clone(),
-            walk: command.walk.as_ref().map(Into::into),
             fields: command.fields.iter().map(pb::Field::from).collect(),
         }
     }
 }
 
-impl From<&WalkSpec> for pb::command_kind::Walk {
-    fn from(walk: &WalkSpec) -> Self {
-        let speed = match &walk.speed {
-            &WalkSpeed::Constant(m_per_s) => PbWalkSpeed::MPerS(m_per_s),
-            WalkSpeed::Component(name) => PbWalkSpeed::SpeedIn(name.clone()),
-        };
-        Self { speed: Some(speed), radius_m: walk.radius_m }
-    }
-}
-
 impl From<&RefusalKind> for pb::RefusalKind {
     fn from(refusal: &RefusalKind) -> Self {
-        Self { name: refusal.name.clone(), text: refusal.text.clone() }
+        Self { name: refusal.name.clone() }
     }
 }
 
@@ -635,17 +392,12 @@ impl From<&FieldSpec> for pb::Field {
             FieldType::Object => PbType::Object(pb::field::Object {}),
             FieldType::Position => PbType::Position(pb::field::Position {}),
             &FieldType::Number { min, max } => PbType::Number(pb::Number { min, max }),
-            FieldType::Choice(names) => PbType::Choice(pb::field::Choice {
-                names: names.clone(),
-                about: field.choices.iter().map(Into::into).collect(),
-                listed_in: field.listed_in.clone(),
-            }),
+            FieldType::Choice(names) => PbType::Choice(pb::field::Choice { names: names.clone() }),
             &FieldType::Text { max_bytes } => PbType::Text(pb::Text { max_bytes }),
             FieldType::Decimal(DecimalFormat::Half) => PbType::Half(pb::Half {}),
             FieldType::Decimal(DecimalFormat::Angle) => PbType::Angle(pb::Angle {}),
         };
-        let (name, label, optional) = (field.name.clone(), field.label.clone(), field.optional);
-        Self { name, label, r#type: Some(ty), optional }
+        Self { name: field.name.clone(), r#type: Some(ty), optional: field.optional }
     }
 }
 
@@ -660,7 +412,10 @@ mod tests {
         for schema in [Schema::example(), Schema::example_with_poses()] {
             let bytes = pb::Schema::from(&schema).encode_to_vec();
             let message = pb::Schema::decode(bytes.as_slice()).expect("the encoding is valid");
-            assert_eq!(Schema::try_from(message), Ok(schema));
+            let block = schema.presentation.to_block();
+            assert_eq!(Schema::from_message(message.clone(), &block), Ok(schema.clone()));
+            let without = Schema { presentation: Presentation::default(), ..schema };
+            assert_eq!(Schema::from_message(message, ""), Ok(without));
         }
     }
 
@@ -674,48 +429,6 @@ mod tests {
         });
         check("schema, event \"hit\", field \"where\"", "type", |schema| {
             schema.events[0].fields[1].r#type = None;
-        });
-    }
-
-    #[test]
-    fn a_look_that_does_not_decode_is_an_error() {
-        check("schema, kind \"avatar\"", "shape", |schema| {
-            schema.kinds[0].look.as_mut().expect("it is set").shape = 9;
-        });
-        check("schema, kind \"avatar\"", "glyph", |schema| {
-            schema.kinds[0].look.as_mut().expect("it is set").glyph = 0xd800;
-        });
-    }
-
-    #[test]
-    fn hints_that_this_build_does_not_know_are_ignored() {
-        let mut message = pb::Schema::from(&Schema::example());
-        message.events[0].effect.as_mut().expect("it is set").form = 99;
-        message.kinds[0].look.as_mut().expect("it is set").material = 99;
-        let read = Schema::try_from(message).expect("only hints are unknown");
-        assert_eq!(read.events[0].effect, None);
-        assert_eq!(read.kinds[0].look.material, Material::Matte);
-        assert_eq!(read.kinds[0].effect, Schema::example().kinds[0].effect);
-    }
-
-    #[test]
-    fn a_scenery_that_does_not_decode_is_an_error() {
-        check("schema", "camera", |schema| {
-            schema.scenery.as_mut().expect("it is set").camera = 2;
-        });
-        check("schema", "glyph", |schema| {
-            schema.scenery.as_mut().expect("it is set").obstacles[0].glyph = 0xd800;
-        });
-        let mut message = pb::Schema::from(&Schema::example());
-        message.scenery = None;
-        let read = Schema::try_from(message).expect("a schema without a scenery");
-        assert_eq!(read.scenery, ScenerySpec::default());
-    }
-
-    #[test]
-    fn a_control_in_an_unknown_direction_is_an_error() {
-        check("schema, control \"left\"", "direction", |schema| {
-            schema.controls[0].direction = 9;
         });
     }
 

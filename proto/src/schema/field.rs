@@ -18,46 +18,6 @@ pub struct FieldSpec {
     /// Whether there may be no value. An object of an event is always missing for the clients that
     /// do not follow it.
     pub optional: bool,
-    /// What players read instead of the name; may be empty.
-    pub label: String,
-    /// About the names of a choice, in their order. It may be shorter than the list of names, and
-    /// it says nothing about the type: whoever knows other texts understands the same values.
-    pub choices: Vec<ChoiceAbout>,
-    /// Of a choice: the name of a text component that lists the names that there are now, such as
-    /// `2 whetstone, red-stone`; of the avatar, of the player's own row or of the game's state.
-    /// Empty for all, always.
-    pub listed_in: String,
-}
-
-/// What players are told about one of the names of a choice.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ChoiceAbout {
-    /// What players read instead of the name; may be empty.
-    pub label: String,
-    /// One line; may be empty.
-    pub help: String,
-    /// A command with this choice is refused for so long after one that was not, in milliseconds.
-    pub cooldown_ms: u32,
-    /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this (a
-    /// class, a phase), or a flag of the avatar has this name and is set. Empty for always.
-    pub only_for: String,
-    /// Whether this choice needs no other field: clients ask for no optional one, such as a place.
-    /// The host takes them all the same.
-    pub alone: bool,
-    /// A place of the command may be so far from the avatar, in centimetres; 0 for any distance.
-    /// The game refuses what is farther; clients show it, and choose the nearest place within.
-    pub reach_cm: u32,
-    /// What a command with this choice costs, if anything.
-    pub cost: Option<Cost>,
-}
-
-/// What a choice costs. The game refuses who has less of it; clients show who can pay.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// The name of a gauge or a number of the avatar or of the player's own row, such as `mana`.
-    pub of: String,
-    /// In its units; negative for what the choice gives.
-    pub amount: i32,
 }
 
 /// The type of a field of an event or a command.
@@ -84,20 +44,7 @@ pub enum FieldType {
 impl FieldSpec {
     /// A field that always has a value.
     pub fn new(name: impl Into<String>, ty: FieldType) -> Self {
-        Self {
-            name: name.into(),
-            ty,
-            optional: false,
-            label: String::new(),
-            choices: Vec::new(),
-            listed_in: String::new(),
-        }
-    }
-
-    /// The same field, with what players read about it.
-    #[must_use]
-    pub fn about(self, label: impl Into<String>, choices: Vec<ChoiceAbout>) -> Self {
-        Self { label: label.into(), choices, ..self }
+        Self { name: name.into(), ty, optional: false }
     }
 
     /// The same field, with or without a value.
@@ -107,17 +54,6 @@ impl FieldSpec {
     }
 
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
-        place.check_label(&self.label)?;
-        place.check_user_text(&self.listed_in)?;
-        let names = if let FieldType::Choice(names) = &self.ty { names.as_slice() } else { &[] };
-        place.check_count("texts about choices", self.choices.len(), names.len())?;
-        for (name, about) in names.iter().zip(&self.choices) {
-            let place = place.child("choice", name);
-            place.check_label(&about.label)?;
-            place.check_user_text(&about.help)?;
-            place.check_user_text(&about.only_for)?;
-            about.cost.iter().try_for_each(|cost| place.check_user_text(&cost.of))?;
-        }
         match &self.ty {
             FieldType::Object | FieldType::Position | FieldType::Decimal(_) => Ok(()),
             &FieldType::Number { min, max } => {

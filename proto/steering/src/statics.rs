@@ -14,7 +14,7 @@ mod solid;
 use std::fmt;
 
 use ambit_proto::map::{MAX_OBSTACLES, turn_of};
-use ambit_proto::schema::ObstacleLook;
+use ambit_proto::presentation::ObstacleLook;
 use ambit_proto::space::Position;
 use bytes::Bytes;
 use parry3d::bounding_volume::{Aabb, BoundingVolume as _};

@@ -4,6 +4,7 @@ use ambit_proto::axes::{Axes, AxisKind};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::physics::{Arena, SharedPhysics as _, frame_time};
 use ambit_proto::pose::{MotionFormat, PoseFormat, Turning};
+use ambit_proto::presentation::ControlPresentation;
 use ambit_proto::schema::{ControlSpec, Controls};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -33,7 +34,7 @@ impl Controls for CartControl {
     const NAMES: &'static [&'static str] = &["left", "go", "slope"];
     const AXES: &'static [Option<AxisKind>] = &[None, None, Some(AxisKind::Linear)];
 
-    fn declarations() -> Vec<ControlSpec> {
+    fn declarations() -> Vec<(ControlSpec, ControlPresentation)> {
         unreachable!("no client asks")
     }
 

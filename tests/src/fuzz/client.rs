@@ -211,7 +211,7 @@ impl FuzzedClient {
             outer: 2,
             schema: Some(self.schema.into()),
             coding: game_pb::PoseCoding::from(self.coding).into(),
-            gates: Vec::new(),
+            presentation: self.schema.presentation.to_block(),
         };
         let message = GameToClient { body: Some(game_to_client::Body::Joined(joined)) };
         self.client.handle_game_message(self.now, message);

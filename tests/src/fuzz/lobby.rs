@@ -109,6 +109,7 @@ impl FuzzedLobby {
             join_running: true,
             parameters: Vec::new(),
             max_capacity: 100,
+            presentation: String::new(),
         };
         let config =
             LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, ..LobbyConfig::default() };

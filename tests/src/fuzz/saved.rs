@@ -91,6 +91,7 @@ fn restore(records: &mut BTreeMap<RecordKey, Vec<u8>>) -> (Lobby, Vec<RecordKey>
         join_running: true,
         parameters: Vec::new(),
         max_capacity: 100,
+        presentation: String::new(),
     };
     let config = LobbyConfig { directory: true, ..LobbyConfig::default() };
     let mut lobby = Lobby::new(

@@ -106,6 +106,7 @@ impl System {
             join_running: game.join_running,
             parameters: Vec::new(),
             max_capacity: u32::MAX,
+            presentation: String::new(),
         });
         let check = {
             let registry = registry.clone();

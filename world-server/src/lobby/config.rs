@@ -179,6 +179,8 @@ pub struct LobbyGame {
     pub parameters: Vec<world::Parameter>,
     /// The most seats of a room that the operator allows.
     pub max_capacity: u32,
+    /// The block of its presentation.
+    pub presentation: String,
 }
 
 /// Checks the seats and the parameters of a room of a game of the list; the error says what is

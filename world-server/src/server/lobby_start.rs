@@ -140,6 +140,7 @@ fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> Lobb
         join_running: game.join_running,
         parameters: parameters.collect(),
         max_capacity: limits.largest(game.name, "capacity").map_or(u32::MAX, |most| most as u32),
+        presentation: registry.schema(game.name).unwrap_or_default().presentation.to_block(),
     }
 }
 

@@ -181,18 +181,20 @@ impl DeusView {
         let is_now = move |wanted: &str| {
             ["", &self.class, &self.phase].contains(&wanted) || flags.contains(&(wanted, true))
         };
-        let commands = self.schema.commands.iter();
-        let declared = commands.filter(|it| is_now(&it.only_for)).find(|it| it.name == command);
-        let field = declared.and_then(|declared| declared.fields.first());
-        let named = field.and_then(|field| match &field.ty {
-            FieldType::Choice(names) => Some((self.lists.get(&*field.listed_in), names, field)),
+        let mut commands = command_words::with_presentations(&self.schema);
+        let declared = commands.find(|(it, shown)| it.name == command && is_now(&shown.only_for));
+        let named = declared.and_then(|(declared, shown)| match &declared.fields.first()?.ty {
+            FieldType::Choice(names) => {
+                let shown = shown.field(0);
+                Some((self.lists.get(&*shown.listed_in), names, shown))
+            }
             _ => None,
         });
-        let named = named.into_iter().flat_map(|(list, names, field)| {
+        let named = named.into_iter().flat_map(|(list, names, shown)| {
             let is_there = move |name: &str| {
                 list.is_none_or(|list| list.split(", ").any(|it| without_count(it) == name))
             };
-            names.iter().zip(&field.choices).filter(move |(name, _)| is_there(name))
+            names.iter().zip(&shown.choices).filter(move |(name, _)| is_there(name))
         });
         let own = named.filter(move |(_, about)| is_now(&about.only_for));
         own.map(|(name, about)| (&**name, Duration::from_millis(about.cooldown_ms.into())))
@@ -372,7 +374,10 @@ pub(crate) fn command(client: &Client, words: &str) -> Option<GameCommand<Client
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::schema::{ChoiceAbout, CommandKind, FieldSpec};
+    use ambit_proto::presentation::{
+        ChoicePresentation, CommandPresentation, FieldPresentation, Presentation,
+    };
+    use ambit_proto::schema::{CommandKind, FieldSpec};
 
     use super::*;
 
@@ -380,13 +385,18 @@ mod tests {
     fn schema() -> Schema {
         let command = |name: &str, choices: &[(&str, &str)]| {
             let names = FieldType::choice(choices.iter().map(|(name, _)| *name));
-            let about = choices.iter().map(|(_, only_for)| ChoiceAbout {
+            let shown = choices.iter().map(|(_, only_for)| ChoicePresentation {
                 only_for: (*only_for).to_owned(),
                 cooldown_ms: 5_000,
-                ..ChoiceAbout::default()
+                ..ChoicePresentation::default()
             });
-            let field = FieldSpec::new("which", names).about("", about.collect());
-            CommandKind { name: name.to_owned(), fields: vec![field], ..CommandKind::default() }
+            let choices = shown.collect();
+            let field = FieldPresentation { choices, ..FieldPresentation::default() };
+            let fields = vec![FieldSpec::new("which", names)];
+            (
+                CommandKind { name: name.to_owned(), fields, ..CommandKind::default() },
+                CommandPresentation { fields: vec![field], ..CommandPresentation::default() },
+            )
         };
         let spells = [
             ("strike", "warrior"),
@@ -396,7 +406,7 @@ mod tests {
             ("mend", "healer"),
             ("riddle", "healer"),
         ];
-        let commands = vec![
+        let commands = [
             command("choose", &[("mage", "newcomer"), ("healer", "newcomer")]),
             command("cast", &spells),
             command("learn", &[("inferno", "mage"), ("saint", "healer")]),
@@ -404,7 +414,9 @@ mod tests {
             command("buy", &[("ring", "merchant")]),
             command("sell", &[("ring", "merchant")]),
         ];
-        Schema { commands, ..Schema::default() }
+        let (commands, shown) = commands.into_iter().unzip();
+        let presentation = Presentation { commands: shown, ..Presentation::default() };
+        Schema { commands, presentation, ..Schema::default() }
     }
 
     fn view(class: &str, monsters: &[(f32, f32)]) -> DeusView {

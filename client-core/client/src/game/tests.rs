@@ -134,7 +134,7 @@ fn join_game(client: &mut ClientCore, now: LocalTime) {
         outer: 2,
         schema: Some((&schema).into()),
         coding: 0,
-        gates: Vec::new(),
+        presentation: schema.presentation.to_block(),
     };
     let body = Some(game_to_client::Body::Joined(joined));
     client.handle_game_message(now, GameToClient { body });

@@ -180,7 +180,8 @@ impl<V> RunningGame<V> {
                     RefusalReason::Game(index) => {
                         let refusal = self.rules.schema.refusal(index);
                         let refusal = refusal.expect("the notice fits the schema");
-                        (refusal.name.clone(), refusal.text.clone())
+                        let shown = self.rules.schema.presentation.refusal(index.into());
+                        (refusal.name.clone(), shown.text.clone())
                     }
                 };
                 self.emit_refusal(command, code, &text, out);

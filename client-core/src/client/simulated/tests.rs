@@ -208,7 +208,6 @@ impl SimulatedHarness {
             map: MapExtent { width_m, height_m: 32.0, cell_m: 10.0, ..MapExtent::default() },
             schema: Arc::new(schema(sync)),
             coding: PoseCoding::Auto,
-            gates: [].into(),
         };
         let mut replica = Replica::new(
             rules.schema.clone(),

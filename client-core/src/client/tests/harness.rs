@@ -169,7 +169,7 @@ impl ClientHarness {
             outer: 2,
             schema: Some((&schema()).into()),
             coding: join.coding,
-            gates: Vec::new(),
+            presentation: schema().presentation.to_block(),
         };
         let body = Some(game_pb::game_to_client::Body::Joined(joined));
         self.client.handle_game_message(self.now, GameToClient { body });
@@ -347,11 +347,9 @@ pub(super) fn cast(target: Option<ClientObjectId>) -> GameCommand<ClientObjectId
 pub(super) fn schema() -> Schema {
     let mut schema = Schema::example_with_poses();
     let field = |name: &str| FieldSpec::new(name, FieldType::Object);
-    schema.events.push(EventKind {
-        name: "strike".into(),
-        fields: vec![field("by"), field("whom")],
-        ..EventKind::default()
-    });
+    schema
+        .events
+        .push(EventKind { name: "strike".into(), fields: vec![field("by"), field("whom")] });
     schema
 }
 

@@ -198,6 +198,7 @@ async fn host(connection: Connection) {
         delay_ms: 150,
         tick_hz: 20,
         schema: Some((&schema).into()),
+        presentation: schema.presentation.to_block(),
         ..Default::default()
     };
     write(&mut out, &GameToClient { body: Some(game::game_to_client::Body::Joined(joined)) }).await;

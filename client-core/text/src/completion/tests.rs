@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ambit_client_core::client::event::Welcome;
 use ambit_client_core::client::model::{ChatChannel, ChatMessage, GameListing};
 use ambit_proto::ids::RoomId;
+use ambit_proto::presentation::Presentation;
 use ambit_proto::schema::{AxisKind, ControlSpec};
 
 use super::*;
@@ -175,7 +176,6 @@ fn hostile_names_reach_neither_candidates_nor_hints() {
         commands: vec![
             CommandKind {
                 name: "aim".into(),
-                help: "\u{1b}]0;owned\u{7} \u{9b}2J".repeat(100),
                 fields: vec![FieldSpec::new(
                     "\u{1b}",
                     FieldType::choice(["\u{1b}c", "a b", "fine"]),
@@ -184,6 +184,13 @@ fn hostile_names_reach_neither_candidates_nor_hints() {
             },
             CommandKind { name: "\u{1b}[Aaim".into(), ..CommandKind::default() },
         ],
+        presentation: Presentation {
+            commands: vec![CommandPresentation {
+                help: "\u{1b}]0;owned\u{7} \u{9b}2J".repeat(100),
+                ..CommandPresentation::default()
+            }],
+            ..Presentation::default()
+        },
         ..Schema::default()
     };
     known.schema = Some(Arc::new(schema));

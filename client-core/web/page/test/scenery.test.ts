@@ -18,7 +18,7 @@ import { torchPlaces } from "../src/core/torch_places.js";
 const SCENERY: Scenery = {
   camera: "above",
   ground: "#101820",
-  grid: true,
+  no_grid: true,
   party: false,
   obstacles: [{ glyph: "O", colour: "#907860" }],
 };

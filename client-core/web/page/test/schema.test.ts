@@ -224,13 +224,13 @@ function kind(type: "path" | "pose", look: Partial<Look>): Kind {
 }
 
 function command(name: string, key: string | null, fields: Field[]): CommandKind {
-  const hints = { newest_only: false, only_for: "", walks: false };
+  const hints = { newest_only: false, only_for: "", walk: null };
   return { name, label: "", usage: name, help: "", key, ...hints, fields };
 }
 
 function schema(commands: CommandKind[]): Schema {
   const empty = { kinds: [], events: [], refusals: [], controls: [] };
-  const scenery: Scenery = { camera: "around", ground: null, grid: true, party: false, obstacles: [] };
+  const scenery: Scenery = { camera: "around", ground: null, no_grid: false, party: false, obstacles: [] };
   return { game: "test", ...empty, commands, scenery };
 }
 

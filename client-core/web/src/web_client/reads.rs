@@ -6,7 +6,7 @@ use ambit_client_core::client::Rules;
 use ambit_client_text::json::simulation;
 use ambit_proto::map::ObstacleShape;
 use ambit_proto::space::Position;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::{WebClient, time};
@@ -79,18 +79,11 @@ impl WebClient {
 
     /// What the host reported at the join, as JSON (`GameRules` in `ts/rules.ts`).
     pub fn rules(&self) -> Option<String> {
-        let Rules { delay, tick_hz, map, gates, .. } = self.client.rules()?;
-        // A number that is none would be null.
-        let gates = gates
-            .iter()
-            .filter(|gate| gate.low.iter().chain(&gate.high).all(|metres| metres.is_finite()));
-        let gates: Json = gates
-            .map(|gate| json!({ "low": gate.low, "high": gate.high, "map": gate.map }))
-            .collect();
+        let Rules { delay, tick_hz, map, schema, .. } = self.client.rules()?;
         let json = json!({
             "delay_ms": delay.as_millis() as u64, "tick_hz": tick_hz, "width": map.width_m,
             "height": map.height_m, "cell": map.cell_m, "inner": map.inner, "outer": map.outer,
-            "gates": gates,
+            "gates": schema.presentation.gates,
         });
         Some(json.to_string())
     }

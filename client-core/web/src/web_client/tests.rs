@@ -10,6 +10,7 @@ use ambit_proto::link::{Link, LinkConfig};
 use ambit_proto::message::{
     BodyContext, Record, end_records, write_poses, write_record, write_stamp,
 };
+use ambit_proto::presentation::{GateArea, Presentation};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -247,13 +248,11 @@ fn playing_with_host() -> (WebClient, Link) {
         outer: 2,
         schema: Some((&schema).into()),
         coding: 0,
-        gates: vec![game_pb::Gate {
-            low_x: 198.0,
-            low_y: 95.0,
-            high_x: 200.0,
-            high_y: 105.0,
-            map: 1,
-        }],
+        presentation: Presentation {
+            gates: vec![GateArea { low: [198.0, 95.0], high: [200.0, 105.0], map: 1 }],
+            ..schema.presentation.clone()
+        }
+        .to_block(),
     };
     let body = Some(game_pb::game_to_client::Body::Joined(joined));
     let joined = encode_frame(&GameToClient { body });

@@ -39,7 +39,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                 }),)
             });
             let about = quote! {
-                ::ambit::__private::ChoiceAbout {
+                ::ambit::__private::ChoicePresentation {
                     label: #label.into(),
                     help: #help.into(),
                     cooldown_ms: #cooldown_ms,
@@ -85,7 +85,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                 )
             }
 
-            fn choices() -> ::std::vec::Vec<::ambit::__private::ChoiceAbout> {
+            fn choices() -> ::std::vec::Vec<::ambit::__private::ChoicePresentation> {
                 ::std::vec![#(#about),*]
             }
 

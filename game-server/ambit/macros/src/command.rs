@@ -11,7 +11,7 @@ use crate::attributes::{
     checked_name, error, first_paragraph, read_label, require_at_most, require_distinct,
     require_no_generics, unknown_option, variants,
 };
-use crate::event::{MAX_FIELDS, field_reading, field_spec};
+use crate::event::{MAX_FIELDS, field_presentation, field_reading, field_spec};
 use crate::{names, with_rules};
 
 const EXAMPLE: &str = "enum Command { WalkTo { to: Position }, Rest }";
@@ -74,7 +74,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
 
         #[automatically_derived]
         impl ::ambit::message::TypedCommand for #command {
-            fn declarations() -> ::std::vec::Vec<::ambit::__private::CommandKind> {
+            fn declarations() -> ::std::vec::Vec<(
+                ::ambit::__private::CommandKind,
+                ::ambit::__private::CommandPresentation,
+            )> {
                 ::std::vec![#(#declarations),*]
             }
 
@@ -175,28 +178,29 @@ impl<'i> CommandVariant<'i> {
             },
         );
         let specs = self.fields.into_iter().flat_map(|fields| &fields.named);
-        let specs = specs.map(|field| {
+        let pairs = specs.map(|field| {
             let (ident, ty) = (field.ident.as_ref().expect("a named field"), &field.ty);
             let name = names::of_field(ident);
-            let spec = field_spec(ty, &name);
-            let about =
-                quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::choices());
             let label = label_of_field(field)?;
-            Ok(quote!(#spec.about(#label, #about)))
+            Ok((field_spec(ty, &name), field_presentation(ty, &label)))
         });
-        let specs = specs.collect::<Result<Vec<_>>>()?;
-        Ok(quote! {
+        let (specs, shown): (Vec<_>, Vec<_>) =
+            pairs.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        Ok(quote! {(
             ::ambit::__private::CommandKind {
                 name: #name.into(),
+                newest_only: #newest_only,
+                fields: ::std::vec![#(#specs),*],
+            },
+            ::ambit::__private::CommandPresentation {
                 label: #label.into(),
                 help: #help.into(),
                 key: #key,
-                newest_only: #newest_only,
                 only_for: #only_for.into(),
                 walk: #walk,
-                fields: ::std::vec![#(#specs),*],
-            }
-        })
+                fields: ::std::vec![#(#shown),*],
+            },
+        )})
     }
 
     /// The expression that makes the variant of a command's fields.

@@ -54,7 +54,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             const AXES: &'static [::core::option::Option<::ambit::__private::AxisKind>] =
                 &[#(#axes),*];
 
-            fn declarations() -> ::std::vec::Vec<::ambit::__private::ControlSpec> {
+            fn declarations() -> ::std::vec::Vec<(
+                ::ambit::__private::ControlSpec,
+                ::ambit::__private::ControlPresentation,
+            )> {
                 ::std::vec![#(#declarations),*]
             }
 
@@ -134,17 +137,19 @@ fn read(variant: &Variant) -> Result<ReadControl> {
         }
     };
     let key_names = keys.iter().map(|(key, _)| key);
-    let declaration = quote! {
+    let declaration = quote! {(
         ::ambit::__private::ControlSpec {
             name: #name.into(),
+            is_tapped: #tapped,
+            axis: #axis,
+        },
+        ::ambit::__private::ControlPresentation {
             label: #label.into(),
             help: #help.into(),
             keys: ::std::vec![#(#key_names.into()),*],
-            is_tapped: #tapped,
             direction: #direction,
-            axis: #axis,
-        }
-    };
+        },
+    )};
     Ok(ReadControl { ident: variant.ident.clone(), name, keys, is_axis, axis, declaration })
 }
 

@@ -153,7 +153,10 @@ impl Declaration {
                     ::std::vec![#(#kind_declarations),*]
                 }
 
-                fn events() -> ::std::vec::Vec<::ambit::__private::EventKind> {
+                fn events() -> ::std::vec::Vec<(
+                ::ambit::__private::EventKind,
+                ::ambit::__private::EventPresentation,
+            )> {
                     ::std::vec![#(#event_declarations,)* #(#sound_declarations),*]
                 }
 
@@ -185,7 +188,10 @@ impl Declaration {
                 ::core::unreachable!()
             }
 
-            fn events() -> ::std::vec::Vec<::ambit::__private::EventKind> {
+            fn events() -> ::std::vec::Vec<(
+                ::ambit::__private::EventKind,
+                ::ambit::__private::EventPresentation,
+            )> {
                 ::core::unreachable!()
             }
 

@@ -26,12 +26,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let effect = effect::read(&input.attrs, &fields)?;
     let specs = fields.iter().map(|field| {
         let (ident, ty) = (field.ident.as_ref().expect("the fields have names"), &field.ty);
-        let name = names::of_field(ident);
-        let spec = field_spec(ty, &name);
-        let choices =
-            quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::choices());
-        quote!(#spec.about("", #choices))
+        field_spec(ty, &names::of_field(ident))
     });
+    let shown = fields.iter().map(|field| field_presentation(&field.ty, ""));
     // Of this macro, also where a type comes from another one.
     let this = quote!(self);
     let values = fields.iter().map(|field| {
@@ -75,13 +72,21 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         impl ::ambit::message::TypedEvent for #event {
             const NAME: &'static str = #name;
 
-            fn declaration() -> ::ambit::__private::EventKind {
-                ::ambit::__private::EventKind {
-                    name: #name.into(),
-                    fields: ::std::vec![#(#specs),*],
-                    effect: #effect,
-                    text: #text.into(),
-                }
+            fn declaration() -> (
+                ::ambit::__private::EventKind,
+                ::ambit::__private::EventPresentation,
+            ) {
+                (
+                    ::ambit::__private::EventKind {
+                        name: #name.into(),
+                        fields: ::std::vec![#(#specs),*],
+                    },
+                    ::ambit::__private::EventPresentation {
+                        text: #text.into(),
+                        effect: #effect,
+                        fields: ::std::vec![#(#shown),*],
+                    },
+                )
             }
 
             fn from_fields(fields: &[::ambit::__private::Value]) -> ::core::option::Option<Self> {
@@ -164,8 +169,17 @@ pub(crate) fn field_spec(ty: &Type, name: &str) -> TokenStream {
             name: #name.into(),
             ty: #field_type,
             optional: #optional,
-            label: ::std::string::String::new(),
-            choices: ::std::vec::Vec::new(),
+        }
+    }
+}
+
+/// What players read about a field.
+pub(crate) fn field_presentation(ty: &Type, label: &str) -> TokenStream {
+    let choices = quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::choices());
+    quote! {
+        ::ambit::__private::FieldPresentation {
+            label: #label.into(),
+            choices: #choices,
             listed_in: ::std::string::String::new(),
         }
     }

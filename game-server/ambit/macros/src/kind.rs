@@ -120,7 +120,10 @@ fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStrea
         const NAME: &'static str = "";
         type Reading<'f> = #view<'f>;
 
-        fn declaration() -> ::ambit::__private::ObjectKind {
+        fn declaration() -> (
+            ::ambit::__private::ObjectKind,
+            ::ambit::__private::KindPresentation,
+        ) {
             ::core::unreachable!()
         }
 
@@ -188,15 +191,24 @@ impl<'i> ComponentField<'i> {
 
     /// Its declaration.
     fn spec(&self) -> TokenStream {
-        let Self { name, label, unit, audience, codec, effect, .. } = self;
+        let Self { name, audience, codec, .. } = self;
         quote! {
             ::ambit::__private::ComponentSpec {
                 name: #name.into(),
-                label: #label.into(),
                 codec: #codec,
                 audience: ::ambit::__private::ComponentAudience::#audience,
-                effect: #effect,
+            }
+        }
+    }
+
+    /// What players read about it.
+    fn presentation(&self) -> TokenStream {
+        let Self { label, unit, effect, .. } = self;
+        quote! {
+            ::ambit::__private::ComponentPresentation {
+                label: #label.into(),
                 unit: #unit.into(),
+                effect: #effect,
             }
         }
     }
@@ -564,6 +576,7 @@ fn declaration(
 ) -> TokenStream {
     let (kind, reader, editor) = (&input.ident, reader_name(input), editor_name(input));
     let specs = components.iter().map(ComponentField::spec);
+    let presentations = components.iter().map(ComponentField::presentation);
     let initial = components.iter().zip(0_u8..).map(|(component, index)| {
         let ComponentField { ident, ty, role, .. } = component;
         qualified(ty, role, &quote!(initial(self.#ident, spawn, #index)))
@@ -636,25 +649,33 @@ fn declaration(
             const NAME: &'static str = #name;
             type Reading<'f> = #view<'f>;
 
-            fn declaration() -> ::ambit::__private::ObjectKind {
+            fn declaration() -> (
+                ::ambit::__private::ObjectKind,
+                ::ambit::__private::KindPresentation,
+            ) {
                 #[allow(unused_mut)]
                 let mut freshness = ::ambit::__private::Freshness::default();
                 #(#freshness)*
                 #[allow(unused_mut)]
                 let mut look = ::ambit::__private::Look::default();
                 #(#look)*
-                ::ambit::__private::ObjectKind {
-                    name: #name.into(),
-                    label: #label.into(),
-                    components: ::std::vec![#(#specs),*],
-                    interest_radii: #interest,
-                    freshness,
-                    presentation: ::ambit::__private::PosePresentation::#presentation,
-                    is_projectile: #is_projectile,
-                    reckoning: #reckoning,
-                    look,
-                    effect: #effect,
-                }
+                (
+                    ::ambit::__private::ObjectKind {
+                        name: #name.into(),
+                        components: ::std::vec![#(#specs),*],
+                        interest_radii: #interest,
+                        freshness,
+                        presentation: ::ambit::__private::PosePresentation::#presentation,
+                        is_projectile: #is_projectile,
+                        reckoning: #reckoning,
+                    },
+                    ::ambit::__private::KindPresentation {
+                        label: #label.into(),
+                        look,
+                        effect: #effect,
+                        components: ::std::vec![#(#presentations),*],
+                    },
+                )
             }
 
             fn view<'f>(

@@ -45,12 +45,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         arms.push(match reason {
             Reason::Own { name, text } => {
                 let index = declarations.len() as u8;
-                declarations.push(quote! {
-                    ::ambit::__private::RefusalKind {
-                        name: #name.into(),
-                        text: #text.into(),
-                    }
-                });
+                declarations.push(quote! {(
+                    ::ambit::__private::RefusalKind { name: #name.into() },
+                    ::ambit::__private::RefusalPresentation { text: #text.into() },
+                )});
                 quote!(Self::#ident => ::ambit::__private::Refused::Game(#index))
             }
             Reason::General(code) => quote! {
@@ -64,7 +62,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     Ok(quote! {
         #[automatically_derived]
         impl ::ambit::Refusal for #refusal {
-            fn declarations() -> ::std::vec::Vec<::ambit::__private::RefusalKind> {
+            fn declarations() -> ::std::vec::Vec<(
+                ::ambit::__private::RefusalKind,
+                ::ambit::__private::RefusalPresentation,
+            )> {
                 ::std::vec![#(#declarations),*]
             }
 

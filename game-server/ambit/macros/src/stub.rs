@@ -65,7 +65,10 @@ pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {
         }
     };
     let typed_command = quote! {
-        fn declarations() -> ::std::vec::Vec<::ambit::__private::CommandKind> {
+        fn declarations() -> ::std::vec::Vec<(
+            ::ambit::__private::CommandKind,
+            ::ambit::__private::CommandPresentation,
+        )> {
             ::core::unreachable!()
         }
 
@@ -82,7 +85,10 @@ pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {
 
 pub(crate) fn of_refusal(input: &DeriveInput) -> TokenStream {
     let methods = quote! {
-        fn declarations() -> ::std::vec::Vec<::ambit::__private::RefusalKind> {
+        fn declarations() -> ::std::vec::Vec<(
+            ::ambit::__private::RefusalKind,
+            ::ambit::__private::RefusalPresentation,
+        )> {
             ::core::unreachable!()
         }
 
@@ -109,7 +115,10 @@ pub(crate) fn of_controls(input: &DeriveInput) -> TokenStream {
         const NAMES: &'static [&'static str] = &[];
         const AXES: &'static [::core::option::Option<::ambit::__private::AxisKind>] = &[];
 
-        fn declarations() -> ::std::vec::Vec<::ambit::__private::ControlSpec> {
+        fn declarations() -> ::std::vec::Vec<(
+            ::ambit::__private::ControlSpec,
+            ::ambit::__private::ControlPresentation,
+        )> {
             ::core::unreachable!()
         }
 

@@ -4,7 +4,8 @@ use std::f32::consts::{FRAC_PI_2, PI};
 
 use ambit::Typed;
 use ambit::prelude::*;
-use ambit::schema::{AxisKind, Direction};
+use ambit::presentation::Direction;
+use ambit::schema::AxisKind;
 use ambit::test::{Line, TestClient, TestRoom};
 
 #[derive(Kind)]
@@ -67,18 +68,19 @@ impl Game for Ships {
 
 #[test]
 fn controls_are_in_the_schema_as_declared() {
-    let controls = Typed::<Ships>::declared_schema().controls;
+    let schema = Typed::<Ships>::declared_schema();
+    let (controls, shown) = (schema.controls, schema.presentation.controls);
     let names: Vec<_> = controls.iter().map(|control| control.name.as_str()).collect();
     assert_eq!(names, ["up", "fire", "brake", "throttle", "aim"]);
-    assert_eq!(controls[0].keys, ["w", "arrowup"]);
-    assert_eq!(controls[0].direction, Some(Direction::North));
-    assert_eq!(controls[1].help, "Fire a missile.");
-    assert_eq!((controls[0].label.as_str(), controls[1].label.as_str()), ("", "Shoot"));
+    assert_eq!(shown[0].keys, ["w", "arrowup"]);
+    assert_eq!(shown[0].direction, Some(Direction::North));
+    assert_eq!(shown[1].help, "Fire a missile.");
+    assert_eq!((shown[0].label.as_str(), shown[1].label.as_str()), ("", "Shoot"));
     let tapped: Vec<_> = controls.iter().map(|control| control.is_tapped).collect();
     assert_eq!(tapped, [false, true, false, false, false]);
     let axes: Vec<_> = controls.iter().map(|control| control.axis).collect();
     assert_eq!(axes, [None, None, None, Some(AxisKind::Linear), Some(AxisKind::Angle)]);
-    assert_eq!(controls[3].keys, ["d", "f"]);
+    assert_eq!(shown[3].keys, ["d", "f"]);
     assert_eq!((Key::FireMissile.index(), Key::FireMissile.name()), (1, "fire"));
 }
 

@@ -188,8 +188,12 @@ macro_rules! hinting_game {
             type Refusal = NoRefusal;
 
             fn schema(&self, schema: &mut ambit::schema::Schema) {
-                let adjust: fn(&mut ambit::schema::FieldSpec) = $schema;
-                adjust(&mut schema.commands[0].fields[0]);
+                let adjust: fn(
+                    &mut ambit::schema::FieldSpec,
+                    &mut ambit::presentation::FieldPresentation,
+                ) = $schema;
+                let shown = &mut schema.presentation.commands[0].fields[0];
+                adjust(&mut schema.commands[0].fields[0], shown);
             }
 
             fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Monk> {
@@ -217,7 +221,7 @@ macro_rules! hinting_game {
 }
 
 /// Gives the field its names.
-fn pages(field: &mut ambit::schema::FieldSpec) {
+fn pages(field: &mut ambit::schema::FieldSpec, _: &mut ambit::presentation::FieldPresentation) {
     field.ty = ambit::schema::FieldType::choice(["first", "last"]);
 }
 
@@ -231,9 +235,9 @@ fn commands_for_a_flag_a_choice_or_a_word_of_a_text_are_offered() {
         hinting_game!(Abbey, [command(only_for = "dusk")], pages);
         let _ = Games::new().with::<Abbey>();
     }
-    hinting_game!(Abbey, [command(only_for = "last")], |field| {
-        pages(field);
-        "book".clone_into(&mut field.listed_in);
+    hinting_game!(Abbey, [command(only_for = "last")], |field, shown| {
+        pages(field, shown);
+        "book".clone_into(&mut shown.listed_in);
     });
     let _ = Games::new().with::<Abbey>();
 }
@@ -253,10 +257,11 @@ fn a_command_for_a_misspelt_flag_is_not_offered() {
 #[test]
 #[should_panic(expected = "its command \"read\" is only for \"down\", which is no flag")]
 fn a_choice_for_a_misspelt_word_is_not_offered() {
-    hinting_game!(Abbey, [], |field| {
-        pages(field);
+    hinting_game!(Abbey, [], |field, shown| {
+        pages(field, shown);
         let only_for = "down".to_owned();
-        field.choices = vec![ambit::schema::ChoiceAbout { only_for, ..Default::default() }];
+        shown.choices =
+            vec![ambit::presentation::ChoicePresentation { only_for, ..Default::default() }];
     });
     let _ = Games::new().with::<Abbey>();
 }
@@ -267,10 +272,11 @@ fn a_choice_for_a_misspelt_word_is_not_offered() {
                 this name; they are: \"candles\""
 )]
 fn a_choice_with_a_misspelt_cost_is_not_offered() {
-    hinting_game!(Abbey, [], |field| {
-        pages(field);
-        let cost = Some(ambit::schema::Cost { of: "candels".into(), amount: 1 });
-        field.choices = vec![ambit::schema::ChoiceAbout { cost, ..Default::default() }];
+    hinting_game!(Abbey, [], |field, shown| {
+        pages(field, shown);
+        let cost = Some(ambit::presentation::Cost { of: "candels".into(), amount: 1 });
+        shown.choices =
+            vec![ambit::presentation::ChoicePresentation { cost, ..Default::default() }];
     });
     let _ = Games::new().with::<Abbey>();
 }
@@ -281,9 +287,9 @@ fn a_choice_with_a_misspelt_cost_is_not_offered() {
                 and no text component has this name; the texts are: \"book\", \"hour\""
 )]
 fn a_list_in_a_misspelt_text_is_not_offered() {
-    hinting_game!(Abbey, [], |field| {
-        pages(field);
-        "boook".clone_into(&mut field.listed_in);
+    hinting_game!(Abbey, [], |field, shown| {
+        pages(field, shown);
+        "boook".clone_into(&mut shown.listed_in);
     });
     let _ = Games::new().with::<Abbey>();
 }
@@ -304,6 +310,6 @@ fn a_walk_with_a_misspelt_speed_is_not_offered() {
                 in `Game::schema`"
 )]
 fn a_choice_without_names_is_not_offered() {
-    hinting_game!(Abbey, [], |_| {});
+    hinting_game!(Abbey, [], |_, _| {});
     let _ = Games::new().with::<Abbey>();
 }

@@ -4,9 +4,12 @@ use std::ops::{Deref, DerefMut};
 
 use ambit::message::{FieldValue, GameCommand, TypedCommand as _};
 use ambit::prelude::*;
+use ambit::presentation::{
+    ChoicePresentation, Cost, Effect, EffectForm, FieldPresentation, Look, Material, Shape,
+    WalkSpec, WalkSpeed,
+};
 use ambit::schema::{
-    ChoiceAbout, Codec, ComponentAudience, ComponentSpec, Cost, Effect, EffectForm, FieldSpec,
-    FieldType, InterestRadii, Look, Material, RefusalKind, Shape, WalkSpec, WalkSpeed,
+    Codec, ComponentAudience, ComponentSpec, FieldSpec, FieldType, InterestRadii, RefusalKind,
 };
 use ambit::test::{Line, TestRoom};
 use ambit::{ErrorCode, Pose, Typed};
@@ -193,48 +196,46 @@ fn a_declaration_becomes_a_schema() {
         bar: Some(2),
         label: Some(1),
     };
-    assert_eq!(walker.look, look);
-    let component = |name: &str, codec, audience| ComponentSpec {
-        name: name.into(),
-        label: String::new(),
-        codec,
-        audience,
-        effect: None,
-        unit: String::new(),
-    };
+    let shown = &schema.presentation;
+    assert_eq!(shown.kinds[0].look, look);
+    let component =
+        |name: &str, codec, audience| ComponentSpec { name: name.into(), codec, audience };
     let components = [
         component("path", Codec::Path, ComponentAudience::Public),
         component("name", Codec::Text { max_bytes: 24 }, ComponentAudience::Public),
-        ComponentSpec {
-            label: "Ausdauer in %".into(),
-            ..component("stamina", Codec::Gauge { max: 100.0 }, ComponentAudience::Owner)
-        },
+        component("stamina", Codec::Gauge { max: 100.0 }, ComponentAudience::Owner),
         component("stones", Codec::Number { min: 0, max: 1000 }, ComponentAudience::Public),
-        ComponentSpec {
-            effect: Some(Effect { form: EffectForm::Ring, ..Effect::default() }),
-            ..component("awake", Codec::Flag, ComponentAudience::Public)
-        },
+        component("awake", Codec::Flag, ComponentAudience::Public),
     ];
     assert_eq!(walker.components, components);
+    let [.., stamina, stones, awake] = &shown.kinds[0].components[..] else {
+        panic!("{:?}", shown.kinds[0].components);
+    };
+    assert_eq!((stamina.label.as_str(), stones.label.as_str()), ("Ausdauer in %", ""));
+    let ring = Effect { form: EffectForm::Ring, ..Effect::default() };
+    assert_eq!((awake.effect, stamina.effect), (Some(ring), None));
     let arrival =
         Effect { form: EffectForm::Arrival, colour: 0x80_c0ff, size_m: 1.5, ..Effect::default() };
-    assert_eq!(walker.effect, Some(arrival));
+    assert_eq!(shown.kinds[0].effect, Some(arrival));
     let (form, from, at) = (EffectForm::Beam, Some(2), Some(1));
     let reach = Some(0);
     let beam = Effect { form, colour: 0xff_4020, size_m: 0.5, at, from, reach, due: None };
-    assert_eq!(schema.events[0].effect, Some(beam));
-    assert_eq!(schema.events[0].text, "{target} loses {amount}");
+    assert_eq!(shown.events[0].effect, Some(beam));
+    assert_eq!(shown.events[0].text, "{target} loses {amount}");
     let [walk_to, rest, cast] = &schema.commands[..] else {
         panic!("{:?}", schema.commands);
     };
-    assert_eq!((walk_to.name.as_str(), walk_to.help.as_str()), ("walk-to", "Walk to a point."));
-    assert_eq!((walk_to.label.as_str(), rest.label.as_str()), ("", "Sit down"));
-    assert_eq!((walker.label.as_str(), schema.kinds[1].label.as_str()), ("", "Pebbles"));
+    let [shown_walk, shown_rest, shown_cast] = &shown.commands[..] else {
+        panic!("{:?}", shown.commands);
+    };
+    assert_eq!((walk_to.name.as_str(), shown_walk.help.as_str()), ("walk-to", "Walk to a point."));
+    assert_eq!((shown_walk.label.as_str(), shown_rest.label.as_str()), ("", "Sit down"));
+    assert_eq!((shown.kinds[0].label.as_str(), shown.kinds[1].label.as_str()), ("", "Pebbles"));
     let walk = WalkSpec { speed: WalkSpeed::Constant(1.5), radius_m: 0.4 };
-    assert_eq!((&walk_to.walk, &rest.walk), (&Some(walk), &None));
-    assert_eq!((walk_to.newest_only, walk_to.key.as_deref()), (true, Some("click")));
-    assert_eq!((rest.newest_only, &rest.key, rest.fields.len()), (false, &None, 0));
-    let fire_ball = ChoiceAbout {
+    assert_eq!((&shown_walk.walk, &shown_rest.walk), (&Some(walk), &None));
+    assert_eq!((walk_to.newest_only, shown_walk.key.as_deref()), (true, Some("click")));
+    assert_eq!((rest.newest_only, &shown_rest.key, rest.fields.len()), (false, &None, 0));
+    let fire_ball = ChoicePresentation {
         label: "Ball of fire".into(),
         help: "Burns.".into(),
         cooldown_ms: 600,
@@ -244,14 +245,19 @@ fn a_declaration_becomes_a_schema() {
         cost: Some(Cost { of: "stamina".into(), amount: 8 }),
     };
     let cast_fields = [
-        FieldSpec::new("spell", FieldType::choice(["bolt", "fire-ball"]))
-            .about("Which spell", vec![ChoiceAbout::default(), fire_ball]),
+        FieldSpec::new("spell", FieldType::choice(["bolt", "fire-ball"])),
         FieldSpec::new("at", FieldType::Position).optional(),
         FieldSpec::new("target", FieldType::Object).optional(),
     ];
     assert_eq!(cast.fields, cast_fields);
-    let refusal = RefusalKind { name: "too_tired".into(), text: "you are too tired".into() };
-    assert_eq!(schema.refusals, [refusal]);
+    let spell = FieldPresentation {
+        label: "Which spell".into(),
+        choices: vec![ChoicePresentation::default(), fire_ball],
+        listed_in: String::new(),
+    };
+    assert_eq!(shown_cast.fields[0], spell);
+    assert_eq!(schema.refusals, [RefusalKind { name: "too_tired".into() }]);
+    assert_eq!(shown.refusals[0].text, "you are too tired");
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn a_client_of_another_version_reads_by_name_or_nothing() {
     assert_eq!(check_kind::<Runner>(&schema), Ok(()));
     assert_eq!(check_kind::<other::Runner>(&schema), Ok(()));
     assert_eq!(check_event::<Waved>(&schema), Ok(()));
-    assert_eq!(Waved::declaration(), schema.events[0]);
+    assert_eq!(Waved::declaration().0, schema.events[0]);
     for (error, expected) in [
         (check_kind::<other::Horse>(&schema), "has no kind `horse`"),
         (check_kind::<other::Faster>(&schema), "without the component `laps` (gauge)"),

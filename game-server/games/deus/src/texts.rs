@@ -5,7 +5,8 @@
 
 use std::fmt::Write as _;
 
-use ambit::schema::{ChoiceAbout, Cost, FieldType, Schema};
+use ambit::presentation::{ChoicePresentation, Cost};
+use ambit::schema::{FieldType, Schema};
 
 use crate::content::{Content, ItemTable, SpellShape, SpellTable, TalentTable};
 use crate::schema::NEWCOMER;
@@ -17,7 +18,8 @@ const MAX_HELP_BYTES: usize = 200;
 pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     let about = |label: String, mut help: String, only_for: &str| {
         help.truncate(MAX_HELP_BYTES);
-        ChoiceAbout { label, help, only_for: only_for.to_owned(), ..ChoiceAbout::default() }
+        let only_for = only_for.to_owned();
+        ChoicePresentation { label, help, only_for, ..ChoicePresentation::default() }
     };
     let spells = content.spells.iter().map(|table| {
         let cooldown_ms = (1_000.0 * table.cooldown_s) as u32;
@@ -27,7 +29,7 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
             _ => 0,
         };
         let alone = !table.shape.needs_place();
-        (&*table.name, ChoiceAbout { cooldown_ms, alone, reach_cm, ..about })
+        (&*table.name, ChoicePresentation { cooldown_ms, alone, reach_cm, ..about })
     });
     let classes = content.classes.iter().map(|table| {
         let spells = content.spells.iter().filter(|spell| spell.class == table.name);
@@ -43,8 +45,9 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     set_choices(schema, "cast", spells);
     set_choices(schema, "choose", classes);
     set_choices(schema, "learn", talents);
-    let learn = schema.commands.iter_mut().find(|declared| declared.name == "learn");
-    if let Some(field) = learn.and_then(|declared| declared.fields.first_mut()) {
+    let learn = schema.command_index("learn").map(usize::from);
+    let learn = learn.and_then(|learn| schema.presentation.commands[learn].fields.first_mut());
+    if let Some(field) = learn {
         "learnable".clone_into(&mut field.listed_in);
     }
 }
@@ -52,19 +55,19 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
 /// Names the items in the commands that are about one.
 pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
     let names: Vec<String> = content.items.keys().cloned().collect();
-    for command in &mut schema.commands {
+    for (command, shown) in schema.commands.iter_mut().zip(&mut schema.presentation.commands) {
         let about = |(name, table): (&String, &ItemTable)| {
-            let label = format!("{} {}", command.label, spaced(name));
+            let label = format!("{} {}", shown.label, spaced(name));
             let cost = cost_of(content, &command.name, table);
             let (help, only_for) = (help_of_item(table), "alive".into());
-            ChoiceAbout { label, help, only_for, cost, ..ChoiceAbout::default() }
+            ChoicePresentation { label, help, only_for, cost, ..ChoicePresentation::default() }
         };
         if matches!(command.name.as_str(), "buy" | "sell" | "want") {
             command.fields[0].ty = FieldType::Choice(names.clone());
-            command.fields[0].choices = content.items.iter().map(about).collect();
+            shown.fields[0].choices = content.items.iter().map(about).collect();
             let list = [("want", "offer"), ("sell", "bag")];
             let list = list.into_iter().find(|(name, _)| command.name == *name);
-            command.fields[0].listed_in = list.map_or_else(String::new, |(_, text)| text.into());
+            shown.fields[0].listed_in = list.map_or_else(String::new, |(_, text)| text.into());
         }
     }
 }
@@ -73,18 +76,21 @@ pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
 fn set_choices<'c>(
     schema: &mut Schema,
     command: &str,
-    choices: impl Iterator<Item = (&'c str, ChoiceAbout)>,
+    choices: impl Iterator<Item = (&'c str, ChoicePresentation)>,
 ) {
-    let (names, about): (Vec<&str>, Vec<ChoiceAbout>) = choices.unzip();
+    let (names, about): (Vec<&str>, Vec<ChoicePresentation>) = choices.unzip();
     let names = FieldType::choice(names);
     let event = schema.events.iter_mut().find(|declared| declared.name == command);
     let told = event.into_iter().flat_map(|declared| &mut declared.fields);
     for field in told.filter(|field| matches!(field.ty, FieldType::Choice(_))) {
         field.ty = names.clone();
     }
-    let found = schema.commands.iter_mut().find(|declared| declared.name == command);
-    let Some(field) = found.and_then(|declared| declared.fields.first_mut()) else { return };
-    (field.ty, field.choices) = (names, about);
+    let Some(index) = schema.command_index(command).map(usize::from) else { return };
+    let fields = schema.commands[index].fields.first_mut();
+    let shown = schema.presentation.commands[index].fields.first_mut();
+    let Some((field, shown)) = fields.zip(shown) else { return };
+    field.ty = names;
+    shown.choices = about;
 }
 
 fn spaced(name: &str) -> String {

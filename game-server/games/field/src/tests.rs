@@ -242,7 +242,7 @@ fn the_declaration_keeps_the_names_that_scripts_rely_on() {
         assert_eq!(spell.choice_index(name), Some(index));
     }
     // What players read has the numbers of the rules.
-    let about = &schema.commands[1].fields[0].choices;
+    let about = &schema.presentation.commands[1].fields[0].choices;
     for (choice, mana) in about.iter().zip([BOLT_MANA, HEAL_MANA, VEIL_MANA, BLINK_MANA]) {
         let cost = choice.cost.as_ref().expect("it costs something");
         assert_eq!((cost.of.as_str(), cost.amount as f32), ("mana", mana));

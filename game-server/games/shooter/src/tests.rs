@@ -292,8 +292,8 @@ fn an_asteroid_stops_missiles_and_ships() {
 
 #[test]
 fn clients_have_the_declared_scenery_and_the_same_obstacles() {
-    let scenery = Typed::<Shooter>::declared_schema().scenery;
-    assert_eq!((scenery.camera, scenery.has_grid), (Camera::Above, true));
+    let scenery = Typed::<Shooter>::declared_schema().presentation.scenery;
+    assert_eq!((scenery.camera, scenery.is_without_grid), (Camera::Above, false));
     assert_eq!(scenery.obstacles, [ASTEROID, WALL]);
     let (mut room, ann, _) = duel(&[("asteroids", "5")]);
     room.run(2.secs());

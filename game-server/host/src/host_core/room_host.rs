@@ -14,9 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::game::{
-    Joined, Out, PoseCoding as CodingField, RoomLate, game_to_client,
-};
+use ambit_proto::control::game::{Out, RoomLate, game_to_client};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::{GameTime, LocalTime};
@@ -195,7 +193,7 @@ impl RoomHost {
             let message = format!("the room has {} seats", self.capacity);
             return self.refuse(client, ErrorCode::RoomFull, message);
         }
-        let joined = game_to_client::Body::Joined(self.joined(now, coding));
+        let joined = game_to_client::Body::Joined(self.room.joined(self.id, now, coding));
         self.outputs.push_back(RoomHostOutput::Message { client, body: joined });
         let late = self.lateness.told();
         self.outputs.extend(late.map(|late| late_message(client, late)));
@@ -406,24 +404,6 @@ impl RoomHost {
     pub fn handle_panic_in_hand_over(&mut self) {
         self.has_ended = true;
         self.outputs.push_back(RoomHostOutput::HandedOver);
-    }
-
-    fn joined(&self, now: GameTime, coding: PoseCoding) -> Joined {
-        let config = self.room.config();
-        Joined {
-            room: self.id.0,
-            now_us: now.micros(),
-            delay_ms: config.delay.as_millis() as u32,
-            tick_hz: config.tick_hz,
-            width: config.width,
-            height: config.height,
-            cell: config.cell,
-            inner: u32::from(config.inner),
-            outer: u32::from(config.outer),
-            schema: Some(self.room.world().schema().into()),
-            coding: CodingField::from(coding.or(config.coding)).into(),
-            gates: self.room.gates().iter().map(Into::into).collect(),
-        }
     }
 
     fn sync_members(&mut self, members: &[RoomMember], revoked_until: u64) {

@@ -118,7 +118,6 @@
 //!             ],
 //!             commands: vec![CommandKind {
 //!                 name: "walk-to".into(),
-//!                 help: "Walk to a point.".into(),
 //!                 newest_only: true,
 //!                 fields: vec![FieldSpec::new("to", FieldType::Position)],
 //!                 ..CommandKind::default()

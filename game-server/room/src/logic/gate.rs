@@ -6,6 +6,7 @@
 //! the other map ([`Game::arrive`](super::game::Game::arrive)). It knows nothing of hosts, tickets
 //! and full rooms. Units: metres.
 
+use ambit_proto::presentation::GateArea;
 use ambit_proto::space::Position;
 
 /// An area that leads to another map: an avatar that enters it is transferred there.
@@ -22,15 +23,9 @@ pub struct Gate {
     pub at: Position,
 }
 
-impl From<&Gate> for ambit_proto::control::game::Gate {
+impl From<&Gate> for GateArea {
     fn from(gate: &Gate) -> Self {
-        Self {
-            low_x: gate.low.x,
-            low_y: gate.low.y,
-            high_x: gate.high.x,
-            high_y: gate.high.y,
-            map: gate.map,
-        }
+        Self { low: [gate.low.x, gate.low.y], high: [gate.high.x, gate.high.y], map: gate.map }
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::ids::RoomId;
+use ambit_proto::schema::Schema;
 use serde::{Deserialize, Serialize};
 
 use super::game::Game;
@@ -105,6 +106,12 @@ impl Registry {
     /// One registered game.
     pub fn info(&self, game: &str) -> Option<&GameInfo> {
         self.games().find(|info| info.name == game)
+    }
+
+    /// The schema of a room without parameters; `None` for a game that has no such room.
+    pub fn schema(&self, game: &str) -> Option<Schema> {
+        let header = Header { game: game.to_owned(), capacity: 1, ..Header::default() };
+        Some(self.prepare(&header).ok()?.1.schema())
     }
 
     /// The parameters that players may give for a room of a game: those of every room, with the

@@ -67,8 +67,6 @@ pub fn sound_kind(name: &str) -> EventKind {
             FieldSpec::new("direction", FieldType::choice(DIRECTIONS)),
             FieldSpec::new("loudness", loudness),
         ],
-        effect: None,
-        text: String::new(),
     }
 }
 

@@ -126,7 +126,7 @@ impl World {
         schema.check().expect("a game's schema is a valid one");
         let grid = config.grid();
         Self {
-            statics: Statics::new(schema.scenery.obstacles.clone()),
+            statics: Statics::new(schema.presentation.scenery.obstacles.clone()),
             headings: Headings::new(&schema),
             schema,
             grid,

@@ -66,6 +66,7 @@ impl LobbyAndHosts {
             join_running: true,
             parameters: Vec::new(),
             max_capacity: u32::MAX,
+            presentation: String::new(),
         };
         let config =
             LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, ..LobbyConfig::default() };

@@ -307,6 +307,7 @@ impl Lobby {
             parameters: [&game.parameters[..], &[ready_parameter()]].concat(),
             default_capacity: DEFAULT_CAPACITY.min(max_capacity),
             max_capacity,
+            presentation: game.presentation.clone(),
         })))
     }
 

@@ -109,6 +109,7 @@ impl LobbyHarness {
             join_running,
             parameters: Vec::new(),
             max_capacity: 100,
+            presentation: format!("{{\"of\":\"{name}\"}}"),
         };
         let games = vec![game("field", 1, true), game("duel", 2, false)];
         let entropy = move || {

@@ -184,6 +184,7 @@ impl RandomRun {
             join_running,
             parameters: Vec::new(),
             max_capacity: 100,
+            presentation: String::new(),
         };
         let games = vec![game("field", 1, true), game("duel", 2, false)];
         let mut entropy = RandomSource::new(seed ^ 0xabcd);

@@ -138,9 +138,9 @@ export class Stage {
     const field = { name: ROLE, label: "", optional: false, type: "choice" as const,
       choices: [...roles], about: [], listed_in: "" };
     const choose = { name: "choose", label: "", usage: "", help: "", key: null,
-      newest_only: false, only_for: "", walks: false, fields: [field] };
+      newest_only: false, only_for: "", walk: null, fields: [field] };
     this.#schema = { game: "", kinds, events: [], commands: [choose], refusals: [], controls: [],
-      scenery: { camera: "around", ground, grid: false, party: false, obstacles } };
+      scenery: { camera: "around", ground, no_grid: true, party: false, obstacles } };
   }
 
   see({ distance, pitch, fog }: Pick<DioramaView, "distance" | "pitch"> & Pick<Diorama, "fog">) {

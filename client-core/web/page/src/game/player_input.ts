@@ -300,7 +300,7 @@ export class PlayerInput {
     const to = this.#ahead;
     const at = { x: frame.x(avatar), y: frame.y(avatar) };
     // What is drawn ahead of the room shows the effect at once.
-    const lagMs = walk.command.walks ? 0 : this.#commander.lagMs;
+    const lagMs = walk.command.walk ? 0 : this.#commander.lagMs;
     if (!this.#walking.next(now, wayOf(way, this.#camera.yaw), at, lagMs, to)) return;
     this.aim.keepOnMap(to);
     this.#hooks.did("move");

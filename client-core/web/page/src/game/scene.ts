@@ -224,7 +224,7 @@ export class Scene {
     this.#pattern.repeat.set(width / patternM, height / patternM);
     this.#space?.setExtent(extent);
     this.#ground.position.set(west + width / 2, south + height / 2, -0.03);
-    if (this.#scenery.grid) this.#layGrid(extent);
+    if (!this.#scenery.no_grid) this.#layGrid(extent);
     this.#extent = extent;
     this.#parapet?.setExtent(extent);
     this.#border.begin();

@@ -2,7 +2,8 @@
 
 use ambit::message::TypedCommand as _;
 use ambit::prelude::*;
-use ambit::schema::{ChoiceAbout, Schema};
+use ambit::presentation::{ChoicePresentation, Presentation};
+use ambit::schema::Schema;
 use ambit::test::TestClient;
 
 use super::monsters::Scene;
@@ -326,17 +327,20 @@ fn a_talent_of_a_spell_raises_that_spell_alone() {
 
 #[test]
 fn players_read_what_content_does() {
-    let mut schema = Schema { commands: DeusCommand::declarations(), ..Schema::default() };
+    let (commands, shown) = DeusCommand::declarations().into_iter().unzip();
+    let presentation = Presentation { commands: shown, ..Presentation::default() };
+    let mut schema = Schema { commands, presentation, ..Schema::default() };
     texts::list_choices(&SharedContent::default(), &mut schema);
     let field = |command: &str| {
-        let found = schema.commands.iter().find(|it| it.name == command).expect("a command");
-        &found.fields[0]
+        let index = usize::from(schema.command_index(command).expect("a command"));
+        (&schema.commands[index].fields[0], &schema.presentation.commands[index].fields[0])
     };
     let about = |command: &str, choice: &str| {
-        let index = field(command).ty.choice_index(choice).expect("a choice");
-        field(command).choices[usize::from(index)].clone()
+        let (field, shown) = field(command);
+        let index = field.ty.choice_index(choice).expect("a choice");
+        shown.choices[usize::from(index)].clone()
     };
-    let firebolt = ChoiceAbout {
+    let firebolt = ChoicePresentation {
         label: "Firebolt".into(),
         help: "14 mana, every 1.2 s. Flies 18 m and takes 35 health from the first monster.".into(),
         cooldown_ms: 1_200,
@@ -358,7 +362,7 @@ fn players_read_what_content_does() {
     assert!(about("cast", "frost").alone);
     assert_eq!(about("learn", "dead-eye").help, "Damage +14 %. Needs keen eye.");
     for command in ["cast", "choose", "learn"] {
-        let longest = field(command).choices.iter().map(|it| it.help.len()).max();
+        let longest = field(command).1.choices.iter().map(|it| it.help.len()).max();
         assert!(longest < Some(190), "{command}: {longest:?} bytes");
     }
 }

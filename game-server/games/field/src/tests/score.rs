@@ -29,7 +29,8 @@ fn the_best_hunters_are_told_to_the_room_and_the_own_number_to_its_owner() {
 fn players_read_their_own_number_wherever_they_stand() {
     let schema = Typed::<FieldGame>::declared_schema();
     let own = &schema.kinds[0].components[usize::from(FELLED)];
-    assert_eq!(own.label, "You felled");
+    let shown = schema.presentation.kind(0).component(usize::from(FELLED));
+    assert_eq!(shown.label, "You felled");
     // The page shows it, however small it is, since a table ranks by what has this name.
     assert_eq!(schema.kinds[usize::from(BEST_HUNTER)].component_index(&own.name), Some(1));
 }

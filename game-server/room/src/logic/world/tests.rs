@@ -584,7 +584,6 @@ fn schema() -> Schema {
         events: vec![EventKind {
             name: "growl".into(),
             fields: vec![FieldSpec::new("who", FieldType::Object)],
-            ..EventKind::default()
         }],
         ..Schema::default()
     }

@@ -1,19 +1,25 @@
 //! How a simple viewer shows that something happens.
 
-use super::scenery::is_colour;
-use super::{FieldSpec, FieldType};
+use serde::{Deserialize, Serialize};
+
+use super::block;
 
 /// How a simple viewer shows that something happens: a hint, which a viewer may ignore.
 ///
 /// An event, a kind (when an object comes into sight) and a component (as long as a flag is
 /// set, when a gauge falls at once) can have one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default)]
 pub struct Effect {
     /// What is seen, and what is heard of it.
     pub form: EffectForm,
-    /// 0xRRGGBB.
+    /// 0xRRGGBB, and `#rrggbb` in the block.
+    #[serde(with = "block::colour")]
+    #[cfg_attr(test, ts(type = "string"))]
     pub colour: u32,
     /// How far it reaches, in metres: 0.01 to 100.
+    #[serde(rename = "size")]
     pub size_m: f32,
     /// Of an event: the index of the field that says where, an object or a position. Otherwise the
     /// first position, and in an event without one the first object.
@@ -29,7 +35,9 @@ pub struct Effect {
 }
 
 /// What a viewer can show of what happens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
 pub enum EffectForm {
     /// Something is done: a ring closes, and sparks rise.
     #[default]
@@ -63,21 +71,5 @@ impl Default for Effect {
             reach: None,
             due: None,
         }
-    }
-}
-
-impl Effect {
-    /// Whether a viewer can show it of an event with these fields; without any, of an object.
-    pub(super) fn is_valid(&self, fields: &[FieldSpec]) -> bool {
-        let field = |index: u8| fields.get(usize::from(index)).map(|field| &field.ty);
-        let is_place =
-            |index| matches!(field(index), Some(FieldType::Object | FieldType::Position));
-        let is_number = |index| matches!(field(index), Some(FieldType::Number { .. }));
-        is_colour(self.colour)
-            && (0.01..=100.0).contains(&self.size_m)
-            && self.at.is_none_or(is_place)
-            && self.from.is_none_or(is_place)
-            && self.reach.is_none_or(is_number)
-            && self.due.is_none_or(is_number)
     }
 }

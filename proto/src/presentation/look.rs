@@ -1,20 +1,28 @@
 //! How a simple viewer draws the objects of a kind.
 
-use super::scenery::{is_colour, is_visible};
-use super::{Codec, ComponentSpec};
+use serde::{Deserialize, Serialize};
+
+use super::block;
 
 /// How a simple viewer draws the objects of a kind: hints, which a viewer may ignore.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default)]
 pub struct Look {
     /// For displays of text.
     pub glyph: char,
     /// For displays of shapes.
+    #[serde(deserialize_with = "block::known_or_default")]
     pub shape: Shape,
-    /// 0xRRGGBB.
+    /// 0xRRGGBB, and `#rrggbb` in the block.
+    #[serde(with = "block::colour")]
+    #[cfg_attr(test, ts(type = "string"))]
     pub colour: u32,
     /// What it is made of.
+    #[serde(deserialize_with = "block::known_or_default")]
     pub material: Material,
     /// Diameter or edge, in metres: 0.01 to 1,000.
+    #[serde(rename = "size")]
     pub size_m: f32,
     /// Index of the component that is shown as a bar: a gauge.
     pub bar: Option<u8>,
@@ -23,7 +31,9 @@ pub struct Look {
 }
 
 /// The shape of an object, as seen from above.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
 pub enum Shape {
     /// A circle.
     #[default]
@@ -37,7 +47,9 @@ pub enum Shape {
 }
 
 /// What an object seems to be made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
 pub enum Material {
     /// Stone, cloth, wood.
     #[default]
@@ -59,16 +71,5 @@ impl Default for Look {
             bar: None,
             label: None,
         }
-    }
-}
-
-impl Look {
-    pub(super) fn is_valid(&self, components: &[ComponentSpec]) -> bool {
-        let codec_of = |index: u8| components.get(usize::from(index)).map(|spec| spec.codec);
-        is_visible(self.glyph)
-            && is_colour(self.colour)
-            && (0.01..=1_000.0).contains(&self.size_m)
-            && self.bar.is_none_or(|bar| matches!(codec_of(bar), Some(Codec::Gauge { .. })))
-            && self.label.is_none_or(|label| matches!(codec_of(label), Some(Codec::Text { .. })))
     }
 }

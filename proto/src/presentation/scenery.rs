@@ -1,33 +1,39 @@
 //! How a simple viewer draws the map: where it looks from, the ground and the obstacles.
 
+use serde::{Deserialize, Serialize};
+
+use super::block;
+
 /// The highest number of looks of obstacles: 4 bits on the wire, with 0 for none.
 pub const MAX_OBSTACLE_LOOKS: usize = 15;
 
 /// How a simple viewer draws the map: hints, which a viewer may ignore.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default)]
 pub struct ScenerySpec {
     /// Where it looks from.
+    #[serde(deserialize_with = "block::known_or_default")]
     pub camera: Camera,
-    /// The colour of the ground, as 0xRRGGBB; `None` for the viewer's own.
+    /// The colour of the ground, as 0xRRGGBB and `#rrggbb` in the block; without it the viewer's own.
+    #[serde(with = "block::optional_colour")]
+    #[cfg_attr(test, ts(type = "string | null"))]
     pub ground: Option<u32>,
-    /// Whether there are lines on the ground.
-    pub has_grid: bool,
-    /// Whether players are on one side: whoever of the avatar's kind is in sight is listed with bar
-    /// and name.
+    /// Whether the ground is without lines.
+    #[serde(rename = "no_grid")]
+    pub is_without_grid: bool,
+    /// Whether players are on one side: those of the avatar's kind in sight are listed with bar and
+    /// name.
+    #[serde(rename = "party")]
     pub has_party: bool,
     /// Looks that obstacles name by their index: at most [`MAX_OBSTACLE_LOOKS`].
     pub obstacles: Vec<ObstacleLook>,
 }
 
-impl Default for ScenerySpec {
-    fn default() -> Self {
-        let (camera, obstacles) = (Camera::Around, Vec::new());
-        Self { camera, ground: None, has_grid: true, has_party: false, obstacles }
-    }
-}
-
 /// Where a simple viewer looks from. It always follows the player's avatar.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
 pub enum Camera {
     /// Players turn and tilt it around the avatar: for what moves freely.
     #[default]
@@ -37,11 +43,14 @@ pub enum Camera {
 }
 
 /// How a simple viewer draws an obstacle. The map has its shape and its size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ObstacleLook {
     /// For displays of text.
     pub glyph: char,
-    /// 0xRRGGBB.
+    /// 0xRRGGBB, and `#rrggbb` in the block.
+    #[serde(with = "block::colour")]
+    #[cfg_attr(test, ts(type = "string"))]
     pub colour: u32,
 }
 
@@ -50,21 +59,4 @@ impl ObstacleLook {
     pub const fn new(glyph: char, colour: u32) -> Self {
         Self { glyph, colour }
     }
-}
-
-impl ScenerySpec {
-    pub(super) fn is_valid(&self) -> bool {
-        self.obstacles.len() <= MAX_OBSTACLE_LOOKS
-            && self.ground.is_none_or(is_colour)
-            && self.obstacles.iter().all(|look| is_visible(look.glyph) && is_colour(look.colour))
-    }
-}
-
-/// Whether a display of text shows something.
-pub(super) fn is_visible(glyph: char) -> bool {
-    !(glyph.is_control() || glyph.is_whitespace())
-}
-
-pub(super) fn is_colour(colour: u32) -> bool {
-    colour <= 0xff_ffff
 }

@@ -1,0 +1,416 @@
+/**
+ * What a game tells players about itself. Made from `ambit_proto::presentation` by its test
+ * `the_types_for_typescript_are_those_of_the_structs`, with `AMBIT_RENEW_TYPES=1`.
+ */
+
+/**
+ * What a game tells players about itself.
+ */
+export type Presentation = {
+  /**
+   * Of the kinds.
+   */
+  kinds: Array<KindPresentation>;
+  /**
+   * Of the events.
+   */
+  events: Array<EventPresentation>;
+  /**
+   * Of the commands.
+   */
+  commands: Array<CommandPresentation>;
+  /**
+   * Of the refusals.
+   */
+  refusals: Array<RefusalPresentation>;
+  /**
+   * Of the controls.
+   */
+  controls: Array<ControlPresentation>;
+  /**
+   * How a simple viewer draws the map.
+   */
+  scenery: ScenerySpec;
+  /**
+   * Where this map leads to others. A description of the game has none.
+   */
+  gates: Array<GateArea>;
+};
+
+/**
+ * A kind of object.
+ */
+export type KindPresentation = {
+  /**
+   * What players read instead of the name; may be empty.
+   */
+  label: string;
+  /**
+   * How a simple viewer draws it.
+   */
+  look: Look;
+  /**
+   * What a simple viewer shows when one comes into sight.
+   */
+  effect: Effect | null;
+  /**
+   * Of its components.
+   */
+  components: Array<ComponentPresentation>;
+};
+
+/**
+ * A component of a kind.
+ */
+export type ComponentPresentation = {
+  /**
+   * What players read instead of the name; may be empty.
+   */
+  label: string;
+  /**
+   * What a number of it counts: `s`, `ms`, `%`; empty for a plain number. Viewers show seconds
+   * as minutes and seconds.
+   */
+  unit: string;
+  /**
+   * What a simple viewer shows as long as a flag is set, or when a gauge falls at once.
+   */
+  effect: Effect | null;
+};
+
+/**
+ * A kind of event.
+ */
+export type EventPresentation = {
+  /**
+   * One line for players, in which `{FIELD}` stands for the value of a field. Empty for an event
+   * that is not shown in words.
+   */
+  text: string;
+  /**
+   * How a simple viewer shows it.
+   */
+  effect: Effect | null;
+  /**
+   * Of its fields.
+   */
+  fields: Array<FieldPresentation>;
+};
+
+/**
+ * A kind of command.
+ */
+export type CommandPresentation = {
+  /**
+   * What players read instead of the name; may be empty.
+   */
+  label: string;
+  /**
+   * One line for users; may be empty.
+   */
+  help: string;
+  /**
+   * The suggested input: the name of a key, or `click` for a point on the map.
+   */
+  key: string | null;
+  /**
+   * Only as long as a text of the avatar, or of the only object of a room-wide kind, is this, or
+   * a flag of the avatar has this name and is set. Empty for always.
+   */
+  only_for: string;
+  /**
+   * How it walks the avatar, if it does: to the place in its first field of that type.
+   */
+  walk: WalkSpec | null;
+  /**
+   * Of its fields.
+   */
+  fields: Array<FieldPresentation>;
+};
+
+/**
+ * How a command walks the avatar along its path: straight, up to the first obstacle. Clients draw
+ * the player's own avatar by it before the host answers; where the host decides otherwise, they
+ * correct that.
+ */
+export type WalkSpec = {
+  /**
+   * How fast.
+   */
+  speed: WalkSpeed;
+  /**
+   * Radius of the body for obstacles, in metres.
+   */
+  radius_m: number;
+};
+
+/**
+ * The speed of a walk, in metres a second.
+ */
+export type WalkSpeed = { "constant": number } | { "component": string };
+
+/**
+ * A field of an event or a command.
+ */
+export type FieldPresentation = {
+  /**
+   * What players read instead of the name; may be empty.
+   */
+  label: string;
+  /**
+   * Of the names of a choice. The values mean the same to clients that know other texts.
+   */
+  choices: Array<ChoicePresentation>;
+  /**
+   * Of a choice: the name of a text component that lists the names that there are now, such as
+   * `2 whetstone, red-stone`; of the avatar, of the player's own row or of the game's state.
+   * Empty for all, always.
+   */
+  listed_in: string;
+};
+
+/**
+ * One of the names of a choice.
+ */
+export type ChoicePresentation = {
+  /**
+   * What players read instead of the name; may be empty.
+   */
+  label: string;
+  /**
+   * One line; may be empty.
+   */
+  help: string;
+  /**
+   * After a command with this choice that was not refused, the next one is refused for this
+   * time, in milliseconds.
+   */
+  cooldown_ms: number;
+  /**
+   * Only as long as a text of the avatar, or of the only object of a room-wide kind, is this (a
+   * class, a phase), or a flag of the avatar has this name and is set. Empty for always.
+   */
+  only_for: string;
+  /**
+   * Whether this choice needs no other field: clients ask for no optional one, such as a place.
+   * The host takes them all the same.
+   */
+  alone: boolean;
+  /**
+   * How far from the avatar a place of the command may be, in centimetres; 0 for any distance.
+   * The game refuses what is farther; clients show it, and choose the nearest place within.
+   */
+  reach_cm: number;
+  /**
+   * What a command with this choice costs, if anything.
+   */
+  cost: Cost | null;
+};
+
+/**
+ * What a choice costs. The game refuses who has less of it; clients show who can pay.
+ */
+export type Cost = {
+  /**
+   * The name of a gauge or a number of the avatar or of the player's own row, such as `mana`.
+   */
+  of: string;
+  /**
+   * In its units; negative for what the choice gives.
+   */
+  amount: number;
+};
+
+/**
+ * A reason of the game for refusing a command.
+ */
+export type RefusalPresentation = {
+  /**
+   * One line for users.
+   */
+  text: string;
+};
+
+/**
+ * A control.
+ */
+export type ControlPresentation = {
+  /**
+   * What players read instead of the name; may be empty.
+   */
+  label: string;
+  /**
+   * One line for users; may be empty.
+   */
+  help: string;
+  /**
+   * The default keys of a keyboard, at most [`MAX_KEYS`], each of one control only: the `key` of
+   * a browser's `KeyboardEvent` in lower case, with `space` for the space bar. Those of a linear
+   * axis come in pairs: the first moves it to 1, the second to -1. An angle has none: a client
+   * with a pointer takes the direction from the own avatar to it.
+   */
+  keys: Array<string>;
+  /**
+   * The way on the map that it stands for. A client whose picture is turned gives players the
+   * ways that they see.
+   */
+  direction: Direction | null;
+};
+
+/**
+ * A way on the map.
+ */
+export type Direction = "east" | "north" | "west" | "south";
+
+/**
+ * An area on the ground that leads to another map, in metres.
+ */
+export type GateArea = {
+  /**
+   * The corner with the lowest x and y.
+   */
+  low: [number, number];
+  /**
+   * The corner with the highest x and y.
+   */
+  high: [number, number];
+  /**
+   * Index of the map behind it, from 0.
+   */
+  map: number;
+};
+
+/**
+ * How a simple viewer draws the objects of a kind: hints, which a viewer may ignore.
+ */
+export type Look = {
+  /**
+   * For displays of text.
+   */
+  glyph: string;
+  /**
+   * For displays of shapes.
+   */
+  shape: Shape;
+  /**
+   * 0xRRGGBB, and `#rrggbb` in the block.
+   */
+  colour: string;
+  /**
+   * What it is made of.
+   */
+  material: Material;
+  /**
+   * Diameter or edge, in metres: 0.01 to 1,000.
+   */
+  size: number;
+  /**
+   * Index of the component that is shown as a bar: a gauge.
+   */
+  bar: number | null;
+  /**
+   * Index of the component that is shown as text beside the object: a text.
+   */
+  label: number | null;
+};
+
+/**
+ * The shape of an object, as seen from above.
+ */
+export type Shape = "disc" | "box" | "arrow" | "point";
+
+/**
+ * What an object seems to be made of.
+ */
+export type Material = "matte" | "metal" | "glow";
+
+/**
+ * How a simple viewer shows that something happens: a hint, which a viewer may ignore.
+ *
+ * An event, a kind (when an object comes into sight) and a component (as long as a flag is
+ * set, when a gauge falls at once) can have one.
+ */
+export type Effect = {
+  /**
+   * What is seen, and what is heard of it.
+   */
+  form: EffectForm;
+  /**
+   * 0xRRGGBB, and `#rrggbb` in the block.
+   */
+  colour: string;
+  /**
+   * How far it reaches, in metres: 0.01 to 100.
+   */
+  size: number;
+  /**
+   * Of an event: the index of the field that says where, an object or a position. Otherwise the
+   * first position, and in an event without one the first object.
+   */
+  at: number | null;
+  /**
+   * Of a beam: the index of the field from where it comes, an object or a position. Otherwise
+   * the first object.
+   */
+  from: number | null;
+  /**
+   * Of an event: the index of a number that is how far it reaches, in decimetres, instead of
+   * `size_m`.
+   */
+  reach: number | null;
+  /**
+   * Of a warning: the index of a number that is the milliseconds until it happens.
+   */
+  due: number | null;
+};
+
+/**
+ * What a viewer can show of what happens.
+ */
+export type EffectForm = "cast" | "hit" | "heal" | "arrival" | "death" | "blast" | "ring" | "beam" | "warning";
+
+/**
+ * How a simple viewer draws the map: hints, which a viewer may ignore.
+ */
+export type ScenerySpec = {
+  /**
+   * Where it looks from.
+   */
+  camera: Camera;
+  /**
+   * The colour of the ground, as 0xRRGGBB and `#rrggbb` in the block; without it the viewer's own.
+   */
+  ground: string | null;
+  /**
+   * Whether the ground is without lines.
+   */
+  no_grid: boolean;
+  /**
+   * Whether players are on one side: those of the avatar's kind in sight are listed with bar and
+   * name.
+   */
+  party: boolean;
+  /**
+   * Looks that obstacles name by their index: at most [`MAX_OBSTACLE_LOOKS`].
+   */
+  obstacles: Array<ObstacleLook>;
+};
+
+/**
+ * Where a simple viewer looks from. It always follows the player's avatar.
+ */
+export type Camera = "around" | "above";
+
+/**
+ * How a simple viewer draws an obstacle. The map has its shape and its size.
+ */
+export type ObstacleLook = {
+  /**
+   * For displays of text.
+   */
+  glyph: string;
+  /**
+   * 0xRRGGBB, and `#rrggbb` in the block.
+   */
+  colour: string;
+};

@@ -1,0 +1,219 @@
+//! Whether a presentation fits a schema, and can be shown.
+
+use super::{
+    ChoicePresentation, CommandPresentation, ControlPresentation, Effect, EventPresentation,
+    FieldPresentation, KindPresentation, Look, MAX_KEYS, MAX_OBSTACLE_LOOKS, Presentation,
+    ScenerySpec, WalkSpec, WalkSpeed,
+};
+use crate::axes::AxisKind;
+use crate::schema::{
+    Codec, CommandKind, ComponentSpec, ControlSpec, EventKind, FieldSpec, FieldType,
+    MAX_NAME_BYTES, MAX_UNIT_BYTES, ObjectKind, Schema, SchemaError, SchemaPath, SchemaProblem,
+};
+
+impl Presentation {
+    /// Checks the invariants of the module.
+    pub(crate) fn check(&self, schema: &Schema, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_count("presentations of kinds", self.kinds.len(), schema.kinds.len())?;
+        place.check_count("presentations of events", self.events.len(), schema.events.len())?;
+        place.check_count(
+            "presentations of commands",
+            self.commands.len(),
+            schema.commands.len(),
+        )?;
+        place.check_count("texts of refusals", self.refusals.len(), schema.refusals.len())?;
+        place.check_count(
+            "presentations of controls",
+            self.controls.len(),
+            schema.controls.len(),
+        )?;
+        for (shown, kind) in self.kinds.iter().zip(&schema.kinds) {
+            shown.check(kind, &place.child("kind", &kind.name))?;
+        }
+        for (shown, event) in self.events.iter().zip(&schema.events) {
+            shown.check(event, &place.child("event", &event.name))?;
+        }
+        for (shown, command) in self.commands.iter().zip(&schema.commands) {
+            shown.check(command, &place.child("command", &command.name))?;
+        }
+        for (shown, refusal) in self.refusals.iter().zip(&schema.refusals) {
+            let place = place.child("refusal", &refusal.name);
+            place.ensure(!shown.text.is_empty(), || SchemaProblem::BadUserText)?;
+            place.check_user_text(&shown.text)?;
+        }
+        self.check_controls(&schema.controls, place)?;
+        let numbers = self.gates.iter().flat_map(|gate| [gate.low, gate.high]).flatten();
+        place.ensure(numbers.into_iter().all(f32::is_finite), || SchemaProblem::BadGate)?;
+        place.ensure(self.scenery.can_be_drawn(), || SchemaProblem::BadScenery {
+            scenery: self.scenery.clone(),
+        })
+    }
+
+    fn check_controls(&self, specs: &[ControlSpec], place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_words("key", self.controls.iter().flat_map(|control| &control.keys))?;
+        for (shown, spec) in self.controls.iter().zip(specs) {
+            let place = place.child("control", &spec.name);
+            place.check_count("keys", shown.keys.len(), MAX_KEYS)?;
+            place.check_label(&shown.label)?;
+            place.check_user_text(&shown.help)?;
+            let mut same = self.controls.iter().filter(|it| it.direction == shown.direction);
+            let is_unique = shown.direction.is_none() || same.nth(1).is_none();
+            place.ensure(is_unique, || SchemaProblem::DirectionTaken)?;
+            place.ensure(shown.fits(spec), || SchemaProblem::BadAxis)?;
+        }
+        Ok(())
+    }
+}
+
+impl ControlPresentation {
+    /// Whether it has nothing that is only for other controls.
+    fn fits(&self, spec: &ControlSpec) -> bool {
+        match spec.axis {
+            None => true,
+            Some(_) if self.direction.is_some() => false,
+            Some(AxisKind::Linear) => self.keys.len().is_multiple_of(2),
+            Some(AxisKind::Angle | AxisKind::ShownBehind) => self.keys.is_empty(),
+        }
+    }
+}
+
+impl KindPresentation {
+    fn check(&self, kind: &ObjectKind, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_label(&self.label)?;
+        let count = self.components.len();
+        place.check_count("presentations of components", count, kind.components.len())?;
+        for (shown, component) in self.components.iter().zip(&kind.components) {
+            let place = place.child("component", &component.name);
+            place.check_label(&shown.label)?;
+            place.ensure(shown.unit.len() <= MAX_UNIT_BYTES, || SchemaProblem::BadLabel)?;
+            place.check_label(&shown.unit)?;
+            let has_moments = matches!(component.codec, Codec::Flag | Codec::Gauge { .. });
+            check_effect(&place, shown.effect, &[], has_moments)?;
+        }
+        check_effect(place, self.effect, &[], !kind.is_room_wide())?;
+        let look = self.look;
+        place.ensure(look.can_be_drawn(&kind.components), || SchemaProblem::BadLook { look })
+    }
+}
+
+impl EventPresentation {
+    /// The fields that the text names.
+    fn named_in_text(&self) -> impl Iterator<Item = &str> {
+        self.text.split('{').skip(1).map(|rest| rest.split_once('}').map_or("", |(name, _)| name))
+    }
+
+    fn check(&self, event: &EventKind, place: &SchemaPath) -> Result<(), SchemaError> {
+        check_fields(&self.fields, &event.fields, place)?;
+        place.check_user_text(&self.text)?;
+        let has = |name: &str| event.fields.iter().any(|field| field.name == name);
+        place.ensure(self.named_in_text().all(has), || SchemaProblem::BadEventText)?;
+        check_effect(place, self.effect, &event.fields, true)
+    }
+}
+
+impl CommandPresentation {
+    fn check(&self, command: &CommandKind, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_label(&self.label)?;
+        place.check_user_text(&self.help)?;
+        place.check_user_text(&self.only_for)?;
+        place.check_names("key", self.key.as_slice())?;
+        let has_place = command.fields.iter().any(|field| field.ty == FieldType::Position);
+        let is_walk_valid = |walk: &WalkSpec| has_place && walk.is_valid();
+        place.ensure(self.walk.as_ref().is_none_or(is_walk_valid), || SchemaProblem::BadWalk)?;
+        check_fields(&self.fields, &command.fields, place)
+    }
+}
+
+impl WalkSpec {
+    fn is_valid(&self) -> bool {
+        let has_speed = match &self.speed {
+            WalkSpeed::Constant(m_per_s) => m_per_s.is_finite() && *m_per_s > 0.0,
+            WalkSpeed::Component(name) => (1..=MAX_NAME_BYTES).contains(&name.len()),
+        };
+        has_speed && self.radius_m.is_finite() && self.radius_m >= 0.0
+    }
+}
+
+fn check_fields(
+    shown: &[FieldPresentation],
+    fields: &[FieldSpec],
+    place: &SchemaPath,
+) -> Result<(), SchemaError> {
+    place.check_count("presentations of fields", shown.len(), fields.len())?;
+    shown.iter().zip(fields).try_for_each(|(shown, field)| {
+        let place = place.child("field", &field.name);
+        place.check_label(&shown.label)?;
+        place.check_user_text(&shown.listed_in)?;
+        let names = if let FieldType::Choice(names) = &field.ty { names.as_slice() } else { &[] };
+        place.check_count("texts about choices", shown.choices.len(), names.len())?;
+        let mut choices = names.iter().zip(&shown.choices);
+        choices.try_for_each(|(name, choice)| choice.check(&place.child("choice", name)))
+    })
+}
+
+impl ChoicePresentation {
+    fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_label(&self.label)?;
+        place.check_user_text(&self.help)?;
+        place.check_user_text(&self.only_for)?;
+        self.cost.iter().try_for_each(|cost| place.check_user_text(&cost.of))
+    }
+}
+
+/// An effect where there can be one.
+fn check_effect(
+    place: &SchemaPath,
+    effect: Option<Effect>,
+    fields: &[FieldSpec],
+    is_possible: bool,
+) -> Result<(), SchemaError> {
+    let Some(effect) = effect else {
+        return Ok(());
+    };
+    let problem = || SchemaProblem::BadEffect { effect };
+    place.ensure(is_possible && effect.can_be_shown(fields), problem)
+}
+
+impl Effect {
+    /// Whether a viewer can show it of an event with these fields; without any, of an object.
+    fn can_be_shown(&self, fields: &[FieldSpec]) -> bool {
+        let field = |index: u8| fields.get(usize::from(index)).map(|field| &field.ty);
+        let is_place =
+            |index| matches!(field(index), Some(FieldType::Object | FieldType::Position));
+        let is_number = |index| matches!(field(index), Some(FieldType::Number { .. }));
+        is_colour(self.colour)
+            && (0.01..=100.0).contains(&self.size_m)
+            && self.at.is_none_or(is_place)
+            && self.from.is_none_or(is_place)
+            && self.reach.is_none_or(is_number)
+            && self.due.is_none_or(is_number)
+    }
+}
+
+impl Look {
+    fn can_be_drawn(&self, components: &[ComponentSpec]) -> bool {
+        let codec_of = |index: u8| components.get(usize::from(index)).map(|spec| spec.codec);
+        is_visible(self.glyph)
+            && is_colour(self.colour)
+            && (0.01..=1_000.0).contains(&self.size_m)
+            && self.bar.is_none_or(|bar| matches!(codec_of(bar), Some(Codec::Gauge { .. })))
+            && self.label.is_none_or(|label| matches!(codec_of(label), Some(Codec::Text { .. })))
+    }
+}
+
+impl ScenerySpec {
+    fn can_be_drawn(&self) -> bool {
+        self.obstacles.len() <= MAX_OBSTACLE_LOOKS
+            && self.ground.is_none_or(is_colour)
+            && self.obstacles.iter().all(|look| is_visible(look.glyph) && is_colour(look.colour))
+    }
+}
+
+/// Whether a display of text shows something.
+fn is_visible(glyph: char) -> bool {
+    !(glyph.is_control() || glyph.is_whitespace())
+}
+
+fn is_colour(colour: u32) -> bool {
+    colour <= 0xff_ffff
+}
