@@ -66,6 +66,12 @@ pub struct Config {
     #[arg(long, value_name = "DIR", env = "AMBIT_PAGE")]
     pub page: Option<PathBuf>,
 
+    /// A folder with texts in other languages for the page: files such as `de.json`, with texts of
+    /// the page and of games by their keys. A browser shows the first of its languages that there
+    /// is a file for, and in English what the file does not have.
+    #[arg(long, value_name = "DIR", env = "AMBIT_TEXTS")]
+    pub texts: Option<PathBuf>,
+
     /// Where rooms run: `embedded` (in this process), `process:N` (in N child processes; one that
     /// dies is replaced, and its rooms resume on the others), `process:MIN..MAX` (in as many as the
     /// rooms need) or `cluster` (on hosts that connect by themselves; this server is one of

@@ -6,6 +6,7 @@
 //! client accepts: each browser that has WebTransport accepts gzip. A browser asks each time
 //! whether its copy is the newest one, so it gets the page of a new server at once.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -21,17 +22,20 @@ const INDEX: &str = "index.html";
 /// Files of the client for other pages begin so; they are served in the folder [`CLIENT_FOLDER`].
 const CLIENT_PREFIX: &str = "client-";
 const CLIENT_FOLDER: &str = "/client/";
+const TEXTS: &str = "texts/";
 
 /// The files of a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Page(Vec<PageFile>);
 
-/// A file of the page, compressed by gzip.
+/// A file of the page.
 #[derive(Clone, Debug)]
 struct PageFile {
     name: String,
     content_type: &'static str,
-    compressed: Bytes,
+    content: Bytes,
+    /// By gzip.
+    is_compressed: bool,
     tag: String,
 }
 
@@ -45,7 +49,7 @@ macro_rules! contained {
 }
 
 /// All files of the page in this program; a test compares the list with the folder.
-const CONTAINED: [(&str, &[u8]); 24] = contained![
+const CONTAINED: [(&str, &[u8]); 25] = contained![
     "index.html",
     "style.css",
     "page.js",
@@ -65,6 +69,7 @@ const CONTAINED: [(&str, &[u8]); 24] = contained![
     "client-index.d.ts",
     "client-line_shaper.d.ts",
     "client-picture.d.ts",
+    "client-presentation.d.ts",
     "client-queue.d.ts",
     "client-room.d.ts",
     "client-rules.d.ts",
@@ -81,7 +86,7 @@ impl Page {
     fn contained() -> Self {
         let files = CONTAINED.map(|(name, compressed)| {
             let content_type = content_type(name).expect("a listed kind of file");
-            PageFile::new(name.to_owned(), content_type, Bytes::from_static(compressed))
+            PageFile::new(name.to_owned(), content_type, Bytes::from_static(compressed), true)
         });
         Self(files.into())
     }
@@ -97,7 +102,7 @@ impl Page {
                 && let Some(content_type) = content_type(name)
             {
                 let compressed = fs::read(&path).with_context(|| path.display().to_string())?;
-                files.push(PageFile::new(name.to_owned(), content_type, compressed.into()));
+                files.push(PageFile::new(name.to_owned(), content_type, compressed.into(), true));
             }
         }
         anyhow::ensure!(
@@ -112,6 +117,39 @@ impl Page {
             }
         }
         Ok(Self(files))
+    }
+
+    /// With the texts of a folder: each file `de.json` in it has texts in a language, by their
+    /// keys, and is served as `/texts/de.json`.
+    pub(crate) fn with_texts(mut self, folder: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(folder) = folder else { return Ok(self) };
+        let shown = folder.display();
+        let before = self.0.len();
+        for entry in fs::read_dir(folder).with_context(|| shown.to_string())? {
+            let path = entry.with_context(|| shown.to_string())?.path();
+            let name = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json"));
+            let Some(name) = name else { continue };
+            let is_language = name.len() == 2 && name.bytes().all(|it| it.is_ascii_lowercase());
+            let shown = path.display();
+            anyhow::ensure!(
+                is_language,
+                "{shown} is named after no language; expected two letters, such as `de.json`"
+            );
+            let content = fs::read(&path).with_context(|| shown.to_string())?;
+            serde_json::from_slice::<BTreeMap<String, String>>(&content).with_context(|| {
+                format!(
+                    "{shown} has no texts by their keys; expected JSON such as \
+                     {{\"page.rooms\": \"Räume\"}}"
+                )
+            })?;
+            let name = format!("{TEXTS}{name}.json");
+            self.0.push(PageFile::new(name, "application/json", content.into(), false));
+        }
+        anyhow::ensure!(
+            self.0.len() > before,
+            "{shown} has no texts; expected files of languages, such as `de.json`"
+        );
+        Ok(self)
     }
 
     /// The page at `/`, its files, and the client at `/client/`.
@@ -147,9 +185,9 @@ fn entity_tag(content: &[u8]) -> String {
 }
 
 impl PageFile {
-    fn new(name: String, content_type: &'static str, compressed: Bytes) -> Self {
-        let tag = entity_tag(&compressed);
-        Self { name, content_type, compressed, tag }
+    fn new(name: String, content_type: &'static str, content: Bytes, is_compressed: bool) -> Self {
+        let tag = entity_tag(&content);
+        Self { name, content_type, content, is_compressed, tag }
     }
 
     fn is_of_client(&self) -> bool {
@@ -183,9 +221,9 @@ impl PageFile {
         if knows(request, &self.tag) {
             return (StatusCode::NOT_MODIFIED, cached).into_response();
         }
-        let content =
-            [(header::CONTENT_TYPE, self.content_type), (header::CONTENT_ENCODING, "gzip")];
-        (cached, content, self.compressed.clone()).into_response()
+        let encoding = self.is_compressed.then_some([(header::CONTENT_ENCODING, "gzip")]);
+        let content_type = [(header::CONTENT_TYPE, self.content_type)];
+        (cached, content_type, encoding, self.content.clone()).into_response()
     }
 }
 
@@ -250,6 +288,30 @@ mod tests {
             assert_eq!(paths.iter().filter(|known| *known == path).count(), 1, "{path}: {paths:?}");
         }
         assert!(!paths.iter().any(|path| path == "/client/page.js" || path == "/client-ambit.js"));
+    }
+
+    #[test]
+    fn texts_are_served_by_language_and_others_are_refused() {
+        let folder = std::env::temp_dir().join(format!("ambit-texts-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let with = |name: &str, content: &str| {
+            fs::write(folder.join(name), content).expect("a file");
+            let page = Page::contained().with_texts(Some(&folder));
+            fs::remove_file(folder.join(name)).expect("it was written");
+            page.map(|page| page.0.into_iter().flat_map(|file| file.paths()).collect::<Vec<_>>())
+                .map_err(|error| error.to_string())
+        };
+        let paths = with("de.json", "{\"page.rooms\":\"Räume\"}").expect("texts");
+        assert!(paths.contains(&"/texts/de.json".to_owned()), "{paths:?}");
+        for (name, content, expected) in [
+            ("de.json", "{\"page\":{\"rooms\":\"Räume\"}}", "has no texts by their keys"),
+            ("deutsch.json", "{}", "is named after no language"),
+            ("readme.md", "", "has no texts; expected files of languages"),
+        ] {
+            let error = with(name, content).expect_err(expected);
+            assert!(error.contains(expected), "{error}");
+        }
+        fs::remove_dir(&folder).expect("it is empty");
     }
 
     #[test]

@@ -23,6 +23,7 @@ import { LobbyModel, WALK_GAME } from "./lobby/lobby_model.js";
 import { LobbyView } from "./lobby/lobby_view.js";
 import { type Result, showResult } from "./game_result.js";
 import { endPassingProblem, endProblem, showError, showProblem } from "./problem_banner.js";
+import { translation } from "./language.js";
 import { texts } from "./texts.js";
 
 /** Where the name is kept for the next visit. */
@@ -221,6 +222,7 @@ export class App {
     handle.game = game;
     const { schema } = game;
     if (!schema || this.#view) return;
+    translation.schema(schema);
     const description = await this.#describe(schema.game).catch(() => undefined);
     if (game.isOver || this.#view) return;
     this.#view = new GameView(this.#client, game, schema, {

@@ -7,6 +7,7 @@ import { codeOf, comesBack, problemOf } from "./core/problems.js";
 import { Retries } from "./core/retries.js";
 import { el } from "./dom.js";
 import { showWayOut } from "./invitation.js";
+import { readLanguage } from "./language.js";
 import { endProblem, showError, showProblem } from "./problem_banner.js";
 import { texts } from "./texts.js";
 
@@ -53,4 +54,4 @@ function retryAfter(code: string): void {
   if (comesBack(problemOf(code))) retries.begin();
 }
 
-void start();
+void readLanguage().then(start);

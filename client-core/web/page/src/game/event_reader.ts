@@ -123,7 +123,8 @@ export class EventReader {
         const command = this.#pending.refuse(now, event.command);
         // The command in brackets is for a console: players read its label.
         if (command) this.#hooks.onRefused(command.label);
-        const reason = command ? event.message.replace(/ \([^()]*\)$/, "") : event.message;
+        const declared = this.#schema.refusals.find(({ name }) => name === event.code)?.text;
+        const reason = declared ?? (command ? event.message.replace(/ \([^()]*\)$/, "") : event.message);
         return say(command ? texts.refused(command.label, reason) : reason, true);
       }
       case "event":

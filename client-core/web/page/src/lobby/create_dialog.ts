@@ -12,6 +12,7 @@ import {
 } from "../core/create_form.js";
 import { forPlayers } from "../core/words.js";
 import { button, el, labelled, setHidden, setText } from "../dom.js";
+import { translation } from "../language.js";
 import { texts } from "../texts.js";
 import { gamePicture } from "./game_picture.js";
 
@@ -48,11 +49,17 @@ export function askForRoom(
 
   const showGame = async () => {
     const chosen = chosenGame;
-    setText(about, games.find((other) => other.name === chosen)?.description ?? "");
+    const plain = games.find((other) => other.name === chosen)?.description ?? "";
+    setText(about, translation.of(`${chosen}.description`, plain));
     parameters.replaceChildren(el("p", {}, texts.loading));
     const description = await describe(chosen).catch(() => undefined);
     if (chosenGame !== chosen) return;
-    const form = layOut(description?.parameters ?? [], suggest(chosen));
+    const shown = (description?.parameters ?? []).map((parameter) => {
+      const key = `${chosen}.parameters.${parameter.key}`;
+      const label = translation.of(`${key}.label`, parameter.label);
+      return { ...parameter, label, about: translation.of(`${key}.about`, parameter.about) };
+    });
+    const form = layOut(shown, suggest(chosen));
     fields = [...form.first, ...form.more];
     inputs = new Map(fields.map((field) => [field.key, inputOf(field)]));
     capacity.placeholder = description?.default_capacity ? `${description.default_capacity}` : "";

@@ -3,6 +3,7 @@
 import type { GameListing } from "../ambit/ambit.js";
 import { forPlayers } from "../core/words.js";
 import { el, setHidden } from "../dom.js";
+import { translation } from "../language.js";
 import { texts } from "../texts.js";
 import { icon } from "../game/icons.js";
 import { gamePicture } from "./game_picture.js";
@@ -34,7 +35,7 @@ export class GameShelf {
       { type: "button", class: "game-card", "aria-label": texts.play_game(forPlayers(name)) },
       el("span", { class: "art" }, gamePicture(name, "")),
       el("strong", {}, forPlayers(name)),
-      el("span", { class: "details" }, description),
+      el("span", { class: "details" }, translation.of(`${name}.description`, description)),
     );
     card.addEventListener("click", () => this.#play(name));
     const host = texts.host_game(forPlayers(name));
