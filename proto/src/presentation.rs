@@ -25,12 +25,11 @@
 mod block;
 mod check;
 mod effect;
+mod hints;
 mod look;
 mod scenery;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod typescript;
 
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +68,7 @@ pub struct KindPresentation {
     /// How a simple viewer draws it.
     pub look: Look,
     /// What a simple viewer shows when one comes into sight.
-    #[serde(deserialize_with = "block::known_or_default")]
+    #[serde(deserialize_with = "hints::known_or_default")]
     pub effect: Option<Effect>,
     /// Of its components.
     pub components: Vec<ComponentPresentation>,
@@ -86,7 +85,7 @@ pub struct ComponentPresentation {
     /// as minutes and seconds.
     pub unit: String,
     /// What a simple viewer shows as long as a flag is set, or when a gauge falls at once.
-    #[serde(deserialize_with = "block::known_or_default")]
+    #[serde(deserialize_with = "hints::known_or_default")]
     pub effect: Option<Effect>,
 }
 
@@ -99,7 +98,7 @@ pub struct EventPresentation {
     /// that is not shown in words.
     pub text: String,
     /// How a simple viewer shows it.
-    #[serde(deserialize_with = "block::known_or_default")]
+    #[serde(deserialize_with = "hints::known_or_default")]
     pub effect: Option<Effect>,
     /// Of its fields.
     pub fields: Vec<FieldPresentation>,

@@ -378,7 +378,8 @@ export type ScenerySpec = {
    */
   camera: Camera;
   /**
-   * The colour of the ground, as 0xRRGGBB and `#rrggbb` in the block; without it the viewer's own.
+   * The colour of the ground, as 0xRRGGBB, and `#rrggbb` in the block; without it the viewer's
+   * own.
    */
   ground: string | null;
   /**

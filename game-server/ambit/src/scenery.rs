@@ -51,7 +51,8 @@ impl Scenery {
         Self { is_without_grid: true, ..self }
     }
 
-    /// Players are on one side: viewers list those of the avatar's kind in sight, with bar and name.
+    /// Players are on one side: viewers list those of the avatar's kind in sight, with bar and
+    /// name.
     #[must_use]
     pub const fn party(self) -> Self {
         Self { has_party: true, ..self }

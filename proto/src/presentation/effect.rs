@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::block;
+use super::hints;
 
 /// How a simple viewer shows that something happens: a hint, which a viewer may ignore.
 ///
@@ -15,7 +15,7 @@ pub struct Effect {
     /// What is seen, and what is heard of it.
     pub form: EffectForm,
     /// 0xRRGGBB, and `#rrggbb` in the block.
-    #[serde(with = "block::colour")]
+    #[serde(with = "hints::colour")]
     #[cfg_attr(test, ts(type = "string"))]
     pub colour: u32,
     /// How far it reaches, in metres: 0.01 to 100.

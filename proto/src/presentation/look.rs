@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::block;
+use super::hints;
 
 /// How a simple viewer draws the objects of a kind: hints, which a viewer may ignore.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,14 +12,14 @@ pub struct Look {
     /// For displays of text.
     pub glyph: char,
     /// For displays of shapes.
-    #[serde(deserialize_with = "block::known_or_default")]
+    #[serde(deserialize_with = "hints::known_or_default")]
     pub shape: Shape,
     /// 0xRRGGBB, and `#rrggbb` in the block.
-    #[serde(with = "block::colour")]
+    #[serde(with = "hints::colour")]
     #[cfg_attr(test, ts(type = "string"))]
     pub colour: u32,
     /// What it is made of.
-    #[serde(deserialize_with = "block::known_or_default")]
+    #[serde(deserialize_with = "hints::known_or_default")]
     pub material: Material,
     /// Diameter or edge, in metres: 0.01 to 1,000.
     #[serde(rename = "size")]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::block;
+use super::hints;
 
 /// The highest number of looks of obstacles: 4 bits on the wire, with 0 for none.
 pub const MAX_OBSTACLE_LOOKS: usize = 15;
@@ -13,10 +13,11 @@ pub const MAX_OBSTACLE_LOOKS: usize = 15;
 #[serde(default)]
 pub struct ScenerySpec {
     /// Where it looks from.
-    #[serde(deserialize_with = "block::known_or_default")]
+    #[serde(deserialize_with = "hints::known_or_default")]
     pub camera: Camera,
-    /// The colour of the ground, as 0xRRGGBB and `#rrggbb` in the block; without it the viewer's own.
-    #[serde(with = "block::optional_colour")]
+    /// The colour of the ground, as 0xRRGGBB, and `#rrggbb` in the block; without it the viewer's
+    /// own.
+    #[serde(with = "hints::optional_colour")]
     #[cfg_attr(test, ts(type = "string | null"))]
     pub ground: Option<u32>,
     /// Whether the ground is without lines.
@@ -49,7 +50,7 @@ pub struct ObstacleLook {
     /// For displays of text.
     pub glyph: char,
     /// 0xRRGGBB, and `#rrggbb` in the block.
-    #[serde(with = "block::colour")]
+    #[serde(with = "hints::colour")]
     #[cfg_attr(test, ts(type = "string"))]
     pub colour: u32,
 }

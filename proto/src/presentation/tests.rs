@@ -1,5 +1,7 @@
 //! Presentations that fit a schema, the mistakes for which one is refused, and the block.
 
+mod typescript;
+
 use serde_json::{Value as Json, json};
 
 use super::*;

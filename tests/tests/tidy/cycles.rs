@@ -17,7 +17,7 @@ const KNOWN: &[(&str, usize)] = &[
     ("proto/src/link/vectors.rs", 2),
     ("proto/src/message.rs", 7),
     ("proto/src/pose.rs", 19),
-    ("proto/src/schema.rs", 8),
+    ("proto/src/schema.rs", 7),
     ("proto/src/vectors/poses.rs", 3),
     ("proto/src/wire.rs", 4),
     ("proto/steering/src/statics.rs", 2),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ts_rs::{Config, TS};
 
-use super::*;
+use crate::presentation::*;
 
 const FILE: &str = "../client-core/web/ts/presentation.ts";
 
@@ -14,7 +14,15 @@ const FILE: &str = "../client-core/web/ts/presentation.ts";
 #[test]
 fn the_types_for_typescript_are_those_of_the_structs() {
     let config = Config::default();
-    let mut text = "/**\n * What a game tells players about itself. Made from `ambit_proto::presentation` by its test\n * `the_types_for_typescript_are_those_of_the_structs`, with `AMBIT_RENEW_TYPES=1`.\n */\n".to_owned();
+    let mut text = concat!(
+        "/**
+ * What a game tells players about itself. Made from `ambit_proto::presentation` by its test
+",
+        " * `the_types_for_typescript_are_those_of_the_structs`, with `AMBIT_RENEW_TYPES=1`.
+ */
+",
+    )
+    .to_owned();
     add::<Presentation>(&mut text, &config);
     add::<KindPresentation>(&mut text, &config);
     add::<ComponentPresentation>(&mut text, &config);
