@@ -28,14 +28,16 @@ mod effect;
 mod hints;
 mod look;
 mod scenery;
+mod sign;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::effect::{Effect, EffectForm};
-pub use self::look::{Look, Material, Shape};
-pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
+pub use self::look::{Figure, Look, Material, Shape, Variant};
+pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, Place, ScenerySpec};
+pub use self::sign::{Element, Sign, Thing};
 
 /// What a game tells players about itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -67,6 +69,8 @@ pub struct KindPresentation {
     pub label: String,
     /// How a simple viewer draws it.
     pub look: Look,
+    /// What objects look like whose text [`Look::by`] has one of these values.
+    pub variants: Vec<Variant>,
     /// What a simple viewer shows when one comes into sight.
     #[serde(deserialize_with = "hints::known_or_default")]
     pub effect: Option<Effect>,
@@ -84,6 +88,9 @@ pub struct ComponentPresentation {
     /// What a number of it counts: `s`, `ms`, `%`; empty for a plain number. Viewers show seconds
     /// as minutes and seconds.
     pub unit: String,
+    /// What a flag means for the object that has it: `hide` if others do not see it.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub sign: Option<Sign>,
     /// What a simple viewer shows as long as a flag is set, or when a gauge falls at once.
     #[serde(deserialize_with = "hints::known_or_default")]
     pub effect: Option<Effect>,
@@ -120,6 +127,9 @@ pub struct CommandPresentation {
     pub only_for: String,
     /// How it walks the avatar, if it does: to the place in its first field of that type.
     pub walk: Option<WalkSpec>,
+    /// The sign on its button.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub sign: Option<Sign>,
     /// Of its fields.
     pub fields: Vec<FieldPresentation>,
 }
@@ -185,6 +195,22 @@ pub struct ChoicePresentation {
     pub reach_cm: u32,
     /// What a command with this choice costs, if anything.
     pub cost: Option<Cost>,
+    /// The sign on its button.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub sign: Option<Sign>,
+    /// What it is made of, in the hand and in flight.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub made_of: Option<Element>,
+    /// The thing that is chosen, where it is one: what its card shows.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub thing: Option<Thing>,
+    /// The colour of the thing, 0xRRGGBB, and `#rrggbb` in the block; without it the usual one.
+    #[serde(with = "hints::optional_colour")]
+    #[cfg_attr(test, ts(type = "string | null"))]
+    pub tint: Option<u32>,
+    /// What it raises, of a skill.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub raises: Option<Sign>,
 }
 
 /// What a choice costs. The game refuses who has less of it; clients show who can pay.
@@ -226,6 +252,8 @@ pub struct ControlPresentation {
     pub direction: Option<Direction>,
 }
 
+/// The highest number of variants of a kind.
+pub const MAX_VARIANTS: usize = 64;
 /// The highest number of default keys of a control.
 pub const MAX_KEYS: usize = 4;
 

@@ -366,6 +366,15 @@ pub enum SchemaProblem {
          timelines or shorter texts"
     )]
     KindTooLarge { bits: usize },
+    /// A variant without a text that tells it, or of no size.
+    #[error(
+        "a kind with variants has a text that says which one an object is (`by`), and a variant \
+         is 0.1 to 10 sizes of its kind"
+    )]
+    BadVariant,
+    /// A colour that is none.
+    #[error("a tint is a colour up to 0xffffff")]
+    BadTint,
     /// A gate without a place.
     #[error("the corners of a gate are numbers of metres")]
     BadGate,

@@ -53,5 +53,6 @@ export type {
   Refusal,
   Scenery,
   Schema,
+  Variant,
 } from "./schema.js";
 export type { Lengths, SimulationStats, Stats, WorkerStats } from "./stats.js";

@@ -50,6 +50,10 @@ export type KindPresentation = {
    */
   look: Look;
   /**
+   * What objects look like whose text [`Look::by`] has one of these values.
+   */
+  variants: Array<Variant>;
+  /**
    * What a simple viewer shows when one comes into sight.
    */
   effect: Effect | null;
@@ -72,6 +76,10 @@ export type ComponentPresentation = {
    * as minutes and seconds.
    */
   unit: string;
+  /**
+   * What a flag means for the object that has it: `hide` if others do not see it.
+   */
+  sign: Sign | null;
   /**
    * What a simple viewer shows as long as a flag is set, or when a gauge falls at once.
    */
@@ -122,6 +130,10 @@ export type CommandPresentation = {
    * How it walks the avatar, if it does: to the place in its first field of that type.
    */
   walk: WalkSpec | null;
+  /**
+   * The sign on its button.
+   */
+  sign: Sign | null;
   /**
    * Of its fields.
    */
@@ -205,6 +217,26 @@ export type ChoicePresentation = {
    * What a command with this choice costs, if anything.
    */
   cost: Cost | null;
+  /**
+   * The sign on its button.
+   */
+  sign: Sign | null;
+  /**
+   * What it is made of, in the hand and in flight.
+   */
+  made_of: Element | null;
+  /**
+   * The thing that is chosen, where it is one: what its card shows.
+   */
+  thing: Thing | null;
+  /**
+   * The colour of the thing, 0xRRGGBB, and `#rrggbb` in the block; without it the usual one.
+   */
+  tint: string | null;
+  /**
+   * What it raises, of a skill.
+   */
+  raises: Sign | null;
 };
 
 /**
@@ -312,6 +344,14 @@ export type Look = {
    * Index of the component that is shown as text beside the object: a text.
    */
   label: number | null;
+  /**
+   * What it represents, if it is more than its shape.
+   */
+  figure: Figure | null;
+  /**
+   * Index of the text that says which variant of its kind an object is.
+   */
+  by: number | null;
 };
 
 /**
@@ -378,8 +418,11 @@ export type ScenerySpec = {
    */
   camera: Camera;
   /**
-   * The colour of the ground, as 0xRRGGBB, and `#rrggbb` in the block; without it the viewer's
-   * own.
+   * What kind of ground it is.
+   */
+  place: Place;
+  /**
+   * The colour of the ground, as 0xRRGGBB and `#rrggbb` in the block; without it the viewer's own.
    */
   ground: string | null;
   /**
@@ -415,3 +458,50 @@ export type ObstacleLook = {
    */
   colour: string;
 };
+
+/**
+ * What kind of ground a map is.
+ */
+export type Place = "open" | "court" | "halls" | "space";
+
+/**
+ * What an object represents. A viewer that has no model for it draws its shape.
+ */
+export type Figure = "knight" | "mage" | "archer" | "healer" | "trader" | "round" | "horned" | "beast" | "robed" | "chest" | "trap" | "toy";
+
+/**
+ * What objects of a kind look like whose text has a value.
+ */
+export type Variant = {
+  /**
+   * The value of the text.
+   */
+  of: string;
+  /**
+   * What it represents instead of the kind's figure.
+   */
+  figure: Figure | null;
+  /**
+   * How large it is, in sizes of its kind: 0.1 to 10.
+   */
+  size: number;
+  /**
+   * Whether it is one of a few that all players watch: viewers show its gauge to all.
+   */
+  boss: boolean;
+};
+
+/**
+ * A sign for a command, a choice or a flag. A viewer that has no picture for it shows letters.
+ */
+export type Sign = "fire" | "burst" | "frost" | "heal" | "renew" | "shield" | "hide" | "dash" | "sword" | "arrow" | "bolt" | "call" | "trap" | "roar" | "light" | "ready" | "share" | "drop" | "whirl" | "push" | "hourglass" | "clock";
+
+/**
+ * What something is made of: how it flies, and in which colour.
+ */
+export type Element = "fire" | "ice" | "venom" | "life" | "light" | "arrow" | "storm" | "shadow" | "force";
+
+/**
+ * A thing that players own.
+ */
+export type Thing = "whetstone" | "ring" | "amulet" | "crown" | "helm" | "gloves" | "belt" | "cloak" | "armour" | "shield" | "winged_boots" | "boots" | "dagger" | "axe" | "hammer" | "spear" | "staff" | "bow" | "sword" | "potion" | "scroll" | "book" | "orb" | "coin" | "leaf" | "fang" | "charm" | "gem" | "pouch" | "relic" | "box";

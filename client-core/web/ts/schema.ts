@@ -24,6 +24,7 @@ export type {
   Look,
   ObstacleLook,
   ScenerySpec as Scenery,
+  Variant,
 } from "./presentation.js";
 
 export interface Schema {

@@ -328,7 +328,7 @@ pub mod message {
 pub use ambit_proto::physics;
 pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
 pub use ambit_proto::presentation;
-pub use ambit_proto::presentation::{Camera, ObstacleLook};
+pub use ambit_proto::presentation::{Camera, ObstacleLook, Place};
 pub use ambit_proto::schema;
 pub use ambit_proto::schema::Controls;
 pub use ambit_proto::seeded::SeededNumbers;
@@ -386,7 +386,7 @@ pub mod prelude {
     #[doc(no_inline)]
     pub use crate::{
         BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Left, Newcomer, NoRefusal,
-        Object, ObstacleLook, Player, Scenery, Surroundings, World, no_commands,
+        Object, ObstacleLook, Place, Player, Scenery, Surroundings, World, no_commands,
         sight::{Cone, Sight, SightChecks},
     };
     #[doc(no_inline)]
@@ -402,8 +402,9 @@ pub mod __private {
     pub use ambit_proto::axes::AxisKind;
     pub use ambit_proto::presentation::{
         ChoicePresentation, CommandPresentation, ComponentPresentation, ControlPresentation, Cost,
-        Direction, Effect, EffectForm, EventPresentation, FieldPresentation, KindPresentation,
-        Look, Material, RefusalPresentation, Shape, WalkSpec, WalkSpeed,
+        Direction, Effect, EffectForm, Element, EventPresentation, FieldPresentation, Figure,
+        KindPresentation, Look, Material, RefusalPresentation, Shape, Sign, Variant, WalkSpec,
+        WalkSpeed,
     };
     pub use ambit_proto::schema::{
         CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Convergence,

@@ -1,6 +1,6 @@
 //! How simple viewers draw the map of a game.
 
-use ambit_proto::presentation::{Camera, ObstacleLook, ScenerySpec};
+use ambit_proto::presentation::{Camera, ObstacleLook, Place, ScenerySpec};
 
 /// How simple viewers, such as the page, draw the map of a game: camera, ground, obstacles. For
 /// [`Game::SCENERY`](crate::Game::SCENERY):
@@ -19,6 +19,7 @@ use ambit_proto::presentation::{Camera, ObstacleLook, ScenerySpec};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scenery {
     camera: Camera,
+    place: Place,
     ground: Option<u32>,
     is_without_grid: bool,
     has_party: bool,
@@ -30,13 +31,26 @@ impl Scenery {
     /// draws them.
     pub const fn new() -> Self {
         let (camera, obstacles): (_, &[_]) = (Camera::Around, &[]);
-        Self { camera, ground: None, is_without_grid: false, has_party: false, obstacles }
+        Self {
+            camera,
+            place: Place::Open,
+            ground: None,
+            is_without_grid: false,
+            has_party: false,
+            obstacles,
+        }
     }
 
     /// Where players look from.
     #[must_use]
     pub const fn camera(self, camera: Camera) -> Self {
         Self { camera, ..self }
+    }
+
+    /// What kind of ground it is; land otherwise.
+    #[must_use]
+    pub const fn place(self, place: Place) -> Self {
+        Self { place, ..self }
     }
 
     /// The colour of the ground, as 0xRRGGBB.
@@ -65,8 +79,15 @@ impl Scenery {
     }
 
     pub(crate) fn declaration(self) -> ScenerySpec {
-        let Self { camera, ground, is_without_grid, has_party, obstacles } = self;
-        ScenerySpec { camera, ground, is_without_grid, has_party, obstacles: obstacles.to_vec() }
+        let Self { camera, place, ground, is_without_grid, has_party, obstacles } = self;
+        ScenerySpec {
+            camera,
+            place,
+            ground,
+            is_without_grid,
+            has_party,
+            obstacles: obstacles.to_vec(),
+        }
     }
 }
 
@@ -83,10 +104,16 @@ mod tests {
     #[test]
     fn a_scenery_is_declared_as_it_was_built() {
         const LOOKS: &[ObstacleLook] = &[ObstacleLook::new('#', 0x60_7080)];
-        let all = Scenery::new().camera(Camera::Above).ground(7).without_grid().party();
+        let all = Scenery::new()
+            .camera(Camera::Above)
+            .ground(7)
+            .without_grid()
+            .party()
+            .place(Place::Court);
         let all = all.obstacles(LOOKS);
         let expected = ScenerySpec {
             camera: Camera::Above,
+            place: Place::Court,
             ground: Some(7),
             is_without_grid: true,
             has_party: true,

@@ -3,9 +3,9 @@
 use crate::pose::{PoseFormat, Turning};
 use crate::presentation::{
     Camera, ChoicePresentation, CommandPresentation, ComponentPresentation, ControlPresentation,
-    Cost, Direction, Effect, EffectForm, EventPresentation, FieldPresentation, KindPresentation,
-    Look, Material, ObstacleLook, Presentation, RefusalPresentation, ScenerySpec, Shape, WalkSpec,
-    WalkSpeed,
+    Cost, Direction, Effect, EffectForm, Element, EventPresentation, FieldPresentation, Figure,
+    KindPresentation, Look, Material, ObstacleLook, Place, Presentation, RefusalPresentation,
+    ScenerySpec, Shape, Sign, Thing, Variant, WalkSpec, WalkSpeed,
 };
 use crate::schema::{
     Codec, CommandKind, ComponentSpec, ControlSpec, DecimalFormat, EventKind, FieldSpec, FieldType,
@@ -125,6 +125,7 @@ fn presentation() -> Presentation {
         ],
         scenery: ScenerySpec {
             camera: Camera::Above,
+            place: Place::Halls,
             ground: Some(0x20_4020),
             is_without_grid: true,
             has_party: true,
@@ -137,8 +138,12 @@ fn presentation() -> Presentation {
 fn shown_avatar() -> KindPresentation {
     let veil = Effect { form: EffectForm::Ring, size_m: 0.8, ..Effect::default() };
     let plain = ComponentPresentation::default;
-    let mana =
-        ComponentPresentation { label: "Zauberkräfte".into(), unit: "%".into(), effect: None };
+    let mana = ComponentPresentation {
+        label: "Zauberkräfte".into(),
+        unit: "%".into(),
+        sign: None,
+        effect: None,
+    };
     KindPresentation {
         look: Look {
             glyph: '@',
@@ -148,13 +153,21 @@ fn shown_avatar() -> KindPresentation {
             size_m: 0.8,
             bar: Some(1),
             label: Some(5),
+            figure: Some(Figure::Mage),
+            by: Some(5),
         },
+        variants: vec![Variant {
+            of: "Merlin".into(),
+            figure: Some(Figure::Robed),
+            size: 1.5,
+            boss: true,
+        }],
         effect: Some(Effect { form: EffectForm::Arrival, ..Effect::default() }),
         components: vec![
             plain(),
             plain(),
             mana,
-            ComponentPresentation { effect: Some(veil), ..plain() },
+            ComponentPresentation { effect: Some(veil), sign: Some(Sign::Hide), ..plain() },
         ],
         ..KindPresentation::default()
     }
@@ -169,6 +182,11 @@ fn shown_commands() -> Vec<CommandPresentation> {
         reach_cm: 1_500,
         cost: Some(Cost { of: "mana".into(), amount: 8 }),
         alone: false,
+        sign: Some(Sign::Fire),
+        made_of: Some(Element::Fire),
+        thing: Some(Thing::Scroll),
+        tint: Some(0x80_4020),
+        raises: Some(Sign::Clock),
     };
     let heal = ChoicePresentation { alone: true, ..ChoicePresentation::default() };
     let spell = FieldPresentation {
@@ -185,6 +203,7 @@ fn shown_commands() -> Vec<CommandPresentation> {
             key: Some("click".into()),
             only_for: "alive".into(),
             walk: Some(WalkSpec { speed: WalkSpeed::Constant(5.0), radius_m: 0.4 }),
+            sign: Some(Sign::Dash),
             fields: Vec::new(),
         },
         CommandPresentation::default(),

@@ -2,8 +2,8 @@
 
 use super::{
     ChoicePresentation, CommandPresentation, ControlPresentation, Effect, EventPresentation,
-    FieldPresentation, KindPresentation, Look, MAX_KEYS, MAX_OBSTACLE_LOOKS, Presentation,
-    ScenerySpec, WalkSpec, WalkSpeed,
+    FieldPresentation, KindPresentation, Look, MAX_KEYS, MAX_OBSTACLE_LOOKS, MAX_VARIANTS,
+    Presentation, ScenerySpec, WalkSpec, WalkSpeed,
 };
 use crate::axes::AxisKind;
 use crate::schema::{
@@ -91,6 +91,13 @@ impl KindPresentation {
             check_effect(&place, shown.effect, &[], has_moments)?;
         }
         check_effect(place, self.effect, &[], !kind.is_room_wide())?;
+        place.check_count("variants", self.variants.len(), MAX_VARIANTS)?;
+        for variant in &self.variants {
+            place.check_user_text(&variant.of)?;
+            place.ensure((0.1..=10.0).contains(&variant.size), || SchemaProblem::BadVariant)?;
+        }
+        let has_texts = self.variants.is_empty() || self.look.by.is_some();
+        place.ensure(has_texts, || SchemaProblem::BadVariant)?;
         let look = self.look;
         place.ensure(look.can_be_drawn(&kind.components), || SchemaProblem::BadLook { look })
     }
@@ -156,6 +163,8 @@ impl ChoicePresentation {
         place.check_label(&self.label)?;
         place.check_user_text(&self.help)?;
         place.check_user_text(&self.only_for)?;
+        let is_shown = self.tint.is_none_or(is_colour);
+        place.ensure(is_shown, || SchemaProblem::BadTint)?;
         self.cost.iter().try_for_each(|cost| place.check_user_text(&cost.of))
     }
 }
@@ -197,7 +206,10 @@ impl Look {
             && is_colour(self.colour)
             && (0.01..=1_000.0).contains(&self.size_m)
             && self.bar.is_none_or(|bar| matches!(codec_of(bar), Some(Codec::Gauge { .. })))
-            && self.label.is_none_or(|label| matches!(codec_of(label), Some(Codec::Text { .. })))
+            && [self.label, self.by]
+                .into_iter()
+                .flatten()
+                .all(|text| matches!(codec_of(text), Some(Codec::Text { .. })))
     }
 }
 

@@ -28,6 +28,64 @@ pub struct Look {
     pub bar: Option<u8>,
     /// Index of the component that is shown as text beside the object: a text.
     pub label: Option<u8>,
+    /// What it represents, if it is more than its shape.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub figure: Option<Figure>,
+    /// Index of the text that says which variant of its kind an object is.
+    pub by: Option<u8>,
+}
+
+/// What objects of a kind look like whose text has a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default)]
+pub struct Variant {
+    /// The value of the text.
+    pub of: String,
+    /// What it represents instead of the kind's figure.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub figure: Option<Figure>,
+    /// How large it is, in sizes of its kind: 0.1 to 10.
+    pub size: f32,
+    /// Whether it is one of a few that all players watch: viewers show its gauge to all.
+    pub boss: bool,
+}
+
+impl Default for Variant {
+    fn default() -> Self {
+        Self { of: String::new(), figure: None, size: 1.0, boss: false }
+    }
+}
+
+/// What an object represents. A viewer that has no model for it draws its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
+pub enum Figure {
+    /// A figure in armour, with a sword.
+    Knight,
+    /// A figure with a staff and a hat.
+    Mage,
+    /// A figure with a bow.
+    Archer,
+    /// A figure in light robes.
+    Healer,
+    /// A figure with wares.
+    Trader,
+    /// A round creature that walks about.
+    Round,
+    /// A creature with horns.
+    Horned,
+    /// A creature on four legs.
+    Beast,
+    /// A creature in robes.
+    Robed,
+    /// A box that opens.
+    Chest,
+    /// A device that snaps.
+    Trap,
+    /// A box with a face: a player's.
+    Toy,
 }
 
 /// The shape of an object, as seen from above.
@@ -70,6 +128,8 @@ impl Default for Look {
             size_m: 1.0,
             bar: None,
             label: None,
+            figure: None,
+            by: None,
         }
     }
 }

@@ -15,6 +15,9 @@ pub struct ScenerySpec {
     /// Where it looks from.
     #[serde(deserialize_with = "hints::known_or_default")]
     pub camera: Camera,
+    /// What kind of ground it is.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub place: Place,
     /// The colour of the ground, as 0xRRGGBB, and `#rrggbb` in the block; without it the viewer's
     /// own.
     #[serde(with = "hints::optional_colour")]
@@ -41,6 +44,22 @@ pub enum Camera {
     Around,
     /// From above, at a fixed angle: for what happens on the ground.
     Above,
+}
+
+/// What kind of ground a map is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Land with plants.
+    #[default]
+    Open,
+    /// A smooth court.
+    Court,
+    /// A floor of stone, inside.
+    Halls,
+    /// Nothing is below.
+    Space,
 }
 
 /// How a simple viewer draws an obstacle. The map has its shape and its size.

@@ -1,5 +1,6 @@
 //! `#[derive(Choice)]`: one of some names.
 
+use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, DeriveInput, Expr, LitInt, LitStr, Result};
 
@@ -8,6 +9,7 @@ use crate::attributes::{
     checked_name, error, first_paragraph, read_label, require_at_most, require_distinct,
     require_no_generics, require_unit, unknown_option, variants,
 };
+use crate::kind::{read_element, read_sign, some};
 use crate::names;
 
 const EXAMPLE: &str = "enum Spell { Bolt, Heal }";
@@ -27,8 +29,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         .iter()
         .map(|variant| {
             require_unit(variant, "a choice")?;
-            let Options { name: given, label, cooldown_ms, alone, reach_cm, cost } =
+            let Options { name: given, label, cooldown_ms, alone, reach_cm, cost, sign, made_of } =
                 options(&variant.attrs)?;
+            let sign = sign.map(|sign| some(&sign)).map(|sign| quote!(sign: #sign,));
+            let made_of = made_of.map(|of| some(&of)).map(|of| quote!(made_of: #of,));
             let default_name = names::kebab_case(&variant.ident);
             let name = checked_name(given, default_name, variant.ident.span())?;
             let help = first_paragraph(&variant.attrs);
@@ -46,6 +50,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                     alone: #alone,
                     reach_cm: #reach_cm,
                     #cost
+                    #sign
+                    #made_of
                     ..::core::default::Default::default()
                 }
             };
@@ -109,7 +115,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     })
 }
 
-/// `#[choice(name = "...", label = "...", cooldown_ms = N, reach_cm = N, cost(mana = N), alone)]`.
+/// `#[choice(name = "...", label = "...", cooldown_ms = N, reach_cm = N, cost(mana = N), alone,
+/// sign = fire, made_of = fire)]`.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,
@@ -119,6 +126,8 @@ struct Options {
     reach_cm: u32,
     /// The name of what it costs, and how much.
     cost: Option<(String, Expr)>,
+    sign: Option<TokenStream>,
+    made_of: Option<TokenStream>,
 }
 
 fn options(attributes: &[Attribute]) -> Result<Options> {
@@ -142,11 +151,16 @@ fn options(attributes: &[Attribute]) -> Result<Options> {
                         Some(_) => Err(of.error("a choice has one cost: `cost(mana = 10)`")),
                     }
                 })?;
+            } else if meta.path.is_ident("sign") {
+                options.sign = Some(read_sign(&meta)?);
+            } else if meta.path.is_ident("made_of") {
+                options.made_of = Some(read_element(&meta)?);
             } else if meta.path.is_ident("alone") {
                 options.alone = true;
             } else {
                 let known = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`, \
-                             `reach_cm = ...`, `cost(... = ...)`, `alone`";
+                             `reach_cm = ...`, `cost(... = ...)`, `alone`, `sign = fire`, \
+                             `made_of = fire`";
                 return Err(unknown_option(&meta, known));
             }
             Ok(())

@@ -12,6 +12,7 @@ use crate::attributes::{
     require_no_generics, unknown_option, variants,
 };
 use crate::event::{MAX_FIELDS, field_presentation, field_reading, field_spec};
+use crate::kind::{read_sign, some};
 use crate::{names, with_rules};
 
 const EXAMPLE: &str = "enum Command { WalkTo { to: Position }, Rest }";
@@ -29,6 +30,7 @@ struct CommandVariant<'i> {
     newest_only: bool,
     only_for: String,
     walk: Option<Walk>,
+    sign: Option<TokenStream>,
 }
 
 /// `walk(speed = 5.0, radius = 0.4)`, or with `speed_in = "COMPONENT"` for `speed`.
@@ -122,6 +124,7 @@ impl<'i> CommandVariant<'i> {
         require_at_most(MAX_FIELDS, count, "fields", &variant.ident)?;
         let (mut name, mut label, mut key) = (None, String::new(), None);
         let (mut newest_only, mut only_for, mut walk) = (false, String::new(), None);
+        let mut sign = None;
         for attribute in variant.attrs.iter().filter(|a| a.path().is_ident("command")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("newest_only") {
@@ -134,13 +137,15 @@ impl<'i> CommandVariant<'i> {
                     label = read_label(&meta)?;
                 } else if meta.path.is_ident("only_for") {
                     only_for = meta.value()?.parse::<LitStr>()?.value();
+                } else if meta.path.is_ident("sign") {
+                    sign = Some(read_sign(&meta)?);
                 } else if meta.path.is_ident("walk") {
                     walk = Some(Walk::read(&meta)?);
                 } else {
                     return Err(unknown_option(
                         &meta,
                         "`newest_only`, `key = \"...\"`, `name = \"...\"`, `label = \"...\"`, \
-                         `only_for = \"...\"`, `walk(speed = ..., radius = ...)`",
+                         `only_for = \"...\"`, `walk(speed = ..., radius = ...)`, `sign = ready`",
                     ));
                 }
                 Ok(())
@@ -157,6 +162,7 @@ impl<'i> CommandVariant<'i> {
             newest_only,
             only_for,
             walk,
+            sign,
         })
     }
 
@@ -177,6 +183,8 @@ impl<'i> CommandVariant<'i> {
                 }
             },
         );
+        let none = quote!(::core::option::Option::None);
+        let sign = self.sign.as_ref().map_or(none, some);
         let specs = self.fields.into_iter().flat_map(|fields| &fields.named);
         let pairs = specs.map(|field| {
             let (ident, ty) = (field.ident.as_ref().expect("a named field"), &field.ty);
@@ -198,6 +206,7 @@ impl<'i> CommandVariant<'i> {
                 key: #key,
                 only_for: #only_for.into(),
                 walk: #walk,
+                sign: #sign,
                 fields: ::std::vec![#(#shown),*],
             },
         )})

@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
+use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Data, DeriveInput, Expr, Field, Ident, LitStr, Result, Type};
 
@@ -24,6 +25,8 @@ struct ComponentField<'i> {
     name: String,
     label: String,
     unit: String,
+    /// An `Option` of what a flag means.
+    sign: TokenStream,
     audience: TokenStream,
     /// Whether all clients that have the object know it.
     is_public: bool,
@@ -51,6 +54,7 @@ struct KindOptions {
     /// The fields of the dead reckoning, if it is declared.
     reckoning: Option<Vec<TokenStream>>,
     look: Vec<(Ident, TokenStream)>,
+    variants: Vec<TokenStream>,
 }
 
 pub(crate) fn expand(input: &DeriveInput) -> Expansion {
@@ -179,6 +183,7 @@ impl<'i> ComponentField<'i> {
             name: names::of_field(ident),
             label: String::new(),
             unit: String::new(),
+            sign: quote!(::core::option::Option::None),
             audience: quote!(Public),
             is_public: true,
             is_place,
@@ -203,11 +208,12 @@ impl<'i> ComponentField<'i> {
 
     /// What players read about it.
     fn presentation(&self) -> TokenStream {
-        let Self { label, unit, effect, .. } = self;
+        let Self { label, unit, sign, effect, .. } = self;
         quote! {
             ::ambit::__private::ComponentPresentation {
                 label: #label.into(),
                 unit: #unit.into(),
+                sign: #sign,
                 effect: #effect,
             }
         }
@@ -219,6 +225,7 @@ impl<'i> ComponentField<'i> {
         let (mut codec, mut audience) = (component.codec, component.audience);
         let (mut label, mut unit, mut is_public) = (String::new(), String::new(), true);
         let mut words = Vec::new();
+        let mut sign = component.sign;
         for attribute in &field.attrs {
             if attribute.path().is_ident("audience") {
                 if component.is_place {
@@ -240,6 +247,9 @@ impl<'i> ComponentField<'i> {
                     } else if meta.path.is_ident("unit") {
                         unit = read_label(&meta)?;
                         Ok(())
+                    } else if meta.path.is_ident("sign") {
+                        sign = some(&read_sign(&meta)?);
+                        Ok(())
                     } else if meta.path.is_ident("words") {
                         let content;
                         syn::parenthesized!(content in meta.input);
@@ -248,7 +258,7 @@ impl<'i> ComponentField<'i> {
                         Ok(())
                     } else {
                         let known = "`name = \"...\"`, `label = \"...\"`, `unit = \"...\"`, \
-                                     `words(\"...\", ...)`";
+                                     `sign = hide`, `words(\"...\", ...)`";
                         Err(unknown_option(&meta, known))
                     }
                 })?;
@@ -276,6 +286,7 @@ impl<'i> ComponentField<'i> {
             name: checked_name(name, component.name, ident.span())?,
             label,
             unit,
+            sign,
             audience,
             is_public,
             codec,
@@ -363,6 +374,9 @@ impl KindOptions {
         }
         if path.is_ident("interest") {
             self.read_interest(attribute)
+        } else if path.is_ident("variant") {
+            self.variants.push(read_variant(attribute)?);
+            Ok(())
         } else if path.is_ident("freshness") {
             attribute.parse_nested_meta(|meta| {
                 let known = ["engaged_ms", "near_m", "near_ms", "far_ms"];
@@ -489,9 +503,11 @@ impl KindOptions {
     ) -> Result<()> {
         const KNOWN: &str = "`glyph = '@'`, `shape = disc` (or `box`, `arrow`, `point`), \
                              `colour = 0x3080ff`, `material = matte` (or `metal`, `glow`), \
-                             `size = 0.8`, `bar = COMPONENT`, `label = COMPONENT`";
+                             `size = 0.8`, `bar = COMPONENT`, `label = COMPONENT`, \
+                             `figure = knight`, `by = COMPONENT`";
         attribute.parse_nested_meta(|meta| {
-            let known = ["glyph", "shape", "colour", "material", "size", "bar", "label"];
+            let known =
+                ["glyph", "shape", "colour", "material", "size", "bar", "label", "figure", "by"];
             let option = meta.path.get_ident().cloned();
             let option = option.filter(|name| known.iter().any(|known| name == known));
             let Some(option) = option else {
@@ -504,7 +520,8 @@ impl KindOptions {
                     read_word(&shape, "Shape", &["disc", "box", "arrow", "point"])?
                 }
                 "material" => read_word(&value.parse()?, "Material", &["matte", "metal", "glow"])?,
-                "bar" | "label" => {
+                "figure" => some(&read_word(&value.parse()?, "Figure", &FIGURES)?),
+                "bar" | "label" | "by" => {
                     let component: Ident = value.parse()?;
                     read_component_option(&option, &component, components)?
                 }
@@ -519,8 +536,17 @@ impl KindOptions {
     }
 }
 
+const FIGURES: [&str; 12] = [
+    "knight", "mage", "archer", "healer", "trader", "round", "horned", "beast", "robed", "chest",
+    "trap", "toy",
+];
+
+pub(crate) fn some(tokens: &TokenStream) -> TokenStream {
+    quote!(::core::option::Option::Some(#tokens))
+}
+
 /// A value of an enum whose values are named by words.
-fn read_word(word: &Ident, ty: &str, known: &[&str]) -> Result<TokenStream> {
+pub(crate) fn read_word(word: &Ident, ty: &str, known: &[&str]) -> Result<TokenStream> {
     let Some(found) = known.iter().find(|name| word == *name) else {
         let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
         let message = format!("a {} is one of {}", ty.to_lowercase(), known.join(", "));
@@ -529,6 +555,56 @@ fn read_word(word: &Ident, ty: &str, known: &[&str]) -> Result<TokenStream> {
     let (ty, variant) =
         (format_ident!("{ty}"), format_ident!("{}{}", found[..1].to_uppercase(), found[1..]));
     Ok(quote!(::ambit::__private::#ty::#variant))
+}
+
+/// `#[variant("rat", figure = beast, size = 0.8, boss)]`.
+fn read_variant(attribute: &Attribute) -> Result<TokenStream> {
+    let (mut of, mut figure) = (None::<LitStr>, quote!(::core::option::Option::None));
+    let (mut size, mut is_boss) = (quote!(1.0), false);
+    attribute.parse_args_with(|input: syn::parse::ParseStream<'_>| {
+        of = Some(input.parse()?);
+        if input.parse::<Option<syn::Token![,]>>()?.is_none() {
+            return Ok(());
+        }
+        syn::meta::parser(|meta| {
+            if meta.path.is_ident("figure") {
+                figure = some(&read_word(&meta.value()?.parse()?, "Figure", &FIGURES)?);
+            } else if meta.path.is_ident("size") {
+                let given: Expr = meta.value()?.parse()?;
+                size = quote!(#given);
+            } else if meta.path.is_ident("boss") {
+                is_boss = true;
+            } else {
+                return Err(unknown_option(&meta, "`figure = beast`, `size = 0.8`, `boss`"));
+            }
+            Ok(())
+        })
+        .parse2(input.parse()?)
+    })?;
+    Ok(quote! {
+        ::ambit::__private::Variant {
+            of: #of.into(),
+            figure: #figure,
+            size: #size,
+            boss: #is_boss,
+        }
+    })
+}
+
+/// `sign = fire`, of a command, a choice or a flag.
+pub(crate) fn read_sign(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    const SIGNS: [&str; 20] = [
+        "fire", "burst", "frost", "heal", "renew", "shield", "hide", "dash", "sword", "arrow",
+        "bolt", "call", "trap", "roar", "light", "ready", "share", "drop", "whirl", "push",
+    ];
+    read_word(&meta.value()?.parse()?, "Sign", &SIGNS)
+}
+
+/// `made_of = ice`, of a choice.
+pub(crate) fn read_element(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    const ELEMENTS: [&str; 9] =
+        ["fire", "ice", "venom", "life", "light", "arrow", "storm", "shadow", "force"];
+    read_word(&meta.value()?.parse()?, "Element", &ELEMENTS)
 }
 
 /// `bar = stamina`: the index of that component.
@@ -602,6 +678,7 @@ fn declaration(
         let name = if name == "size" { format_ident!("size_m") } else { name.clone() };
         quote!(look.#name = #value;)
     });
+    let variants = &options.variants;
     let view = view_name(input);
     let shown = components.iter().enumerate().filter(|(_, component)| !component.is_place);
     let shown = shown.map(|(index, component)| {
@@ -672,6 +749,7 @@ fn declaration(
                     ::ambit::__private::KindPresentation {
                         label: #label.into(),
                         look,
+                        variants: ::std::vec![#(#variants),*],
                         effect: #effect,
                         components: ::std::vec![#(#presentations),*],
                     },

@@ -52,7 +52,9 @@ fn expand(
 /// The page of the crate `ambit` lists the attributes.
 #[proc_macro_derive(
     Kind,
-    attributes(kind, look, effect, interest, freshness, reckoning, audience, pose, component)
+    attributes(
+        kind, look, variant, effect, interest, freshness, reckoning, audience, pose, component
+    )
 )]
 pub fn kind(input: TokenStream) -> TokenStream {
     expand(input, kind::expand, kind::stub)

@@ -16,6 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 use ambit::Rng;
 use ambit::prelude::*;
+use ambit::presentation::{Element, Figure, Sign, Thing};
 use toml::Spanned;
 
 use self::rooms::MapsTable;
@@ -84,6 +85,8 @@ pub(crate) struct ClassTable {
     /// What it is good at, in a sentence.
     #[serde(default)]
     pub(crate) about: String,
+    /// What a hero looks like.
+    pub(crate) figure: Option<Figure>,
     pub(crate) health: f32,
     pub(crate) health_per_s: f32,
     pub(crate) mana: f32,
@@ -115,6 +118,10 @@ pub(crate) struct SpellTable {
     pub(crate) heal: f32,
     #[serde(default)]
     pub(crate) hides_s: f32,
+    /// On its button.
+    pub(crate) sign: Option<Sign>,
+    /// What it looks like on its way.
+    pub(crate) made_of: Option<Element>,
     pub(crate) lasting: Option<LastingTable>,
     pub(crate) summons: Option<CompanionTable>,
 }
@@ -240,6 +247,14 @@ pub(crate) struct Raises {
 pub(crate) struct MonsterTable {
     #[serde(skip)]
     pub(crate) name: String,
+    /// What it looks like.
+    pub(crate) figure: Option<Figure>,
+    /// How large it looks, in sizes of its kind.
+    #[serde(default = "one")]
+    pub(crate) size: f32,
+    /// Whether all players watch its health.
+    #[serde(default)]
+    pub(crate) boss: bool,
     pub(crate) behaviour: Behaviour,
     pub(crate) health: f32,
     pub(crate) damage: f32,
@@ -265,6 +280,10 @@ pub(crate) struct MonsterTable {
     /// In their order.
     #[serde(default)]
     pub(crate) phases: Vec<PhaseTable>,
+}
+
+fn one() -> f32 {
+    1.0
 }
 
 /// How a monster fights.
@@ -306,6 +325,10 @@ pub(crate) struct PhaseTable {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ItemTable {
+    /// What its card shows.
+    pub(crate) thing: Option<Thing>,
+    /// Its colour, as 0xRRGGBB.
+    pub(crate) tint: Option<u32>,
     /// In gold; each item has one.
     #[serde(default)]
     pub(crate) price: i64,

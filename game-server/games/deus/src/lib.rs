@@ -137,7 +137,8 @@ impl Game for Deus {
         "deus",
         "Fight waves of monsters with others. Who falls is out until the end.",
     );
-    const SCENERY: Scenery = Scenery::new().camera(Camera::Above).ground(0x5a_5046).party();
+    const SCENERY: Scenery =
+        Scenery::new().camera(Camera::Above).place(Place::Halls).ground(0x5a_5046).party();
     type Avatar = Hero;
     type Command = DeusCommand;
     type Refusal = DeusRefusal;
@@ -158,6 +159,7 @@ impl Game for Deus {
     fn schema(&self, schema: &mut Schema) {
         texts::name_items(&self.content, schema);
         texts::list_choices(&self.content, schema);
+        texts::show_variants(&self.content, schema);
     }
 
     fn surroundings(&self) -> Surroundings {

@@ -14,6 +14,7 @@ pub(crate) const NEWCOMER: &str = "newcomer";
 /// A player's hero. Health and mana are in per cent of what the class and its items give.
 #[derive(Kind, Default)]
 #[look(glyph = '@', shape = arrow, colour = 0x40_90ff, size = 1.0, bar = health, label = name)]
+#[look(by = class)]
 pub struct Hero {
     pub(crate) path: Path,
     #[effect(hit, colour = 0xff_5030, size = 1.0)]
@@ -35,7 +36,7 @@ pub struct Hero {
     #[component(label = "Talent points")]
     #[audience(owner)]
     pub(crate) points: Number<0, 99>,
-    #[component(label = "Hidden from others")]
+    #[component(label = "Hidden from others", sign = hide)]
     #[audience(owner)]
     pub(crate) hidden: Flag,
     /// It takes part in the wave.
@@ -58,6 +59,7 @@ pub struct Hero {
 /// A monster of a wave.
 #[derive(Kind)]
 #[look(glyph = 'g', shape = disc, colour = 0x50_9040, size = 0.9, bar = health, label = name)]
+#[look(by = name)]
 pub struct Monster {
     pub(crate) path: Path,
     #[effect(hit, colour = 0xff_5030, size = 1.0)]
@@ -78,7 +80,7 @@ pub struct Companion {
 
 /// A chest, which opens for whoever comes to it.
 #[derive(Kind)]
-#[look(glyph = 'C', shape = box, colour = 0xd0_a030, material = metal, size = 1.2)]
+#[look(glyph = 'C', figure = chest, shape = box, colour = 0xd0_a030, material = metal, size = 1.2)]
 #[effect(arrival, colour = 0xff_e080, size = 2.0)]
 pub(crate) struct Chest {
     pub(crate) path: Path,
@@ -86,7 +88,7 @@ pub(crate) struct Chest {
 
 /// Buys and sells, between two waves.
 #[derive(Kind)]
-#[look(glyph = 'M', shape = arrow, colour = 0x30_9c80, size = 1.1)]
+#[look(glyph = 'M', figure = trader, shape = arrow, colour = 0x30_9c80, size = 1.1)]
 #[effect(arrival, colour = 0x80_ffd0, size = 2.0)]
 pub(crate) struct Merchant {
     pub(crate) path: Path,
@@ -94,7 +96,7 @@ pub(crate) struct Merchant {
 
 /// A trap that a hero has found.
 #[derive(Kind)]
-#[look(glyph = '^', shape = box, colour = 0x60_2020, material = metal, size = 1.3)]
+#[look(glyph = '^', figure = trap, shape = box, colour = 0x60_2020, material = metal, size = 1.3)]
 pub struct Trap {
     pub(crate) path: Path,
 }
@@ -364,13 +366,13 @@ pub enum DeusCommand {
         item: Listed,
     },
     /// Say what you need of the chest; without an item, that you need nothing.
-    #[command(label = "Need", only_for = "share")]
+    #[command(label = "Need", only_for = "share", sign = share)]
     Want {
         /// Which one.
         item: Option<Listed>,
     },
     /// Go on to the next wave as soon as all are ready.
-    #[command(only_for = "merchant")]
+    #[command(only_for = "merchant", sign = ready)]
     Ready,
     /// Take that back: there is still something to buy or to sell.
     #[command(label = "Not ready", only_for = "ready")]

@@ -5,10 +5,10 @@
 
 use std::fmt::Write as _;
 
-use ambit::presentation::{ChoicePresentation, Cost};
+use ambit::presentation::{ChoicePresentation, Cost, Sign, Variant};
 use ambit::schema::{FieldType, Schema};
 
-use crate::content::{Content, ItemTable, SpellShape, SpellTable, TalentTable};
+use crate::content::{Content, ItemTable, Raises, SpellShape, SpellTable, TalentTable};
 use crate::schema::NEWCOMER;
 
 /// A schema's limit of a help, in bytes. Names and numbers are ASCII.
@@ -29,7 +29,9 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
             _ => 0,
         };
         let alone = !table.shape.needs_place();
-        (&*table.name, ChoicePresentation { cooldown_ms, alone, reach_cm, ..about })
+        let (sign, made_of) = (table.sign, table.made_of);
+        let shown = ChoicePresentation { cooldown_ms, alone, reach_cm, sign, made_of, ..about };
+        (&*table.name, shown)
     });
     let classes = content.classes.iter().map(|table| {
         let spells = content.spells.iter().filter(|spell| spell.class == table.name);
@@ -40,7 +42,14 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
         (&*table.name, about(format!("Choose {}", spaced(&table.name)), help, NEWCOMER))
     });
     let talents = content.talents.iter().map(|table| {
-        (&*table.name, about(label(&table.name), help_of_talent(table), &table.class))
+        let spell = content.spells.iter().find(|it| table.spell.as_ref() == Some(&it.name));
+        let shown = ChoicePresentation {
+            sign: spell.and_then(|spell| spell.sign),
+            made_of: spell.and_then(|spell| spell.made_of),
+            raises: sign_of(&table.raises),
+            ..about(label(&table.name), help_of_talent(table), &table.class)
+        };
+        (&*table.name, shown)
     });
     set_choices(schema, "cast", spells);
     set_choices(schema, "choose", classes);
@@ -52,6 +61,28 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
     }
 }
 
+/// What heroes of each class and monsters of each name look like.
+pub(crate) fn show_variants(content: &Content, schema: &mut Schema) {
+    let heroes = content.classes.iter().map(|table| Variant {
+        of: table.name.clone(),
+        figure: table.figure,
+        ..Variant::default()
+    });
+    let monsters = content.monsters.iter().map(|table| Variant {
+        of: table.name.clone(),
+        figure: table.figure,
+        size: table.size,
+        boss: table.boss,
+    });
+    let variants: [(&str, Vec<Variant>); 2] =
+        [("hero", heroes.collect()), ("monster", monsters.collect())];
+    for (name, variants) in variants {
+        if let Some(index) = schema.kind_index(name) {
+            schema.presentation.kinds[usize::from(index)].variants = variants;
+        }
+    }
+}
+
 /// Names the items in the commands that are about one.
 pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
     let names: Vec<String> = content.items.keys().cloned().collect();
@@ -60,7 +91,9 @@ pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
             let label = format!("{} {}", shown.label, spaced(name));
             let cost = cost_of(content, &command.name, table);
             let (help, only_for) = (help_of_item(table), "alive".into());
-            ChoicePresentation { label, help, only_for, cost, ..ChoicePresentation::default() }
+            let (thing, tint) = (table.thing, table.tint);
+            let shown = ChoicePresentation { thing, tint, ..ChoicePresentation::default() };
+            ChoicePresentation { label, help, only_for, cost, ..shown }
         };
         if matches!(command.name.as_str(), "buy" | "sell" | "want") {
             command.fields[0].ty = FieldType::Choice(names.clone());
@@ -186,6 +219,22 @@ fn help_of_talent(table: &TalentTable) -> String {
     let needs =
         if needs.is_empty() { String::new() } else { format!(" Needs {}.", needs.join(", ")) };
     format!("{}.{needs}", label(&format!("{of}{}", raised.join(", "))))
+}
+
+/// The sign of what a talent raises.
+fn sign_of(raises: &Raises) -> Option<Sign> {
+    let signs = [
+        (raises.healing, Sign::Heal),
+        (raises.health, Sign::Renew),
+        (raises.mana, Sign::Drop),
+        (raises.armour, Sign::Shield),
+        (raises.haste, Sign::Clock),
+        (raises.duration, Sign::Hourglass),
+        (raises.radius, Sign::Burst),
+        (raises.speed, Sign::Dash),
+        (raises.damage, Sign::Sword),
+    ];
+    signs.into_iter().find(|(by, _)| *by > 0.0).map(|(_, sign)| sign)
 }
 
 /// What a command about an item costs: its price, or less than nothing where it is sold.

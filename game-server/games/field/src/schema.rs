@@ -26,7 +26,7 @@ pub struct Avatar {
     alive: Flag,
     /// For its own player, to display it.
     #[audience(owner)]
-    #[component(label = "Hidden from others")]
+    #[component(label = "Hidden from others", sign = hide)]
     #[effect(ring, colour = 0xb0_a0ff, size = 1.6)]
     veiled: Flag,
     /// How many wanderers and avatars fell to its bolts in this round. Players have it beside the
@@ -43,7 +43,7 @@ pub struct Avatar {
 /// A wanderer.
 #[derive(Kind)]
 #[kind(label = "Wanderer")]
-#[look(glyph = 'n', colour = 0xc0_6030, size = 2.0 * BODY_RADIUS_M, bar = health)]
+#[look(glyph = 'n', figure = round, colour = 0xc0_6030, size = 2.0 * BODY_RADIUS_M, bar = health)]
 pub(super) struct Npc {
     path: Path,
     health: Gauge<{ NPC_HEALTH as u32 }>,
@@ -81,7 +81,7 @@ pub(super) struct Contest {
 
 /// It hunts avatars.
 #[derive(Kind)]
-#[look(glyph = 'w', colour = 0x6a_5a58, size = 1.2, bar = health)]
+#[look(glyph = 'w', figure = beast, colour = 0x6a_5a58, size = 1.2, bar = health)]
 pub(super) struct Wolf {
     pub(super) path: Path,
     pub(super) health: Gauge<{ WOLF_HEALTH as u32 }>,
@@ -149,17 +149,17 @@ pub(super) struct RoundWon {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Spell {
     /// Flies to a place and takes 25 health from the first creature on its way.
-    #[choice(label = "Bolt", cost(mana = BOLT_MANA as i32))]
+    #[choice(label = "Bolt", cost(mana = BOLT_MANA as i32), sign = bolt)]
     Bolt,
     /// Gives you 40 health.
-    #[choice(label = "Heal", cost(mana = HEAL_MANA as i32), alone)]
+    #[choice(label = "Heal", cost(mana = HEAL_MANA as i32), alone, sign = heal, made_of = life)]
     Heal,
     /// Nobody else sees you for 10 s.
-    #[choice(label = "Veil", cost(mana = VEIL_MANA as i32), alone)]
+    #[choice(label = "Veil", cost(mana = VEIL_MANA as i32), alone, sign = hide)]
     Veil,
     /// Moves you to a place, at most 15 m away; once in 3 s.
     #[choice(label = "Blink", cost(mana = BLINK_MANA as i32))]
-    #[choice(cooldown_ms = 3_000, reach_cm = 1_500)]
+    #[choice(cooldown_ms = 3_000, reach_cm = 1_500, sign = dash)]
     Blink,
 }
 

@@ -378,8 +378,11 @@ impl Game for Shooter {
         "Fly a ship by keys, and shoot: a hit is 2 points, to be hit costs one, 50 win.",
     );
     const LAG_COMPENSATION: Duration = Duration::from_millis(200);
-    const SCENERY: Scenery =
-        Scenery::new().camera(Camera::Above).ground(0x18_1c26).obstacles(&[ASTEROID, WALL]);
+    const SCENERY: Scenery = Scenery::new()
+        .camera(Camera::Above)
+        .place(Place::Space)
+        .ground(0x18_1c26)
+        .obstacles(&[ASTEROID, WALL]);
     type Avatar = Ship;
     no_commands!();
     type Refusal = NoRefusal;

@@ -45,6 +45,12 @@ fn the_types_for_typescript_are_those_of_the_structs() {
     add::<ScenerySpec>(&mut text, &config);
     add::<Camera>(&mut text, &config);
     add::<ObstacleLook>(&mut text, &config);
+    add::<Place>(&mut text, &config);
+    add::<Figure>(&mut text, &config);
+    add::<Variant>(&mut text, &config);
+    add::<Sign>(&mut text, &config);
+    add::<Element>(&mut text, &config);
+    add::<Thing>(&mut text, &config);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
     if std::env::var_os("AMBIT_RENEW_TYPES").is_some() {
         fs::write(&path, &text).expect("the file can be written");

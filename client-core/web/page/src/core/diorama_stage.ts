@@ -4,10 +4,9 @@
  * Lengths are in metres, the middle of the scene is at 0, and the viewer is in the south.
  */
 
-import type { Kind, Schema, StaticObstacle } from "../ambit/ambit.js";
+import type { Kind, Schema, StaticObstacle, Variant } from "../ambit/ambit.js";
 import { type Colour, colourOf, type Effect } from "./effects.js";
 import type { Extent } from "./map_view.js";
-import { placeOf } from "./scenery.js";
 
 export type Place = readonly [x: number, y: number, z: number];
 
@@ -57,7 +56,7 @@ export interface Diorama {
   view: DioramaView;
   /** Where the air begins to be seen, and where it hides all, from the eye. */
   fog: readonly [near: number, far: number];
-  place: ReturnType<typeof placeOf>;
+  place: Schema["scenery"]["place"];
   /** The map: what is around it belongs to the picture, too. */
   extent: Extent;
 }
@@ -125,22 +124,17 @@ export class Stage {
 
   constructor(
     random: Units,
+    place: Diorama["place"],
     ground: string | null,
     kinds: Kind[],
     looks: readonly string[] = [],
-    roles: readonly string[] = [],
   ) {
     this.#random = random;
     this.#side = random() < 0.5 ? 1 : -1;
-    this.#place = placeOf(ground);
+    this.#place = place;
     const obstacles = looks.map((colour) => ({ glyph: "#", colour }));
-    // So the renderer finds out that the text of this name is a role.
-    const field = { name: ROLE, label: "", optional: false, type: "choice" as const,
-      choices: [...roles], about: [], listed_in: "" };
-    const choose = { name: "choose", label: "", usage: "", help: "", key: null,
-      newest_only: false, only_for: "", walk: null, fields: [field] };
-    this.#schema = { game: "", kinds, events: [], commands: [choose], refusals: [], controls: [],
-      scenery: { camera: "around", ground, no_grid: true, party: false, obstacles } };
+    this.#schema = { game: "", kinds, events: [], commands: [], refusals: [], controls: [],
+      scenery: { camera: "around", place, ground, no_grid: true, party: false, obstacles } };
   }
 
   see({ distance, pitch, fog }: Pick<DioramaView, "distance" | "pitch"> & Pick<Diorama, "fog">) {
@@ -258,7 +252,7 @@ export class Stage {
 const EXTENTS: Readonly<Record<Diorama["place"], Extent>> = {
   open: { west: -60, south: -45, width: 120, height: 70 },
   court: { west: -34, south: -40, width: 68, height: 57 },
-  floor: { west: -100, south: -100, width: 200, height: 200 },
+  halls: { west: -100, south: -100, width: 200, height: 200 },
   space: { west: -1_870, south: -1_520, width: 3_000, height: 3_000 },
 };
 
@@ -270,18 +264,18 @@ export function kindOf(
   name: string,
   position: "path" | "pose",
   look: Partial<Kind["look"]>,
-  hasRole = false,
+  variants: readonly Variant[] = [],
 ): Kind {
-  const rest = { label: "", unit: "", effect: null };
+  const rest = { label: "", unit: "", sign: null, effect: null };
   const place = { ...rest, name: "at" };
   const components: Kind["components"] = [
     position === "path" ? { ...place, type: "path" } : { ...place, type: "pose", turn: "free" },
   ];
-  if (hasRole) components.push({ ...rest, name: ROLE, type: "text", max_bytes: 32 });
+  if (variants.length > 0) components.push({ ...rest, name: ROLE, type: "text", max_bytes: 32 });
   const plain: Kind["look"] = { glyph: "?", shape: "disc", colour: "#808080", material: "matte",
-    size: 1, bar: null, label: null };
-  return { name, label: "", components, look: { ...plain, ...look }, simulated: false,
-    effect: null };
+    size: 1, bar: null, label: null, figure: null, by: variants.length > 0 ? ROLE_AT : null };
+  return { name, label: "", components, look: { ...plain, ...look }, variants: [...variants],
+    simulated: false, effect: null };
 }
 
 export function heading(way: number): DioramaObject["turn"] {

@@ -9,7 +9,7 @@
  */
 
 import { type Diorama, heading, kindOf, type Place, Stage, type Units } from "./diorama_stage.js";
-import { hashOf } from "./roles.js";
+import { type Figure, hashOf } from "./roles.js";
 import { seededUnits } from "./seeded.js";
 
 /** The scene of a game; `room` is the name of the room. */
@@ -29,13 +29,20 @@ export function dioramaOf(game: string, room: string): Diorama {
   }
 }
 
+const variant = (of: Figure | "ogre", figure: Figure, size = 1) => ({ of, figure, size, boss: false });
+const HEROES = (["knight", "mage", "archer", "healer"] as const).map((of) => variant(of, of));
+const MONSTERS = [
+  variant("horned", "horned"), variant("beast", "beast", 0.85), variant("robed", "robed"),
+  variant("ogre", "horned", 1.3),
+];
+
 /** On a meadow: a bolt on its way, somebody who heals, and wanderers about. */
 function field(random: Units): Diorama {
   const kinds = [
     kindOf("avatar", "path", { shape: "arrow", colour: "#3080ff", size: 1 }),
-    kindOf("npc", "path", { shape: "disc", colour: "#c06030", size: 1 }),
+    kindOf("npc", "path", { shape: "disc", colour: "#c06030", size: 1, figure: "round" }),
   ];
-  const stage = new Stage(random, null, kinds);
+  const stage = new Stage(random, "open", null, kinds);
   stage.see({ distance: 14.5, pitch: 0.19, fog: [20, 95] });
   stage.wall(-5.5, 9, 3.2, 0.9, 1.5, 0.15);
   stage.wall(5.5, 11.5, 1.4, 1.4, 1.5, 0.5);
@@ -60,10 +67,10 @@ function field(random: Units): Diorama {
 function cubes(random: Units): Diorama {
   const kinds = [
     // What has a name has a face.
-    kindOf("player", "pose", { shape: "box", colour: "#3080ff", size: 1.9, label: 0 }),
+    kindOf("player", "pose", { shape: "box", colour: "#3080ff", size: 1.9, label: 0, figure: "toy" }),
     kindOf("cube", "pose", { shape: "box", colour: "#d09040", size: 0.8 }),
   ];
-  const stage = new Stage(random, "#dce6ee", kinds);
+  const stage = new Stage(random, "court", "#dce6ee", kinds);
   stage.see({ distance: 16, pitch: 0.24, fog: [30, 240] });
   stage.tumbler(0, [-1.9, -0.5, 2], 0.5, { isOwn: true });
   stage.tumbler(0, [-5.4, 3.2, 1.05], 0.18, { label: "bea" });
@@ -101,7 +108,7 @@ function shooter(random: Units): Diorama {
     kindOf("missile", "pose", { shape: "disc", colour: "#ffc040", size: 0.7, material: "glow" }),
   ];
   const looks = ["#907860"];
-  const stage = new Stage(random, "#181c26", kinds, looks);
+  const stage = new Stage(random, "space", "#181c26", kinds, looks);
   stage.see({ distance: 33, pitch: 0.56, fog: [70, 260] });
   stage.rock(-11, 9, 3.4);
   stage.rock(14.5, 11.5, 4.6);
@@ -125,14 +132,14 @@ function shooter(random: Units): Diorama {
 
 /** Four heroes of different classes against what lives in a cellar, by the light of torches. */
 function cellar(random: Units): Diorama {
-  const choices = ["warrior", "mage", "archer", "healer"];
+  const chest = { shape: "box", colour: "#d0a030", size: 1.2, material: "metal" } as const;
   const kinds = [
-    kindOf("hero", "path", { shape: "arrow", colour: "#4090ff", size: 1 }, true),
-    kindOf("monster", "path", { shape: "disc", colour: "#509040", size: 0.9 }),
-    kindOf("chest", "path", { shape: "box", colour: "#d0a030", size: 1.2, material: "metal" }),
-    kindOf("boss", "path", { shape: "disc", colour: "#509040", size: 1.7 }),
+    kindOf("hero", "path", { shape: "arrow", colour: "#4090ff", size: 1 }, HEROES),
+    kindOf("monster", "path", { shape: "disc", colour: "#509040", size: 0.9 }, MONSTERS),
+    kindOf("chest", "path", { ...chest, figure: "chest" }),
+    kindOf("boss", "path", { shape: "disc", colour: "#509040", size: 1.7 }, MONSTERS),
   ];
-  const stage = new Stage(random, "#5a5046", kinds, [], choices);
+  const stage = new Stage(random, "halls", "#5a5046", kinds);
   stage.see({ distance: 18.2, pitch: 0.42, fog: [22, 58] });
   stage.wall(-6.2, 8.4, 4.6, 0.6, 1.5, 0);
   stage.wall(6.6, 8.8, 3.4, 0.6, 1.5, 0);
@@ -142,17 +149,17 @@ function cellar(random: Units): Diorama {
   for (const [x, y] of [[-17, 9], [17, 11], [-16, -5], [16, -6], [8, 19], [-24, 3]] as const) {
     stage.wall(x, y, 3.4, 0.6, 1.5, 0.5 * (random() - 0.5));
   }
-  stage.walker(0, -1.6, 0.4, 0.25, { label: "bea", role: "warrior" });
+  stage.walker(0, -1.6, 0.4, 0.25, { label: "bea", role: "knight" });
   stage.walker(0, -4.3, -1.2, 0.35, { role: "mage", isOwn: true });
   stage.walker(0, -5.2, 2.5, 0, { label: "cuno", role: "archer" });
   stage.walker(0, -7.2, 0.2, 0.1, { label: "dora", role: "healer" });
-  stage.walker(1, 1.2, 0.9, 3.3, { label: "goblin" });
-  stage.walker(1, 0.5, 2.8, 3.9, { label: "rat" });
-  stage.walker(3, 4.5, 2.4, 3.4, { label: "brute" });
-  stage.walker(1, 3.2, -1.4, 2.7, { label: "goblin" });
-  stage.walker(1, 7.2, 0.6, 3, { label: "shaman" });
-  stage.walker(1, 5.9, 4.9, 3.6, { label: "rat" });
-  stage.walker(1, 6, -2.4, 2.8, { label: "rat" });
+  stage.walker(1, 1.2, 0.9, 3.3, { label: "goblin", role: "horned" });
+  stage.walker(1, 0.5, 2.8, 3.9, { label: "rat", role: "beast" });
+  stage.walker(3, 4.5, 2.4, 3.4, { label: "brute", role: "ogre" });
+  stage.walker(1, 3.2, -1.4, 2.7, { label: "goblin", role: "horned" });
+  stage.walker(1, 7.2, 0.6, 3, { label: "shaman", role: "robed" });
+  stage.walker(1, 5.9, 4.9, 3.6, { label: "rat", role: "beast" });
+  stage.walker(1, 6, -2.4, 2.8, { label: "rat", role: "beast" });
   stage.object(2, [-2.4, 6.4, 0], heading(0.4), {});
   stage.bolt([-3.6, -0.9, 1.4], [2.7, -1.3, 0.9], "#ff9040", 0.42);
   stage.bolt([-4.5, 2.5, 1.2], [3.6, 2.4, 1.3], "#ffe0a0", 0.16);
@@ -169,13 +176,13 @@ function unknown(game: string, random: Units): Diorama {
   const pick = <T>(choices: readonly T[]): T => choices[Math.floor(own() * choices.length)] as T;
   const ground = pick([null, "#c2a878", "#8fa6a0", "#5a5046", "#a8b38a", "#b59a8c"]);
   const colour = pick(["#3080ff", "#e0503c", "#9a5be0", "#20a890", "#e08a20"]);
-  const choices = ["warrior", "mage", "archer", "healer"];
   const kinds = [
-    kindOf("player", "path", { shape: "arrow", colour, size: 1 }, true),
+    kindOf("player", "path", { shape: "arrow", colour, size: 1 }, HEROES),
     kindOf("thing", "path", { shape: "disc", colour: pick(["#509040", "#c06030"]), size: 1 }),
     kindOf("block", "pose", { shape: "box", colour: pick(["#d0a030", "#60c0a0"]), size: 1 }),
   ];
-  const stage = new Stage(random, ground, kinds, [], choices);
+  const place = ground === "#5a5046" ? "halls" : "open";
+  const stage = new Stage(random, place, ground, kinds);
   stage.see({ distance: 16.5, pitch: 0.22, fog: [20, 95] });
   const column = pick([true, false]);
   for (let at = 0; at < 7; at += 1) {
@@ -185,7 +192,8 @@ function unknown(game: string, random: Units): Diorama {
     else stage.wall(x, y, 1.3, 0.8, 0.8 + own(), way);
   }
   for (const [x, y] of SURROUNDINGS) stage.boulder(x, y);
-  const roles = [pick(choices), pick(choices), pick(choices)];
+  const figures = HEROES.map(({ of }) => of);
+  const roles = [pick(figures), pick(figures), pick(figures)];
   stage.walker(0, -2.2, -0.6, 0.4, { isOwn: true, role: roles[0] });
   stage.walker(0, -4.6, 2.8, 0, { label: "bea", role: roles[1] });
   stage.walker(0, 4.6, 3.4, -2.4, { label: "cuno", role: roles[2] });

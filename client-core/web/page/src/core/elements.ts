@@ -1,13 +1,12 @@
 /**
- * What a spell or a shot is made of, by words that games often use: a colour, and how it flies. A
- * game declares one look for all its shots; what a player has named tells more. No game is known
- * here.
+ * What a spell or a shot is made of, as its game declares it for choices: a colour, and how it
+ * flies. A game declares one look for all its shots; what a player has chosen tells more.
  */
 
+import type { Choice, Schema } from "../ambit/ambit.js";
 import type { Outfit } from "./roles.js";
 
-export type Element =
-  | "fire" | "ice" | "venom" | "life" | "light" | "arrow" | "storm" | "shadow" | "force";
+export type Element = NonNullable<Choice["made_of"]>;
 
 /** How a shot on its way looks. */
 export type Flight = "ball" | "flame" | "shard" | "drop" | "halo" | "arrow";
@@ -19,18 +18,6 @@ export interface ElementLook {
   size: number;
 }
 
-/** Of a name, the first one whose words are in it counts. */
-const WORDS: readonly (readonly [Element, RegExp])[] = [
-  ["ice", /frost|\bice|icicle|cold|freez|snow|chill|winter/],
-  ["venom", /venom|poison|acid|plague|blight|toxi|snare|root|thorn|web/],
-  ["life", /heal|mend|renew|cure|restore|regrow/],
-  ["light", /smite|holy|sanct|bless|banish|radian|sun|prayer/],
-  ["storm", /thunder|lightning|storm|shock|spark|zap/],
-  ["shadow", /shadow|dark|curse|void|vanish|hide|stealth|necro|soul/],
-  ["fire", /fire|flame|burn|ember|blast|explo|meteor|ignite|lava|bomb/],
-  ["arrow", /arrow|shot|shoot|pierc|volley|bow\b|dart|throw/],
-  ["force", /whirl|strike|repel|push|rally|cleave|slam|roar|shout/],
-];
 const LOOKS: Readonly<Record<Element, ElementLook>> = {
   fire: { colour: "#ff8020", flight: "flame", size: 1 },
   ice: { colour: "#7fd4ff", flight: "shard", size: 0.95 },
@@ -49,9 +36,18 @@ const OF_OUTFIT: Readonly<Partial<Record<Outfit, Element>>> = {
   healer: "light",
 };
 
-export function elementOf(name: string): Element | undefined {
-  const words = name.toLowerCase();
-  return WORDS.find(([, word]) => word.test(words))?.[0];
+/** What choices of commands are made of, by their names. */
+export function elementsOf({ commands }: Pick<Schema, "commands">): ReadonlyMap<string, Element> {
+  const fields = commands.flatMap((command) => command.fields);
+  return new Map(
+    fields.flatMap((field) => {
+      if (field.type !== "choice") return [];
+      return field.choices.flatMap((name, at) => {
+        const element = field.about[at]?.made_of;
+        return element ? [[name, element] as const] : [];
+      });
+    }),
+  );
 }
 
 export function elementOfOutfit(outfit: Outfit): Element | undefined {
@@ -71,8 +67,7 @@ const MOST_NAMED = 128;
 export class NamedDeeds {
   readonly #deeds = new Map<number, { element: Element; at: number }>();
 
-  note(now: number, object: number, name: string): void {
-    const element = elementOf(name);
+  note(now: number, object: number, element: Element | undefined): void {
     if (!element) return void this.#deeds.delete(object);
     if (this.#deeds.size >= MOST_NAMED) this.#deeds.clear();
     this.#deeds.set(object, { element, at: now });

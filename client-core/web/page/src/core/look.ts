@@ -1,7 +1,7 @@
 /** How an object of a kind is drawn: from the look that its game declares, and nothing else. */
 
 import type { Kind } from "../ambit/ambit.js";
-import { outfitOfKind, thingOf } from "./roles.js";
+import { outfitOf } from "./roles.js";
 import { forPlayers, labelOf } from "./words.js";
 
 export interface MeshDescription {
@@ -74,14 +74,12 @@ export function describeMesh(kind: Kind): MeshDescription {
   }
 }
 
-/** Which flags of a kind say that others do not see whoever has them: by their words. */
+/** Which flags of a kind say that others do not see the object that has them. */
 export function hidingFlagsOf({ components }: Pick<Kind, "components">): number[] {
-  return components.flatMap(({ type, name, label }, index) =>
-    type === "flag" && HIDING.test(`${name} ${label}`) ? [index] : [],
+  return components.flatMap(({ type, sign }, index) =>
+    type === "flag" && sign === "hide" ? [index] : [],
   );
 }
-
-const HIDING = /\b(hidden|veiled|invisible|cloaked|stealth\w*|unseen)\b/i;
 
 /** As it is written above an object: of a creature the game has given it, in lower case. */
 export function labelText(kind: Kind, label: string): string {
@@ -94,8 +92,9 @@ export function labelText(kind: Kind, label: string): string {
  */
 export function nameOfKind(kind: Kind): string | undefined {
   const isNamed = kind.look.label !== null;
-  const isTrap = kind.look.shape === "box" && thingOf(kind) === "trap";
-  return !isNamed && (isTrap || outfitOfKind(kind) !== "plain") ? labelOf(kind) : undefined;
+  const { figure } = kind.look;
+  const isSomebody = figure === "trap" || outfitOf(figure) !== "plain";
+  return !isNamed && isSomebody ? labelOf(kind) : undefined;
 }
 
 /** `#rrggbb`; grey if it is something else. */

@@ -6,11 +6,6 @@ import { parseColour } from "./look.js";
 /** How much lighter or darker lines on the ground are than the ground. */
 const LINE_SHARE = 0.28;
 
-/** Of a colour from 0 to 1. */
-const DARK_GROUND = 0.12;
-/** How much redder than blue stone is, of 255. */
-const MOST_OF_STONE = 64;
-
 /** The colour of an obstacle, as 0xRRGGBB; undefined if its game leaves it to the page. */
 export function obstacleColour(scenery: Scenery, obstacle: StaticObstacle): number | undefined {
   const look = obstacle.look === null ? undefined : scenery.obstacles[obstacle.look];
@@ -23,37 +18,6 @@ export function lineColour(ground: number): number {
   const to = parts.reduce((sum, part) => sum + part) < 3 * 128 ? 255 : 0;
   const mixed = parts.map((part) => Math.round(part + (to - part) * LINE_SHARE));
   return mixed.reduce((colour, part) => (colour << 8) | part, 0);
-}
-
-/** How light a colour is, from 0 to 1. */
-export function luminance(colour: number): number {
-  const [red, green, blue] = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
-  return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
-}
-
-/** What the ground's colour says: dark is space, pale a court, stone a floor; others are land. */
-export function placeOf(ground: string | null): "court" | "floor" | "open" | "space" {
-  if (ground === null) return "open";
-  const colour = parseColour(ground);
-  if (luminance(colour) < DARK_GROUND) return "space";
-  if (isPaved(colour)) return "court";
-  return isStone(colour) ? "floor" : "open";
-}
-
-/** Grey or brown, and not like water or grass. */
-export function isStone(colour: number): boolean {
-  const [red, green, blue] = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
-  return red >= green && green >= blue && red - blue < MOST_OF_STONE;
-}
-
-/** Of a colour from 0 to 1: what is lighter, and nearly grey, is paved. */
-const PALE = 0.5;
-const MOST_OF_PALE = 72;
-
-/** A pale ground of nearly no colour: smooth tiles. */
-export function isPaved(colour: number): boolean {
-  const parts = [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
-  return luminance(colour) > PALE && Math.max(...parts) - Math.min(...parts) < MOST_OF_PALE;
 }
 
 /** The colour that is so far on the way from one to another. */

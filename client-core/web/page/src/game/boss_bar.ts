@@ -1,8 +1,7 @@
-/** The bar of whoever is the greatest in sight: a creature whose name says that it is a boss. */
+/** The bar of the greatest in sight: a creature of a variant that its game calls a boss. */
 
 import type { Frame, Kind, Schema } from "../ambit/ambit.js";
-import { describeMesh } from "../core/look.js";
-import { BOSS, growthOf } from "../core/roles.js";
+import { variantOf } from "../core/roles.js";
 import { forPlayers } from "../core/words.js";
 import { el, setHidden, setText } from "../dom.js";
 
@@ -23,14 +22,12 @@ export class BossBar {
     this.#name,
     el("span", { class: "trough" }, this.#fill),
   );
-  readonly #isCreature: readonly boolean[];
+  readonly #kinds: readonly Kind[];
   #percent = -1;
   #next = 0;
 
   constructor({ kinds }: Schema) {
-    const isCreature = (kind: Kind) =>
-      describeMesh(kind).form === "creature" && kind.look.bar !== null && kind.look.label !== null;
-    this.#isCreature = kinds.map(isCreature);
+    this.#kinds = kinds;
   }
 
   update(time: number, frame: Frame): void {
@@ -51,9 +48,11 @@ export class BossBar {
 
   #find(frame: Frame): number {
     for (let index = 0; index < frame.count; index += 1) {
-      if (!this.#isCreature[frame.kinds[index] as number]) continue;
-      const isUp = (frame.bar(index) ?? 0) > 0;
-      if (isUp && growthOf(frame.label(index) ?? "") === BOSS) return index;
+      const kind = this.#kinds[frame.kinds[index] as number];
+      const by = kind?.look.by ?? null;
+      if (!kind || by === null || kind.look.label === null) continue;
+      const isBoss = variantOf(kind, frame.component(index, by))?.boss === true;
+      if (isBoss && (frame.bar(index) ?? 0) > 0) return index;
     }
     return -1;
   }

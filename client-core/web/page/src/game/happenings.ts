@@ -61,17 +61,15 @@ export class Happenings {
   readonly #watched: readonly (Watched | undefined)[];
   readonly #moments = new Moments();
   readonly #deeds = new NamedDeeds();
-  readonly #roles: readonly (RoleField | undefined)[];
-  /** What players can name in a command. */
-  readonly #names: ReadonlySet<string>;
+  /** What the choices of commands are made of. */
+  readonly #elements: ReadonlyMap<string, Element>;
   readonly #place: Place = { x: 0, y: 0, z: 0 };
   #frame: Frame | undefined;
 
   constructor(schema: Schema, camera: ViewCamera) {
     this.#schema = schema;
     this.#camera = camera;
-    this.#roles = schema.kinds.map((kind) => roleFieldOf(schema, kind));
-    this.#names = choiceNames(schema);
+    this.#elements = elementsOf(schema);
     this.#watched = schema.kinds.map((kind) => {
       const { effect, components } = kind;
       const lasting = lastingOf(kind);
@@ -112,7 +110,8 @@ export class Happenings {
 
   /** The own avatar begins what the player has named. */
   noteDeed(now: number, frame: Frame, name: string): void {
-    if (frame.avatar >= 0 && elementOf(name)) this.#deeds.note(now, frame.id(frame.avatar), name);
+    const element = this.#elements.get(name);
+    if (frame.avatar >= 0 && element) this.#deeds.note(now, frame.id(frame.avatar), element);
   }
 
   /** What an event shows is made of what it names, what its object has named, or what that is. */
@@ -129,18 +128,20 @@ export class Happenings {
     for (const { name, type } of kind.fields) {
       const value = event[name];
       if (type !== "text" && type !== "choice") continue;
-      if (typeof value !== "string" || !this.#names.has(value)) continue;
+      const element = typeof value === "string" ? this.#elements.get(value) : undefined;
+      if (element === undefined) continue;
       // What is done at once is over.
       const isLater = typeof event["due"] === "number" && event["due"] > 0;
-      this.#deeds.note(now, object, isLater ? value : "");
-      return elementOf(value);
+      this.#deeds.note(now, object, isLater ? element : undefined);
+      return element;
     }
     const deed = this.#deeds.take(now, object);
     const index = frame.indexOf(object);
     if (deed || kind.effect?.form !== "beam" || index < 0) return deed;
-    const role = this.#roles[frame.kinds[index] as number];
-    const is = role && frame.component(index, role.component);
-    return role && typeof is === "string" ? elementOfOutfit(outfitOf(is, role.choices)) : undefined;
+    const shooter = this.#schema.kinds[frame.kinds[index] as number];
+    const by = shooter?.look.by ?? null;
+    if (!shooter || by === null) return undefined;
+    return elementOfOutfit(outfitOf(variantOf(shooter, frame.component(index, by))?.figure));
   }
 
   /** Shows what has changed since the frame before, and moves all that is shown. */

@@ -5,29 +5,25 @@
  */
 
 import * as THREE from "three";
-import { type Frame, type Kind, type Schema, TRANSFORM_FLOATS } from "../ambit/ambit.js";
+import { type Frame, type Kind, type Schema, TRANSFORM_FLOATS, type Variant } from "../ambit/ambit.js";
 import { colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, hidingFlagsOf, type MeshDescription } from "../core/look.js";
 import { Wrecks } from "../core/wrecks.js";
 import { composeMatrix, layDown, layOnSide, MATRIX_FLOATS } from "../core/transforms.js";
 import {
-  growthOf,
+  type Figure,
   hashOf,
   outfitOf,
-  outfitOfKind,
-  type RoleField,
-  roleFieldOf,
   sortOf,
-  sortOfKind,
   type Thing,
   thingOf,
+  variantOf,
 } from "../core/roles.js";
 import { boxSides } from "./box_sides.js";
 import { creature, figure, geometryOf, hasParts, keepOwnColours, STATES, thing } from "./shapes.js";
 
 const FIRST_CAPACITY = 32;
-const MOST_TEXTS = 256;
 /** The own avatar is the only one of this colour, whatever its kind; so is the ring around it. */
 const OWN_COLOUR = 0xffc94d;
 export const OWN_RING = { red: 1, green: 0.79, blue: 0.3 };
@@ -65,11 +61,11 @@ class KindMesh {
   /** For each instance one of {@link STATES}. */
   #states = new THREE.InstancedBufferAttribute(new Float32Array(0), 1);
 
-  constructor(kind: Kind, geometry?: THREE.BufferGeometry) {
+  constructor(kind: Kind) {
     this.description = describeMesh(kind);
     const { form, material } = this.description;
-    const what = form === "cube" ? thingOf(kind) : undefined;
-    this.geometry = geometry ?? this.#shapeOf(kind, what);
+    const what = form === "cube" ? thingOf(kind.look.figure) : undefined;
+    this.geometry = this.#shapeOf(kind, what);
     const { scale, lift } = this.description;
     this.foot = { radius: 0.8 * Math.max(scale[0], scale[1]), foot: scale[2] / 2 - lift };
     this.plain = new THREE.Color(this.description.colour);
@@ -87,8 +83,8 @@ class KindMesh {
   #shapeOf(kind: Kind, what: Thing | undefined): THREE.BufferGeometry {
     if (what) return thing(what);
     const { form } = this.description;
-    if (form === "creature") return creature(sortOfKind(kind));
-    return form === "figure" ? figure(outfitOfKind(kind)) : geometryOf(form);
+    if (form === "creature") return creature(sortOf(kind.look.figure));
+    return form === "figure" ? figure(outfitOf(kind.look.figure)) : geometryOf(form);
   }
 
   get capacity(): number {
@@ -178,16 +174,13 @@ class KindMeshes {
   readonly plain: KindMesh;
   readonly all: KindMesh[];
   readonly #kind: Kind;
-  readonly #role: RoleField | undefined;
   readonly #group: THREE.Group;
   /** The component that is the bar. */
   readonly bar: number | null;
   readonly #hiding: readonly number[];
-  readonly #byShape = new Map<string, KindMesh>();
-  /** What a role or a name looks like. */
-  readonly #byText = new Map<string, KindMesh>();
+  readonly #byFigure = new Map<Figure, KindMesh>();
 
-  constructor(kind: Kind, schema: Schema, group: THREE.Group) {
+  constructor(kind: Kind, group: THREE.Group) {
     this.#kind = kind;
     this.#group = group;
     this.bar = kind.look.bar;
@@ -195,8 +188,6 @@ class KindMeshes {
     this.plain = new KindMesh(kind);
     this.all = [this.plain];
     group.add(this.plain.mesh);
-    const { form } = this.plain.description;
-    this.#role = form === "figure" ? roleFieldOf(schema, kind) : undefined;
   }
 
   /** Whether others do not see it, as far as is known here. */
@@ -204,38 +195,33 @@ class KindMeshes {
     return this.#hiding.some((component) => frame.component(index, component) === true);
   }
 
+  variantOf(frame: ShownObjects, index: number): Variant | undefined {
+    const { by } = this.#kind.look;
+    return by === null ? undefined : variantOf(this.#kind, frame.component(index, by));
+  }
+
+  /** Whether it is one of the variants, where its kind has some. */
   hasRole(frame: ShownObjects, index: number): boolean {
-    const is = this.#role && frame.component(index, this.#role.component);
-    return !this.#role || this.#role.choices.includes(String(is));
+    return this.#kind.variants.length === 0 || this.variantOf(frame, index) !== undefined;
   }
 
-  /** Makes one only for a text that was not seen before. */
+  sizeOf(value: string): number {
+    return variantOf(this.#kind, value)?.size ?? 1;
+  }
+
+  /** Makes one only for a figure that was not seen before. */
   of(frame: ShownObjects, index: number): KindMesh {
-    const { form } = this.plain.description;
-    let text: unknown;
-    if (this.#role) text = frame.component(index, this.#role.component);
-    else if (form === "creature") text = frame.label(index);
-    if (typeof text !== "string" || text === "") return this.plain;
-    return this.#byText.get(text) ?? this.#learn(text);
+    const figure = this.variantOf(frame, index)?.figure ?? null;
+    if (figure === null || figure === this.#kind.look.figure) return this.plain;
+    return this.#byFigure.get(figure) ?? this.#learn(figure);
   }
 
-  #learn(text: string): KindMesh {
-    const role = this.#role;
-    const shape = role ? outfitOf(text, role.choices) : sortOf(text);
-    const plain = role ? "plain" : sortOfKind(this.#kind);
-    let mesh = shape === plain ? this.plain : this.#byShape.get(shape);
-    if (!mesh) {
-      const geometry = role
-        ? figure(outfitOf(text, role.choices))
-        : creature(sortOf(text));
-      mesh = new KindMesh(this.#kind, geometry);
-      this.#byShape.set(shape, mesh);
-      this.all.push(mesh);
-      this.#group.add(mesh.mesh);
-    }
-    // Names of players are many, those of creatures few.
-    if (this.#byText.size > MOST_TEXTS) this.#byText.clear();
-    this.#byText.set(text, mesh);
+  #learn(figure: Figure): KindMesh {
+    const kind = { ...this.#kind, look: { ...this.#kind.look, figure } };
+    const mesh = new KindMesh(kind);
+    this.#byFigure.set(figure, mesh);
+    this.all.push(mesh);
+    this.#group.add(mesh.mesh);
     return mesh;
   }
 }
@@ -251,15 +237,16 @@ export class ObjectMeshes {
 
   setSchema(schema: Schema): void {
     this.dispose();
-    this.#kinds = schema.kinds.map((kind) => new KindMeshes(kind, schema, this.group));
+    this.#kinds = schema.kinds.map((kind) => new KindMeshes(kind, this.group));
     this.#wrecks = new Wrecks(schema.kinds);
     this.group.add(this.#silhouette.mesh);
   }
 
   /** How far above an object's position its top is. */
   topOf(kind: number, label?: string): number {
-    const { top = 1, form } = this.#kinds[kind]?.plain.description ?? {};
-    return form === "creature" && label !== undefined ? top * growthOf(label) : top;
+    const meshes = this.#kinds[kind];
+    const { top = 1 } = meshes?.plain.description ?? {};
+    return label === undefined ? top : top * (meshes?.sizeOf(label) ?? 1);
   }
 
   /** The radius of an object on the ground, and how far below its position that is. */
@@ -293,8 +280,7 @@ export class ObjectMeshes {
       const from = index * TRANSFORM_FLOATS;
       const rise = frame.isOwn(index) ? ownRise : 0;
       const step = rise + (description.walks ? stepOf(frame, index, description.form) : 0);
-      const label = description.form === "creature" ? frame.label(index) : undefined;
-      const growth = label === undefined ? 1 : growthOf(label);
+      const growth = meshes?.variantOf(frame, index)?.size ?? 1;
       const wreck = this.#wrecks.transformOf(frame.id(index));
       composeMatrix(
         wreck ?? transforms,

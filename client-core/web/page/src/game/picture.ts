@@ -11,7 +11,6 @@ import { roleFieldOf } from "../core/roles.js";
 import { LabelLayout, scaleToFit, SharedNames } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { CanvasSize } from "../core/stillness.js";
-import { placeOf } from "../core/scenery.js";
 import { shotWidths, Trails } from "../core/trails.js";
 import { forPlayers } from "../core/words.js";
 import { el } from "../dom.js";
@@ -110,7 +109,7 @@ export class Picture {
 
   constructor(schema: Schema) {
     const { scenery } = schema;
-    this.camera = new ViewCamera(scenery.camera, placeOf(scenery.ground) === "court");
+    this.camera = new ViewCamera(scenery.camera, scenery.place === "court");
     this.canvas.dataset.camera = scenery.camera;
     this.#scene = new Scene(this.canvas, scenery);
     this.#objects.setSchema(schema);
@@ -140,12 +139,12 @@ export class Picture {
     this.#resizes.observe(this.canvas);
   }
 
-  /** What a player is after a choice: drawn if figures of a kind can have it as their role. */
+  /** What a player is after a choice: drawn if figures of a kind have a variant of this name. */
   portraitOf(schema: Schema, choice: string): HTMLElement | undefined {
     for (const kind of schema.kinds) {
-      const field = describeMesh(kind).form === "figure" ? roleFieldOf(schema, kind) : undefined;
-      if (!field?.choices.includes(choice)) continue;
-      return portraitOf(this.#scene.renderer, choice, field.choices, kind.look.colour);
+      const variant = describeMesh(kind).form === "figure" ? variantOf(kind, choice) : undefined;
+      if (!variant) continue;
+      return portraitOf(this.#scene.renderer, outfitOf(variant.figure), kind.look.colour);
     }
     return undefined;
   }

@@ -1,22 +1,21 @@
 /** Pictures of figures for cards: drawn once by the picture's own renderer, into canvases. */
 
 import * as THREE from "three";
-import { outfitOf } from "../core/roles.js";
+import type { Outfit } from "../core/roles.js";
 import { el } from "../dom.js";
 import { figure, keepOwnColours } from "./shapes.js";
 
 const WIDTH = 176;
 const HEIGHT = 208;
 
-/** What a player with a role looks like; `colour` is that of the kind. */
+/** A figure in an outfit; `colour` is that of the kind. */
 export function portraitOf(
   renderer: THREE.WebGLRenderer,
-  role: string,
-  choices: readonly string[],
+  outfit: Outfit,
   colour: string,
 ): HTMLCanvasElement {
   const scene = new THREE.Scene();
-  const geometry = figure(outfitOf(role, choices));
+  const geometry = figure(outfit);
   const material = new THREE.MeshStandardMaterial({ roughness: 0.6, vertexColors: true });
   keepOwnColours(material);
   const mesh = new THREE.InstancedMesh(geometry, material, 1);

@@ -6,7 +6,7 @@ import { FIELD_OF_VIEW, type ViewCamera } from "../core/camera.js";
 import type { Extent } from "../core/map_view.js";
 import { parseColour } from "../core/look.js";
 import { BEARABLE, Resolution, SMOOTH } from "../core/resolution.js";
-import { lineColour, mixed, placeOf } from "../core/scenery.js";
+import { lineColour, mixed } from "../core/scenery.js";
 import { Backdrop, type SkyColours } from "./backdrop.js";
 import { DeepSpace } from "./deep_space.js";
 import { isCheap, wantsAll } from "./graphics.js";
@@ -139,7 +139,7 @@ export class Scene {
     this.#isCheap = !shared && isCheap();
     if (!shared) this.#resolution = resolutionOf(this.#isCheap);
     this.#scenery = scenery;
-    this.#place = placeOf(scenery.ground);
+    this.#place = scenery.place;
     this.#pattern = { open: patches, court: tiles, floor: slabs, space: patches }[this.#place]();
     const shadows = !this.#isCheap;
     try {
@@ -198,11 +198,11 @@ export class Scene {
     }
     // There is nothing to stand on.
     this.#ground.visible = this.#place !== "space";
-    if (this.#place === "floor") {
+    if (this.#place === "halls") {
       this.#torches = new Torches();
       this.scene.add(this.#torches.group);
     }
-    if (this.#place === "floor" && !this.#isCheap) {
+    if (this.#place === "halls" && !this.#isCheap) {
       this.#lamp = new THREE.PointLight(LAMP.colour, LAMP.candelas, LAMP.m, LAMP.decay);
       this.scene.add(this.#lamp);
     }
@@ -341,7 +341,7 @@ export class Scene {
     this.#backdrop.paint(around);
     this.scene.fog = new THREE.Fog(around.horizon, ...FOG_M);
     this.#ground.material.color.set(declared ?? palette.ground);
-    if (this.#place === "floor" && declared !== undefined) {
+    if (this.#place === "halls" && declared !== undefined) {
       const stone = mixed(declared, FLOOR_STONE, FLOOR_SHARE);
       this.#ground.material.color.set(stone).multiplyScalar(FLOOR_LIGHT);
     }
@@ -353,7 +353,7 @@ export class Scene {
     // The ground shows distances already, and in space there is nothing that lines could be on.
     if (lines) lines.opacity = FAINT_LINES;
     // Walls are of the stone of their floor.
-    const isFloor = this.#place === "floor" && declared !== undefined;
+    const isFloor = this.#place === "halls" && declared !== undefined;
     const stone = isFloor ? mixed(declared, 0xffffff, WALL_LIGHT) : palette.obstacle;
     this.#obstacles.paint(this.#scenery, stone);
   };
