@@ -135,7 +135,7 @@ mod tests {
             avatar["components"][2],
             json!({
                 "name": "mana", "label": "Zauberkräfte", "unit": "%", "type": "gauge", "max": 62.5,
-                "effect": null,
+                "effect": null, "sign": null,
             })
         );
         assert_eq!(avatar["look"]["colour"], json!("#3080ff"));
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(
             json["scenery"],
             json!({
-                "camera": "above", "ground": "#204020", "no_grid": true, "party": true,
+                "camera": "above", "place": "halls", "ground": "#204020", "no_grid": true, "party": true,
                 "obstacles": [{ "glyph": "%", "colour": "#806040" }],
             })
         );
@@ -183,11 +183,13 @@ mod tests {
                     {
                         "label": "Bolt of fire", "help": "Flies straight on.", "cooldown_ms": 600,
                         "only_for": "mage", "alone": false, "reach_cm": 1_500,
-                        "cost": { "of": "mana", "amount": 8 },
+                        "cost": { "of": "mana", "amount": 8 }, "sign": "fire", "made_of": "fire",
+                        "thing": "scroll", "tint": "#804020", "raises": "clock",
                     },
                     {
                         "label": "", "help": "", "cooldown_ms": 0, "only_for": "", "alone": true,
-                        "reach_cm": 0, "cost": null,
+                        "reach_cm": 0, "cost": null, "sign": null, "made_of": null, "thing": null,
+                        "tint": null, "raises": null,
                     },
                 ],
             })

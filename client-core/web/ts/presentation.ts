@@ -422,7 +422,8 @@ export type ScenerySpec = {
    */
   place: Place;
   /**
-   * The colour of the ground, as 0xRRGGBB and `#rrggbb` in the block; without it the viewer's own.
+   * The colour of the ground, as 0xRRGGBB, and `#rrggbb` in the block; without it the viewer's
+   * own.
    */
   ground: string | null;
   /**

@@ -205,13 +205,15 @@
 //! | [`Kind`] | `#[kind(name = "...", label = "...", simulated)]` | another name, a label; clients simulate the poses |
 //! | | `#[kind(steered)]`, `#[kind(projectile)]` | clients steer their own; it flies from one avatar to another |
 //! | | `#[kind(room_wide)]` | no place: all players have it ([`RoomWide`]) |
-//! | | `#[look(glyph, shape, colour, material, size, bar, label)]` | how simple viewers draw it |
+//! | | `#[look(glyph, shape, colour, material, size, bar, label, figure, by)]` | how simple viewers draw it; `by` is a text that says which variant an object is |
+//! | | `#[variant("rat", figure = beast, size = 0.8, boss)]` | how they draw those whose text is this; they show the bar of a boss to all |
 //! | | `#[effect(arrival, colour, size)]` | what they show when one comes into sight |
 //! | | `#[interest(inner = 2, outer = 3)]` | from how far it is followed, in cells |
 //! | | `#[freshness(engaged_ms, near_m, near_ms, far_ms)]` | target ages of poses |
 //! | | `#[reckoning(order, tolerance_m, tolerance_per_m, converge, converge_ms)]` | dead reckoning of poses |
 //! | a component | `#[audience(owner)]`, `team` | who receives it; all who follow it otherwise |
 //! | | `#[component(name = "...", label = "...", unit = "s")]` | of a number: `ms`, `%`; seconds are shown as minutes |
+//! | | `#[component(sign = hide)]` | what a flag means for the object that has it: others do not see it |
 //! | | `#[component(words("open", "closed"))]` | what a text may be, as far as a command is `only_for` it |
 //! | | `#[pose(format = ...)]` | the grid of a pose, with velocities |
 //! | | `#[effect(ring, colour, size)]` | shown as long as a flag is set, or when a gauge falls at once |
@@ -219,12 +221,13 @@
 //! | | `#[event(name = "...", text = "{target} is hurt")]` | what players read of it; names of fields in braces |
 //! | | `#[effect(hit, colour, size, at, from)]` | what simple viewers show, and at which fields |
 //! | [`Sound`](macro@Sound) | `#[sound(name = "...")]` | |
-//! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...", only_for = "...")]` | |
+//! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...", only_for = "...", sign = ready)]` | |
 //! | | `#[command(walk(speed = 5.0, radius = 0.4))]`, or `speed_in = "COMPONENT"` | clients draw their avatar on its way at once |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
 //! | | `#[field(label = "...")]` | of a field |
 //! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600, reach_cm = 1_500)]` | a command with it is refused for so long after one that was not, and for places farther from the avatar; the game sees to that |
 //! | | `#[choice(cost(mana = 10))]` | what it costs of a gauge or a number of the avatar or of the player's row; the game takes it, and refuses who has less |
+//! | | `#[choice(sign = fire, made_of = fire)]` | the sign on its button; how it looks on its way |
 //! | | `#[choice(alone)]` | it needs no other field: players are asked for no optional one, such as a place |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
 //! | | `#[control(tapped, direction = east, name = "...", label = "...")]` | only the press counts; a way on the map |

@@ -195,6 +195,34 @@ fn no_list_is_longer_than_that_of_the_schema() {
 }
 
 #[test]
+fn variants_have_a_text_that_tells_them_and_a_size() {
+    let break_it: [fn(&mut KindPresentation); 3] = [
+        |kind| kind.variants[0].size = 0.0,
+        |kind| kind.variants[0].size = f32::NAN,
+        |kind| kind.look.by = None,
+    ];
+    for break_it in break_it {
+        check("schema, kind \"avatar\"", |schema| {
+            break_it(&mut schema.presentation.kinds[0]);
+            SchemaProblem::BadVariant
+        });
+    }
+    check("schema, kind \"avatar\"", |schema| {
+        let kind = &mut schema.presentation.kinds[0];
+        kind.look.by = Some(1);
+        SchemaProblem::BadLook { look: kind.look }
+    });
+    check("schema, kind \"avatar\"", |schema| {
+        schema.presentation.kinds[0].variants = vec![Variant::default(); 65];
+        SchemaProblem::TooMany { what: "variants", count: 65, max: 64 }
+    });
+    check("schema, command \"cast\", field \"spell\", choice \"bolt\"", |schema| {
+        schema.presentation.commands[2].fields[0].choices[0].tint = Some(0x100_0000);
+        SchemaProblem::BadTint
+    });
+}
+
+#[test]
 fn a_gate_has_a_place() {
     check("schema", |schema| {
         let low = [0.0, f32::INFINITY];
@@ -258,7 +286,8 @@ fn a_block_leaves_out_what_is_empty() {
                     {
                         "label": "Bolt of fire", "help": "Flies straight on.", "cooldown_ms": 600,
                         "only_for": "mage", "reach_cm": 1_500,
-                        "cost": { "of": "mana", "amount": 8 },
+                        "cost": { "of": "mana", "amount": 8 }, "sign": "fire", "made_of": "fire",
+                        "thing": "scroll", "tint": "#804020", "raises": "clock",
                     },
                     { "alone": true, "cooldown_ms": 0, "reach_cm": 0 },
                 ],
@@ -269,7 +298,7 @@ fn a_block_leaves_out_what_is_empty() {
         json["kinds"][0]["look"],
         json!({
             "glyph": "@", "shape": "arrow", "colour": "#3080ff", "material": "metal", "size": 0.8,
-            "bar": 1, "label": 5,
+            "bar": 1, "label": 5, "figure": "mage", "by": 5,
         })
     );
     assert!(!block.contains("null"), "{block}");

@@ -3,66 +3,49 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Cost } from "../src/ambit/ambit.js";
+import type { Choice, Cost } from "../src/ambit/ambit.js";
 import { type Action, helpOf, isTooDear } from "../src/core/actions.js";
 import { cardPictureOf, emblemOf, thingOf } from "../src/core/card_pictures.js";
 import { purseOf } from "../src/core/known.js";
 
-const shapes = (...names: string[]) => names.map((name) => thingOf(name).shape);
-
-test("the words of a thing's name say what it looks like", () => {
-  assert.deepEqual(
-    shapes("whetstone", "iron-ring", "red-stone", "light-boots", "heavy_boots", "longbow"),
-    ["whetstone", "ring", "gem", "winged_boots", "boots", "bow"],
-  );
-  assert.deepEqual(
-    shapes("chain mail", "steel-helm", "Potion of might", "crown of ash", "spring-shield"),
-    ["armour", "helm", "potion", "crown", "shield"],
-  );
+test("a thing has the picture and the colour that are declared, else the usual colour", () => {
+  assert.deepEqual(thingOf("iron-ring", { thing: "ring", tint: "#7f8c99" }), {
+    what: "thing", shape: "ring", tint: "#7f8c99",
+  });
+  assert.equal(thingOf("bilb", { thing: "winged_boots", tint: null }).tint, "#a8794a");
 });
 
-test("a thing has the colour of its name, or the usual one of its shape", () => {
-  const tints = ["red-stone", "blue-stone", "iron-ring", "golden-ring", "ring"].map(
-    (name) => thingOf(name).tint,
-  );
-  assert.deepEqual(tints, ["#e23b3b", "#3d7cf0", "#7f8c99", "#f0b840", "#f0b840"]);
-});
-
-test("a name without a known word has a neutral picture, the same one each time", () => {
-  assert.deepEqual(thingOf("quux"), thingOf("quux"));
-  for (const name of ["quux", "zorb", "blarg", "mumble"]) {
-    assert.ok(["pouch", "relic", "box"].includes(thingOf(name).shape));
-    assert.match(thingOf(name).tint, /^hsl/);
+test("what no picture is declared for has a neutral one, the same each time, whatever its name", () => {
+  assert.deepEqual(thingOf("quux", {}), thingOf("quux", {}));
+  for (const name of ["iron-ring", "zorb", "sword of fire"]) {
+    assert.ok(["pouch", "relic", "box"].includes(thingOf(name, undefined).shape));
+    assert.match(thingOf(name, undefined).tint, /^hsl|^#/);
   }
 });
 
 test("an emblem shows what is raised, or the spell of which something is raised", () => {
-  const signs = (name: string, help: string) => {
-    const { sign, raises } = emblemOf(name, help);
+  const signs = (about: Partial<Choice>) => {
+    const { sign, raises } = emblemOf("deep-well", about);
     return [sign, raises];
   };
-  assert.deepEqual(signs("deep-well", "Mana +15 %."), ["drop", undefined]);
-  assert.deepEqual(signs("kindling", "Damage +8 %."), ["sword", undefined]);
-  assert.deepEqual(signs("ward", "Armour +12 %."), ["shield", undefined]);
-  assert.deepEqual(signs("long-winter", "Frost: duration +40 %."), ["frost", "hourglass"]);
-  assert.deepEqual(signs("steel", "Whirl: haste +30 %. Needs long reach."), ["whirl", "clock"]);
-  // What comes first is not what it is.
-  assert.deepEqual(signs("giant", "Health +20 %. Needs armour."), ["renew", undefined]);
-  assert.deepEqual(signs("quux", "Something else."), [undefined, undefined]);
-  assert.equal(emblemOf("quux", "").letters, "Qu");
+  assert.deepEqual(signs({ sign: null, raises: "drop" }), ["drop", undefined]);
+  assert.deepEqual(signs({ sign: "frost", raises: "hourglass" }), ["frost", "hourglass"]);
+  assert.deepEqual(signs({ sign: "whirl", raises: "whirl" }), ["whirl", undefined]);
+  assert.deepEqual(signs({ sign: null, raises: null }), [undefined, undefined]);
+  assert.equal(emblemOf("long-winter", { sign: "frost", made_of: "ice" }).colour, "#7fd4ff");
+  assert.equal(emblemOf("quux", undefined).letters, "Qu");
 });
 
-test("what is bought, or called an item, is a thing", () => {
+test("what is bought, or declared as a thing, is a thing", () => {
   const gold = { of: "gold", amount: 25 };
-  const action = (cost: Cost | null, field: string, choice: string | null) => {
-    const command = { fields: [{ name: field }] };
-    return { command, cost, preset: { [field]: choice }, help: "" } as unknown as Action;
+  const action = (cost: Cost | null, choice: string | null, about: Partial<Choice> = {}) => {
+    const field = { name: "what", type: "choice", choices: ["ward"], about: [about] };
+    return { command: { fields: [field] }, cost, preset: { what: choice } } as unknown as Action;
   };
-  const what = (...of: [Cost | null, string, string | null]) => cardPictureOf(action(...of)).what;
-  assert.equal(what(null, "talent", "ward"), "emblem");
-  assert.equal(what(gold, "talent", "ward"), "thing");
-  assert.equal(what(null, "item", "ward"), "thing");
-  assert.deepEqual(cardPictureOf(action(null, "item", null)), {
+  assert.equal(cardPictureOf(action(null, "ward")).what, "emblem");
+  assert.equal(cardPictureOf(action(gold, "ward")).what, "thing");
+  assert.equal(cardPictureOf(action(null, "ward", { thing: "shield" })).what, "thing");
+  assert.deepEqual(cardPictureOf(action(null, null)), {
     what: "thing",
     shape: "nothing",
     tint: "#8b95a0",

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { EventKind, GameEvent, Kind } from "../src/ambit/ambit.js";
+import type { EventKind, GameEvent, Kind, Schema } from "../src/ambit/ambit.js";
 import type { Action } from "../src/core/actions.js";
 import { announcementOf, stateOf } from "../src/core/announcements.js";
-import { elementOf, NamedDeeds } from "../src/core/elements.js";
+import { elementsOf, NamedDeeds } from "../src/core/elements.js";
 import { textOf } from "../src/core/event_texts.js";
 import { LastTables } from "../src/core/ending.js";
 import { type WatchedFrame, Watching } from "../src/core/watching.js";
@@ -49,16 +49,18 @@ test("whoever is the winner has won, and others read who it is", () => {
   assert.deepEqual([ending("bob").outcome, ending("bob").winner], ["over", "bob"]);
 });
 
-test("what a spell is made of follows from its name, and from what was named before", () => {
-  const names = ["firebolt", "blast", "frost", "venom", "smite", "shot", "Ice shard", "qwit"];
-  const elements = ["fire", "fire", "ice", "venom", "light", "arrow", "ice", undefined];
-  assert.deepEqual(names.map(elementOf), elements);
+test("what a spell is made of is declared, and holds for what was named before", () => {
+  const about = [{ label: "Breath of frost", made_of: "ice" }, { label: "", made_of: null }];
+  const field = { type: "choice", choices: ["breath", "firebolt"], about };
+  const elements = elementsOf({ commands: [{ fields: [field] }] } as unknown as Schema);
+  const found = ["breath", "Breath of frost", "firebolt"].map((name) => elements.get(name));
+  assert.deepEqual(found, ["ice", "ice", undefined]);
   const deeds = new NamedDeeds();
-  deeds.note(0, 7, "frost");
+  deeds.note(0, 7, "ice");
   assert.equal(deeds.take(100, 8), undefined);
   assert.equal(deeds.take(100, 7), "ice");
   assert.equal(deeds.take(100, 7), undefined, "once");
-  deeds.note(0, 7, "frost");
+  deeds.note(0, 7, "ice");
   assert.equal(deeds.take(60_000, 7), undefined, "long ago");
 });
 

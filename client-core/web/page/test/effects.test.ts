@@ -97,7 +97,8 @@ test("an event is told in words; what cannot be said is left out", () => {
     label: "",
     type: "choice",
     choices: ["bolt", "ice-ball"],
-    about: [{ label: "Bolt of fire", help: "", cooldown_ms: 0, only_for: "", alone: false, reach_cm: 0, cost: null }],
+    about: [{ label: "Bolt of fire", help: "", cooldown_ms: 0, only_for: "", alone: false, reach_cm: 0, cost: null,
+      sign: null, made_of: null, thing: null, tint: null, raises: null }],
     listed_in: "",
     optional: false,
   };

@@ -57,12 +57,13 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
     name,
     label: name === "score" ? "The best" : "",
     components,
-    look: { ...look, bar: null, label: null },
+    look: { ...look, bar: null, label: null, figure: null, by: null },
+    variants: [],
     simulated: false,
     effect: null,
   });
   const part = (name: string, more: Partial<Component>) =>
-    ({ name, label: "", unit: "", effect: null, ...more }) as Component;
+    ({ name, label: "", unit: "", sign: null, effect: null, ...more }) as Component;
   const score = kind("score", [
     part("round", { type: "half" }),
     part("team", { type: "text", max_bytes: 9 }),

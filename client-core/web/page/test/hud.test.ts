@@ -113,18 +113,20 @@ test("the left thumb has directions, or what the arrow keys turn", () => {
   assert.deepEqual(ship.map((one) => padPlaceOf(one, ship)), ["west", "east", null]);
 });
 
-test("a tile has a known sign, and the colour of the game's effect", () => {
+test("a tile has the declared sign, and the colour of the game's effect", () => {
   const effect = { colour: "#ff8020" };
   const schema = {
     events: [{ name: "bolt", effect }, { name: "it", effect }],
     kinds: [{ name: "trap", look: { colour: "#c04040" } }],
   } as unknown as Schema;
-  const tile = (choice: string, label: string) => {
-    const command = { name: "cast" };
+  const tile = (choice: string, label: string, sign: string | null = null) => {
+    const about = [{ sign, made_of: null }];
+    const field = { name: "spell", type: "choice", choices: [choice], about };
+    const command = { name: "cast", sign: null, fields: [field] };
     return tileOf({ command, preset: { spell: choice }, label } as unknown as Action, schema);
   };
   const known = { sign: "fire", letters: "Fi", colour: "#ff8020" };
-  assert.deepEqual(tile("firebolt", "Firebolt"), known);
+  assert.deepEqual(tile("firebolt", "Firebolt", "fire"), known);
   assert.equal(tile("trap", "Set it").colour, "#c04040");
   const unknown = tile("qwit", "Qwit");
   assert.deepEqual([unknown.sign, unknown.letters], [undefined, "Qw"]);

@@ -11,11 +11,12 @@ import {
   isOffered,
 } from "../src/core/actions.js";
 import { describeMesh, hidingFlagsOf, parseColour } from "../src/core/look.js";
-import { hashOf, outfitOf, sortOf, sortOfKind } from "../src/core/roles.js";
+import { hashOf, outfitOf, sortOf, thingOf, variantOf } from "../src/core/roles.js";
 
 const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
 const AT: Field = { name: "at", label: "", type: "position", optional: true };
-const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: "", alone: false, reach_cm: 0, cost: null };
+const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: "", alone: false, reach_cm: 0, cost: null,
+  sign: null, made_of: null, thing: null, tint: null, raises: null };
 const SPELL: Field = choice({}, {});
 
 function choice(...about: Partial<Choice>[]): Field {
@@ -100,15 +101,13 @@ test("choices that are explained and need no haste are behind one button", () =>
   assert.deepEqual(grouped(command("buy", null, [haste])), []);
 });
 
-test("roles and sorts have shapes, also those that no word is known for", () => {
-  const roles = ["sea-warrior", "mage", "baker"];
-  assert.deepEqual(roles.map((role) => outfitOf(role, roles)), ["knight", "mage", "archer"]);
-  assert.equal(outfitOf("newcomer", roles), "plain");
-  assert.deepEqual(["wolf", "warlord", "lich"].map(sortOf), ["beast", "horned", "robed"]);
-  assert.equal(sortOf("blub"), sortOf("blub"));
-  const sorts = [["wolf", ""], ["npc", "Wanderer"], ["npc", ""], ["monster", ""]] as const;
-  const ofKinds = sorts.map(([name, label]) => sortOfKind({ name, label }));
-  assert.deepEqual(ofKinds, ["beast", "round", "round", "round"]);
+test("a figure is that of the variant or of the kind, whatever their names", () => {
+  const variants = [{ of: "tin-man", figure: "knight", size: 1.2, boss: true }] as const;
+  const of = (value: unknown) => variantOf({ variants: [...variants] }, value);
+  assert.deepEqual([of("tin-man")?.boss, of("wizard"), of(undefined)], [true, undefined, undefined]);
+  assert.deepEqual([outfitOf("knight"), outfitOf("beast"), outfitOf(null)], ["knight", "plain", "plain"]);
+  assert.deepEqual([sortOf("robed"), sortOf("mage"), sortOf(undefined)], ["robed", "round", "round"]);
+  assert.deepEqual([thingOf("chest"), thingOf("knight"), thingOf(null)], ["chest", "block", "block"]);
   assert.notEqual(hashOf("ann"), hashOf("bob"));
 });
 
@@ -211,12 +210,14 @@ test("a draft is filled field by field; only optional fields can be left out", (
 });
 
 function kind(type: "path" | "pose", look: Partial<Look>): Kind {
-  const plain = { glyph: "o", shape: "disc", colour: "#a0a0a0", material: "matte", size: 1, bar: null } as const;
+  const plain = { glyph: "o", shape: "disc", colour: "#a0a0a0", material: "matte", size: 1, bar: null, figure: null,
+    by: null } as const;
   const place = type === "pose" ? ({ type, turn: "free" } as const) : { type };
   return {
     name: "thing",
     label: "",
-    components: [{ name: "place", label: "", unit: "", effect: null, ...place }],
+    components: [{ name: "place", label: "", unit: "", sign: null, effect: null, ...place }],
+    variants: [],
     effect: null,
     simulated: false,
     look: { ...plain, label: null, ...look },
@@ -224,24 +225,24 @@ function kind(type: "path" | "pose", look: Partial<Look>): Kind {
 }
 
 function command(name: string, key: string | null, fields: Field[]): CommandKind {
-  const hints = { newest_only: false, only_for: "", walk: null };
+  const hints = { newest_only: false, only_for: "", walk: null, sign: null };
   return { name, label: "", usage: name, help: "", key, ...hints, fields };
 }
 
 function schema(commands: CommandKind[]): Schema {
   const empty = { kinds: [], events: [], refusals: [], controls: [] };
-  const scenery: Scenery = { camera: "around", ground: null, no_grid: false, party: false, obstacles: [] };
+  const scenery: Scenery = { camera: "around", place: "open", ground: null, no_grid: false, party: false, obstacles: [] };
   return { game: "test", ...empty, commands, scenery };
 }
 
-test("a flag whose words say so hides its object from others", () => {
-  const component = (name: string, label: string, type = "flag") => ({ name, label, type });
+test("a flag with the sign for it hides its object from others, whatever its name", () => {
+  const component = (name: string, sign: string | null, type = "flag") => ({ name, sign, type });
   const components = [
-    component("alive", ""),
-    component("veiled", "Hidden from others"),
-    component("cloaked", ""),
-    component("hidden", "", "text"),
-    component("shielded", "Shielded"),
+    component("hidden", null),
+    component("mist", "hide"),
+    component("cloaked", "hide"),
+    component("unseen", "hide", "text"),
+    component("shielded", "shield"),
   ];
   assert.deepEqual(hidingFlagsOf({ components } as unknown as Kind), [1, 2]);
 });

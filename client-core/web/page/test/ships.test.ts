@@ -12,7 +12,9 @@ import { ObjectMeshes, type ShownObjects } from "../src/game/object_meshes.js";
 const WRECKED = { name: "wrecked", type: "flag", effect: { form: "death" } };
 const SHIP = {
   name: "ship",
-  look: { shape: "arrow", size: 3, colour: "#60c0ff", material: "metal", label: null, bar: null },
+  look: { shape: "arrow", size: 3, colour: "#60c0ff", material: "metal", label: null, bar: null,
+    figure: null, by: null },
+  variants: [],
   components: [{ name: "pose", type: "pose", effect: null }, WRECKED],
 };
 const SCHEMA = { kinds: [SHIP], commands: [] } as unknown as Schema;

@@ -9,8 +9,8 @@ use crate::attributes::{
     checked_name, error, first_paragraph, read_label, require_at_most, require_distinct,
     require_no_generics, require_unit, unknown_option, variants,
 };
-use crate::kind::{read_element, read_sign, some};
 use crate::names;
+use crate::signs::{read_element, read_sign, some};
 
 const EXAMPLE: &str = "enum Spell { Bolt, Heal }";
 /// `ambit_proto::schema::MAX_CHOICES`.

@@ -12,7 +12,7 @@ use crate::attributes::{
     require_no_generics, unknown_option, variants,
 };
 use crate::event::{MAX_FIELDS, field_presentation, field_reading, field_spec};
-use crate::kind::{read_sign, some};
+use crate::signs::{read_sign, some};
 use crate::{names, with_rules};
 
 const EXAMPLE: &str = "enum Command { WalkTo { to: Position }, Rest }";

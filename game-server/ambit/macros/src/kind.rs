@@ -2,7 +2,6 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
-use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Data, DeriveInput, Expr, Field, Ident, LitStr, Result, Type};
 
@@ -11,6 +10,7 @@ use crate::attributes::{
     checked_name, documentation, error, named_fields, qualified, read_label, require_at_most,
     require_no_generics, unknown_option,
 };
+use crate::signs::{FIGURES, read_sign, read_variant, read_word, some};
 use crate::{effect, names, stub, with_rules};
 
 const EXAMPLE: &str = "struct Walker { path: Path, name: Text<24> }";
@@ -536,77 +536,6 @@ impl KindOptions {
     }
 }
 
-const FIGURES: [&str; 12] = [
-    "knight", "mage", "archer", "healer", "trader", "round", "horned", "beast", "robed", "chest",
-    "trap", "toy",
-];
-
-pub(crate) fn some(tokens: &TokenStream) -> TokenStream {
-    quote!(::core::option::Option::Some(#tokens))
-}
-
-/// A value of an enum whose values are named by words.
-pub(crate) fn read_word(word: &Ident, ty: &str, known: &[&str]) -> Result<TokenStream> {
-    let Some(found) = known.iter().find(|name| word == *name) else {
-        let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
-        let message = format!("a {} is one of {}", ty.to_lowercase(), known.join(", "));
-        return Err(error(word, message));
-    };
-    let (ty, variant) =
-        (format_ident!("{ty}"), format_ident!("{}{}", found[..1].to_uppercase(), found[1..]));
-    Ok(quote!(::ambit::__private::#ty::#variant))
-}
-
-/// `#[variant("rat", figure = beast, size = 0.8, boss)]`.
-fn read_variant(attribute: &Attribute) -> Result<TokenStream> {
-    let (mut of, mut figure) = (None::<LitStr>, quote!(::core::option::Option::None));
-    let (mut size, mut is_boss) = (quote!(1.0), false);
-    attribute.parse_args_with(|input: syn::parse::ParseStream<'_>| {
-        of = Some(input.parse()?);
-        if input.parse::<Option<syn::Token![,]>>()?.is_none() {
-            return Ok(());
-        }
-        syn::meta::parser(|meta| {
-            if meta.path.is_ident("figure") {
-                figure = some(&read_word(&meta.value()?.parse()?, "Figure", &FIGURES)?);
-            } else if meta.path.is_ident("size") {
-                let given: Expr = meta.value()?.parse()?;
-                size = quote!(#given);
-            } else if meta.path.is_ident("boss") {
-                is_boss = true;
-            } else {
-                return Err(unknown_option(&meta, "`figure = beast`, `size = 0.8`, `boss`"));
-            }
-            Ok(())
-        })
-        .parse2(input.parse()?)
-    })?;
-    Ok(quote! {
-        ::ambit::__private::Variant {
-            of: #of.into(),
-            figure: #figure,
-            size: #size,
-            boss: #is_boss,
-        }
-    })
-}
-
-/// `sign = fire`, of a command, a choice or a flag.
-pub(crate) fn read_sign(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
-    const SIGNS: [&str; 20] = [
-        "fire", "burst", "frost", "heal", "renew", "shield", "hide", "dash", "sword", "arrow",
-        "bolt", "call", "trap", "roar", "light", "ready", "share", "drop", "whirl", "push",
-    ];
-    read_word(&meta.value()?.parse()?, "Sign", &SIGNS)
-}
-
-/// `made_of = ice`, of a choice.
-pub(crate) fn read_element(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
-    const ELEMENTS: [&str; 9] =
-        ["fire", "ice", "venom", "life", "light", "arrow", "storm", "shadow", "force"];
-    read_word(&meta.value()?.parse()?, "Element", &ELEMENTS)
-}
-
 /// `bar = stamina`: the index of that component.
 fn read_component_option(
     option: &Ident,
@@ -642,54 +571,25 @@ fn pose_check(options: &KindOptions, components: &[ComponentField<'_>]) -> Optio
     })
 }
 
-/// The implementation of `Kind`.
-fn declaration(
+/// The implementation of `Kind`, which rooms need alone.
+fn in_rooms(
     input: &DeriveInput,
-    name: &str,
     options: &KindOptions,
     components: &[ComponentField<'_>],
-    effect: &TokenStream,
 ) -> TokenStream {
     let (kind, reader, editor) = (&input.ident, reader_name(input), editor_name(input));
-    let specs = components.iter().map(ComponentField::spec);
-    let presentations = components.iter().map(ComponentField::presentation);
+    let words = components.iter().flat_map(|component| &component.words);
     let initial = components.iter().zip(0_u8..).map(|(component, index)| {
         let ComponentField { ident, ty, role, .. } = component;
         qualified(ty, role, &quote!(initial(self.#ident, spawn, #index)))
     });
-    let interest = options.interest();
-    let presentation = match (options.is_simulated, options.is_steered) {
-        (true, _) => quote!(Simulated),
-        (_, true) => quote!(Steered),
-        _ => quote!(Interpolated),
-    };
     let steering = options.is_steered.then(|| {
         quote_spanned! { kind.span() =>
             const STEER: ::core::option::Option<::ambit::steering::SteerFunctions> =
                 ::core::option::Option::Some(::ambit::steering::functions_of::<#kind>());
         }
     });
-    let has_pose = pose_check(options, components);
-    let words = components.iter().flat_map(|component| &component.words);
-    let reckoning = options.reckoning();
-    let (label, is_projectile) = (&options.label, options.is_projectile);
-    let freshness = options.freshness.iter().map(|(name, value)| quote!(freshness.#name = #value;));
-    let look = options.look.iter().map(|(name, value)| {
-        let name = if name == "size" { format_ident!("size_m") } else { name.clone() };
-        quote!(look.#name = #value;)
-    });
-    let variants = &options.variants;
-    let view = view_name(input);
-    let shown = components.iter().enumerate().filter(|(_, component)| !component.is_place);
-    let shown = shown.map(|(index, component)| {
-        let ComponentField { ident, ty, role, name, is_public, .. } = component;
-        let read = if *is_public { quote!(shown_to_all) } else { quote!(shown_to_some) };
-        let value = qualified(ty, role, &quote!(#read(shown, #index, #name)?));
-        let ident = at_type(ident, ty);
-        quote!(#ident: #value)
-    });
-    let marker = if options.is_room_wide { quote!(RoomWide) } else { quote!(Placed) };
-    let in_rooms = with_rules(quote! {
+    quote! {
         #[automatically_derived]
         impl ::ambit::Kind for #kind {
             type Ref<'w> = #reader<'w>;
@@ -712,7 +612,46 @@ fn declaration(
                 #editor(object)
             }
         }
+    }
+}
+
+/// The implementations of the kind's traits.
+fn declaration(
+    input: &DeriveInput,
+    name: &str,
+    options: &KindOptions,
+    components: &[ComponentField<'_>],
+    effect: &TokenStream,
+) -> TokenStream {
+    let kind = &input.ident;
+    let specs = components.iter().map(ComponentField::spec);
+    let presentations = components.iter().map(ComponentField::presentation);
+    let interest = options.interest();
+    let presentation = match (options.is_simulated, options.is_steered) {
+        (true, _) => quote!(Simulated),
+        (_, true) => quote!(Steered),
+        _ => quote!(Interpolated),
+    };
+    let has_pose = pose_check(options, components);
+    let reckoning = options.reckoning();
+    let (label, is_projectile) = (&options.label, options.is_projectile);
+    let freshness = options.freshness.iter().map(|(name, value)| quote!(freshness.#name = #value;));
+    let look = options.look.iter().map(|(name, value)| {
+        let name = if name == "size" { format_ident!("size_m") } else { name.clone() };
+        quote!(look.#name = #value;)
     });
+    let variants = &options.variants;
+    let view = view_name(input);
+    let shown = components.iter().enumerate().filter(|(_, component)| !component.is_place);
+    let shown = shown.map(|(index, component)| {
+        let ComponentField { ident, ty, role, name, is_public, .. } = component;
+        let read = if *is_public { quote!(shown_to_all) } else { quote!(shown_to_some) };
+        let value = qualified(ty, role, &quote!(#read(shown, #index, #name)?));
+        let ident = at_type(ident, ty);
+        quote!(#ident: #value)
+    });
+    let marker = if options.is_room_wide { quote!(RoomWide) } else { quote!(Placed) };
+    let in_rooms = with_rules(in_rooms(input, options, components));
     quote! {
         #[automatically_derived]
         impl ::ambit::#marker for #kind {}

@@ -18,6 +18,7 @@ mod names;
 mod parameters;
 mod refusal;
 mod saved;
+mod signs;
 mod sound;
 mod stub;
 

@@ -5,8 +5,8 @@ use std::ops::{Deref, DerefMut};
 use ambit::message::{FieldValue, GameCommand, TypedCommand as _};
 use ambit::prelude::*;
 use ambit::presentation::{
-    ChoicePresentation, Cost, Effect, EffectForm, FieldPresentation, Look, Material, Shape,
-    WalkSpec, WalkSpeed,
+    ChoicePresentation, Cost, Effect, EffectForm, Element, FieldPresentation, Figure, Look,
+    Material, Shape, Sign, Variant, WalkSpec, WalkSpeed,
 };
 use ambit::schema::{
     Codec, ComponentAudience, ComponentSpec, FieldSpec, FieldType, InterestRadii, RefusalKind,
@@ -21,7 +21,9 @@ use ambit_room::room::{REPLAY_CLIENT, Room, RoomInput};
 
 #[derive(Kind)]
 #[look(glyph = '@', shape = arrow, colour = 0x30_80ff, size = 0.8, bar = stamina, label = name)]
-#[look(material = metal)]
+#[look(material = metal, figure = mage, by = name)]
+#[variant("ann")]
+#[variant("bob", figure = knight, size = 1.5, boss)]
 #[effect(arrival, colour = 0x80_c0ff, size = 1.5)]
 #[interest(inner = 2, outer = 3)]
 struct Walker {
@@ -32,6 +34,7 @@ struct Walker {
     stamina: Gauge<100>,
     stones: Number<0, 1000>,
     #[effect(ring)]
+    #[component(sign = hide)]
     awake: Flag,
 }
 
@@ -57,7 +60,7 @@ enum Spell {
     ///
     /// More about it.
     #[choice(label = "Ball of fire", cooldown_ms = 600, reach_cm = 800, alone)]
-    #[choice(cost(stamina = 2 * 4))]
+    #[choice(cost(stamina = 2 * 4), sign = fire, made_of = fire)]
     FireBall,
 }
 
@@ -69,7 +72,7 @@ enum Command {
     #[command(newest_only, key = "click", walk(speed = 1.5, radius = 0.4))]
     WalkTo { to: Position },
     /// Rest.
-    #[command(label = "Sit down")]
+    #[command(label = "Sit down", sign = ready)]
     Rest,
     Cast {
         #[field(label = "Which spell")]
@@ -195,8 +198,15 @@ fn a_declaration_becomes_a_schema() {
         size_m: 0.8,
         bar: Some(2),
         label: Some(1),
+        figure: Some(Figure::Mage),
+        by: Some(1),
     };
     let shown = &schema.presentation;
+    let variants = [
+        Variant { of: "ann".into(), ..Variant::default() },
+        Variant { of: "bob".into(), figure: Some(Figure::Knight), size: 1.5, boss: true },
+    ];
+    assert_eq!(shown.kinds[0].variants, variants);
     assert_eq!(shown.kinds[0].look, look);
     let component =
         |name: &str, codec, audience| ComponentSpec { name: name.into(), codec, audience };
@@ -214,6 +224,7 @@ fn a_declaration_becomes_a_schema() {
     assert_eq!((stamina.label.as_str(), stones.label.as_str()), ("Ausdauer in %", ""));
     let ring = Effect { form: EffectForm::Ring, ..Effect::default() };
     assert_eq!((awake.effect, stamina.effect), (Some(ring), None));
+    assert_eq!((awake.sign, stamina.sign), (Some(Sign::Hide), None));
     let arrival =
         Effect { form: EffectForm::Arrival, colour: 0x80_c0ff, size_m: 1.5, ..Effect::default() };
     assert_eq!(shown.kinds[0].effect, Some(arrival));
@@ -230,6 +241,7 @@ fn a_declaration_becomes_a_schema() {
     };
     assert_eq!((walk_to.name.as_str(), shown_walk.help.as_str()), ("walk-to", "Walk to a point."));
     assert_eq!((shown_walk.label.as_str(), shown_rest.label.as_str()), ("", "Sit down"));
+    assert_eq!((shown_walk.sign, shown_rest.sign), (None, Some(Sign::Ready)));
     assert_eq!((shown.kinds[0].label.as_str(), shown.kinds[1].label.as_str()), ("", "Pebbles"));
     let walk = WalkSpec { speed: WalkSpeed::Constant(1.5), radius_m: 0.4 };
     assert_eq!((&shown_walk.walk, &shown_rest.walk), (&Some(walk), &None));
@@ -243,6 +255,9 @@ fn a_declaration_becomes_a_schema() {
         alone: true,
         reach_cm: 800,
         cost: Some(Cost { of: "stamina".into(), amount: 8 }),
+        sign: Some(Sign::Fire),
+        made_of: Some(Element::Fire),
+        ..ChoicePresentation::default()
     };
     let cast_fields = [
         FieldSpec::new("spell", FieldType::choice(["bolt", "fire-ball"])),

@@ -36,7 +36,7 @@ const OF_OUTFIT: Readonly<Partial<Record<Outfit, Element>>> = {
   healer: "light",
 };
 
-/** What choices of commands are made of, by their names. */
+/** What choices of commands are made of, by their names and their labels. */
 export function elementsOf({ commands }: Pick<Schema, "commands">): ReadonlyMap<string, Element> {
   const fields = commands.flatMap((command) => command.fields);
   return new Map(
@@ -44,7 +44,8 @@ export function elementsOf({ commands }: Pick<Schema, "commands">): ReadonlyMap<
       if (field.type !== "choice") return [];
       return field.choices.flatMap((name, at) => {
         const element = field.about[at]?.made_of;
-        return element ? [[name, element] as const] : [];
+        const label = field.about[at]?.label || name;
+        return element ? [[name, element] as const, [label, element] as const] : [];
       });
     }),
   );

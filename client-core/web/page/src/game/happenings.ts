@@ -10,13 +10,12 @@ import {
   type Locate,
   type Place,
 } from "../core/effects.js";
-import { type Element, elementOf, elementOfOutfit, lookOf, NamedDeeds } from "../core/elements.js";
+import { type Element, elementOfOutfit, elementsOf, lookOf, NamedDeeds } from "../core/elements.js";
 import { shownEffects } from "../core/event_effects.js";
 import { Attackers } from "../core/edge.js";
 import { describeMesh } from "../core/look.js";
 import { Moments } from "../core/moments.js";
-import { outfitOf, type RoleField, roleFieldOf } from "../core/roles.js";
-import { choiceNames } from "../core/words.js";
+import { outfitOf, variantOf } from "../core/roles.js";
 import { wreckFlagsOf } from "../core/wrecks.js";
 import { EffectLights } from "./effect_lights.js";
 import { Sounds } from "./sounds.js";

@@ -1,6 +1,6 @@
 /** Signs on buttons, drawn: not every system has characters for them. Beside each is its name. */
 
-import type { RaisedSign } from "../core/card_pictures.js";
+import type { TileSign } from "../core/action_tile.js";
 import { button, el } from "../dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -53,7 +53,7 @@ const LINES = {
   clock: "M12 3a9 9 0 1 1 0 18a9 9 0 0 1 0-18zM12 7.5V12l3.5 2.5",
   box: "M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5l8-4.5M12 12v9",
   target: "M12 5a7 7 0 1 1 0 14a7 7 0 0 1 0-14zM12 2v6M12 16v6M2 12h6M16 12h6",
-} as const satisfies Record<RaisedSign, string> & Record<string, string>;
+} as const satisfies Record<TileSign, string> & Record<string, string>;
 
 export type IconName = keyof typeof LINES;
 

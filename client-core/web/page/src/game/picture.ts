@@ -7,7 +7,7 @@ import type { Extent } from "../core/map_view.js";
 import { type Colour, colourOf } from "../core/effects.js";
 import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
 import { describeMesh, nameOfKind } from "../core/look.js";
-import { roleFieldOf } from "../core/roles.js";
+import { outfitOf, variantOf } from "../core/roles.js";
 import { LabelLayout, scaleToFit, SharedNames } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { CanvasSize } from "../core/stillness.js";

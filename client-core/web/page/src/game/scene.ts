@@ -68,14 +68,14 @@ const FOG_M = [70, 520] as const;
 const LIGHTS = {
   open: { sun: 2.7, sky: 1.25, above: 0xe4efff, below: 0x7a7350 },
   court: { sun: 2.5, sky: 1.35, above: 0xe8f2ff, below: 0x8a8f98 },
-  floor: { sun: 1.5, sky: 1.5, above: 0xfff0dd, below: 0x665544 },
+  halls: { sun: 1.5, sky: 1.5, above: 0xfff0dd, below: 0x665544 },
   space: { sun: 3, sky: 1.5, above: 0x9fb4f0, below: 0x6a5090 },
 } as const;
 /** Where the sun is, seen from what the camera looks at; low in space, for shades on rocks. */
 const SUN_M = {
   open: [-58, -46, 82],
   court: [-52, -40, 88],
-  floor: [-30, -44, 96],
+  halls: [-30, -44, 96],
   space: [-80, 34, 62],
 } as const;
 /** A floor between walls is not as dark as its colour: torches shine on it. */
@@ -94,7 +94,7 @@ const WALL_LIGHT = 0.34;
 const SURFACES: Readonly<Record<keyof typeof LIGHTS, Surface>> = {
   open: "ruin",
   court: "plain",
-  floor: "stone",
+  halls: "stone",
   space: "plates",
 };
 /** Half of the extent in which there are shadows around the target, and their pixels. */
@@ -103,7 +103,7 @@ const SHADOWS = { around: { m: 24, pixels: 1_024 }, above: { m: 60, pixels: 2_04
 const PLANTS = 420;
 const CHEAP_PLANTS = 40;
 /** After so much the pattern of the ground repeats. */
-const PATTERN_M = { open: PATCHES_M, court: TILES_M, floor: SLABS_M, space: PATCHES_M } as const;
+const PATTERN_M = { open: PATCHES_M, court: TILES_M, halls: SLABS_M, space: PATCHES_M } as const;
 /** Of the screen's pixels in CSS at first, where each one is drawn by the processor. */
 const CHEAP_PIXEL_RATIO = 0.5;
 const MOST_PIXEL_RATIO = 2;
@@ -140,7 +140,7 @@ export class Scene {
     if (!shared) this.#resolution = resolutionOf(this.#isCheap);
     this.#scenery = scenery;
     this.#place = scenery.place;
-    this.#pattern = { open: patches, court: tiles, floor: slabs, space: patches }[this.#place]();
+    this.#pattern = { open: patches, court: tiles, halls: slabs, space: patches }[this.#place]();
     const shadows = !this.#isCheap;
     try {
       this.renderer =
@@ -337,7 +337,7 @@ export class Scene {
     const declared = this.#scenery.ground === null ? undefined : parseColour(this.#scenery.ground);
     const land = this.#dark.matches ? SEA.dark : SEA.light;
     const court = { ...palette, land };
-    const around = { open: palette, court, floor: HALL, space: SPACE }[this.#place];
+    const around = { open: palette, court, halls: HALL, space: SPACE }[this.#place];
     this.#backdrop.paint(around);
     this.scene.fog = new THREE.Fog(around.horizon, ...FOG_M);
     this.#ground.material.color.set(declared ?? palette.ground);

@@ -41,7 +41,7 @@ interface Wanted {
 const SIGNS: Readonly<Record<Diorama["place"], IconName>> = {
   open: "bolt",
   court: "box",
-  floor: "sword",
+  halls: "sword",
   space: "target",
 };
 

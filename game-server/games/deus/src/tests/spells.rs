@@ -1,8 +1,11 @@
 //! What each of the spells does, and what talents add.
 
+use ambit::Typed;
 use ambit::message::TypedCommand as _;
 use ambit::prelude::*;
-use ambit::presentation::{ChoicePresentation, Presentation};
+use ambit::presentation::{
+    ChoicePresentation, Element, Figure, Presentation, Sign, Thing, Variant,
+};
 use ambit::schema::Schema;
 use ambit::test::TestClient;
 
@@ -326,6 +329,29 @@ fn a_talent_of_a_spell_raises_that_spell_alone() {
 }
 
 #[test]
+fn content_says_what_classes_monsters_talents_and_items_look_like() {
+    let mut schema = Typed::<Deus>::declared_schema();
+    Deus::default().schema(&mut schema);
+    let variants = |kind: &str| {
+        let index = schema.kind_index(kind).expect("a kind");
+        &schema.presentation.kind(index.into()).variants
+    };
+    let figures: Vec<_> = variants("hero").iter().map(|it| it.figure).collect();
+    assert_eq!(figures, [Figure::Knight, Figure::Mage, Figure::Archer, Figure::Healer].map(Some));
+    let lich = Variant { of: "lich".into(), figure: Some(Figure::Robed), size: 1.75, boss: true };
+    assert!(variants("monster").contains(&lich));
+    let about = |command: &str, choice: &str| {
+        let index = usize::from(schema.command_index(command).expect("a command"));
+        let place = schema.commands[index].fields[0].ty.choice_index(choice).expect("a choice");
+        &schema.presentation.command(index).field(0).choices[usize::from(place)]
+    };
+    let long_reach = about("learn", "long-reach");
+    assert_eq!((long_reach.sign, long_reach.raises), (Some(Sign::Whirl), Some(Sign::Burst)));
+    let ring = about("buy", "iron-ring");
+    assert_eq!((ring.thing, ring.tint), (Some(Thing::Ring), Some(0x7f_8c99)));
+}
+
+#[test]
 fn players_read_what_content_does() {
     let (commands, shown) = DeusCommand::declarations().into_iter().unzip();
     let presentation = Presentation { commands: shown, ..Presentation::default() };
@@ -347,7 +373,9 @@ fn players_read_what_content_does() {
         only_for: "mage".into(),
         alone: false,
         reach_cm: 0,
-        cost: None,
+        sign: Some(Sign::Fire),
+        made_of: Some(Element::Fire),
+        ..ChoicePresentation::default()
     };
     assert_eq!(about("cast", "firebolt"), firebolt);
     let mage = about("choose", "mage");

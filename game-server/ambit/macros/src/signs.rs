@@ -1,0 +1,80 @@
+//! What is named by words: shapes, figures, signs, elements, and the variants of a kind.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::meta::ParseNestedMeta;
+use syn::parse::Parser as _;
+use syn::{Attribute, Expr, Ident, LitStr, Result};
+
+use crate::attributes::{error, unknown_option};
+
+pub(crate) const FIGURES: [&str; 12] = [
+    "knight", "mage", "archer", "healer", "trader", "round", "horned", "beast", "robed", "chest",
+    "trap", "toy",
+];
+
+pub(crate) fn some(tokens: &TokenStream) -> TokenStream {
+    quote!(::core::option::Option::Some(#tokens))
+}
+
+/// A value of an enum whose values are named by words.
+pub(crate) fn read_word(word: &Ident, ty: &str, known: &[&str]) -> Result<TokenStream> {
+    let Some(found) = known.iter().find(|name| word == *name) else {
+        let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+        let message = format!("a {} is one of {}", ty.to_lowercase(), known.join(", "));
+        return Err(error(word, message));
+    };
+    let (ty, variant) =
+        (format_ident!("{ty}"), format_ident!("{}{}", found[..1].to_uppercase(), found[1..]));
+    Ok(quote!(::ambit::__private::#ty::#variant))
+}
+
+/// `#[variant("rat", figure = beast, size = 0.8, boss)]`.
+pub(crate) fn read_variant(attribute: &Attribute) -> Result<TokenStream> {
+    let (mut of, mut figure) = (None::<LitStr>, quote!(::core::option::Option::None));
+    let (mut size, mut is_boss) = (quote!(1.0), false);
+    attribute.parse_args_with(|input: syn::parse::ParseStream<'_>| {
+        of = Some(input.parse()?);
+        if input.parse::<Option<syn::Token![,]>>()?.is_none() {
+            return Ok(());
+        }
+        syn::meta::parser(|meta| {
+            if meta.path.is_ident("figure") {
+                figure = some(&read_word(&meta.value()?.parse()?, "Figure", &FIGURES)?);
+            } else if meta.path.is_ident("size") {
+                let given: Expr = meta.value()?.parse()?;
+                size = quote!(#given);
+            } else if meta.path.is_ident("boss") {
+                is_boss = true;
+            } else {
+                return Err(unknown_option(&meta, "`figure = beast`, `size = 0.8`, `boss`"));
+            }
+            Ok(())
+        })
+        .parse2(input.parse()?)
+    })?;
+    Ok(quote! {
+        ::ambit::__private::Variant {
+            of: #of.into(),
+            figure: #figure,
+            size: #size,
+            boss: #is_boss,
+        }
+    })
+}
+
+/// `sign = fire`, of a command, a choice or a flag.
+pub(crate) fn read_sign(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    const SIGNS: [&str; 20] = [
+        "fire", "burst", "frost", "heal", "renew", "shield", "hide", "dash", "sword", "arrow",
+        "bolt", "call", "trap", "roar", "light", "ready", "share", "drop", "whirl", "push",
+    ];
+    read_word(&meta.value()?.parse()?, "Sign", &SIGNS)
+}
+
+/// `made_of = ice`, of a choice.
+pub(crate) fn read_element(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    const ELEMENTS: [&str; 9] =
+        ["fire", "ice", "venom", "life", "light", "arrow", "storm", "shadow", "force"];
+    read_word(&meta.value()?.parse()?, "Element", &ELEMENTS)
+}
