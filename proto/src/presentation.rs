@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::effect::{Effect, EffectForm};
 pub use self::look::{Figure, Look, Material, Shape, Variant};
-pub use self::scenery::{Camera, MAX_OBSTACLE_LOOKS, ObstacleLook, Place, ScenerySpec};
+pub use self::scenery::{Camera, Ground, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
 pub use self::sign::{Element, Sign, Thing};
 
 /// What a game tells players about itself.

@@ -158,7 +158,8 @@ mod tests {
         assert_eq!(
             json["scenery"],
             json!({
-                "camera": "above", "place": "halls", "ground": "#204020", "no_grid": true, "party": true,
+                "camera": "above", "place": "halls", "ground": "#204020", "no_grid": true,
+                "party": true,
                 "obstacles": [{ "glyph": "%", "colour": "#806040" }],
             })
         );

@@ -420,7 +420,7 @@ export type ScenerySpec = {
   /**
    * What kind of ground it is.
    */
-  place: Place;
+  place: Ground;
   /**
    * The colour of the ground, as 0xRRGGBB, and `#rrggbb` in the block; without it the viewer's
    * own.
@@ -463,7 +463,7 @@ export type ObstacleLook = {
 /**
  * What kind of ground a map is.
  */
-export type Place = "open" | "court" | "halls" | "space";
+export type Ground = "open" | "court" | "halls" | "space";
 
 /**
  * What an object represents. A viewer that has no model for it draws its shape.

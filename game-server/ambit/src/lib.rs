@@ -331,7 +331,7 @@ pub mod message {
 pub use ambit_proto::physics;
 pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
 pub use ambit_proto::presentation;
-pub use ambit_proto::presentation::{Camera, ObstacleLook, Place};
+pub use ambit_proto::presentation::{Camera, Ground, ObstacleLook};
 pub use ambit_proto::schema;
 pub use ambit_proto::schema::Controls;
 pub use ambit_proto::seeded::SeededNumbers;
@@ -388,8 +388,8 @@ pub mod prelude {
     #[cfg(feature = "rules")]
     #[doc(no_inline)]
     pub use crate::{
-        BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Left, Newcomer, NoRefusal,
-        Object, ObstacleLook, Place, Player, Scenery, Surroundings, World, no_commands,
+        BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Ground, Left, Newcomer,
+        NoRefusal, Object, ObstacleLook, Player, Scenery, Surroundings, World, no_commands,
         sight::{Cone, Sight, SightChecks},
     };
     #[doc(no_inline)]

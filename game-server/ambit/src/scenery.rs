@@ -1,6 +1,6 @@
 //! How simple viewers draw the map of a game.
 
-use ambit_proto::presentation::{Camera, ObstacleLook, Place, ScenerySpec};
+use ambit_proto::presentation::{Camera, Ground, ObstacleLook, ScenerySpec};
 
 /// How simple viewers, such as the page, draw the map of a game: camera, ground, obstacles. For
 /// [`Game::SCENERY`](crate::Game::SCENERY):
@@ -19,7 +19,7 @@ use ambit_proto::presentation::{Camera, ObstacleLook, Place, ScenerySpec};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scenery {
     camera: Camera,
-    place: Place,
+    place: Ground,
     ground: Option<u32>,
     is_without_grid: bool,
     has_party: bool,
@@ -33,7 +33,7 @@ impl Scenery {
         let (camera, obstacles): (_, &[_]) = (Camera::Around, &[]);
         Self {
             camera,
-            place: Place::Open,
+            place: Ground::Open,
             ground: None,
             is_without_grid: false,
             has_party: false,
@@ -49,7 +49,7 @@ impl Scenery {
 
     /// What kind of ground it is; land otherwise.
     #[must_use]
-    pub const fn place(self, place: Place) -> Self {
+    pub const fn place(self, place: Ground) -> Self {
         Self { place, ..self }
     }
 
@@ -109,11 +109,11 @@ mod tests {
             .ground(7)
             .without_grid()
             .party()
-            .place(Place::Court);
+            .place(Ground::Court);
         let all = all.obstacles(LOOKS);
         let expected = ScenerySpec {
             camera: Camera::Above,
-            place: Place::Court,
+            place: Ground::Court,
             ground: Some(7),
             is_without_grid: true,
             has_party: true,

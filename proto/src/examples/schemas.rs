@@ -4,7 +4,7 @@ use crate::pose::{PoseFormat, Turning};
 use crate::presentation::{
     Camera, ChoicePresentation, CommandPresentation, ComponentPresentation, ControlPresentation,
     Cost, Direction, Effect, EffectForm, Element, EventPresentation, FieldPresentation, Figure,
-    KindPresentation, Look, Material, ObstacleLook, Place, Presentation, RefusalPresentation,
+    Ground, KindPresentation, Look, Material, ObstacleLook, Presentation, RefusalPresentation,
     ScenerySpec, Shape, Sign, Thing, Variant, WalkSpec, WalkSpeed,
 };
 use crate::schema::{
@@ -125,7 +125,7 @@ fn presentation() -> Presentation {
         ],
         scenery: ScenerySpec {
             camera: Camera::Above,
-            place: Place::Halls,
+            place: Ground::Halls,
             ground: Some(0x20_4020),
             is_without_grid: true,
             has_party: true,

@@ -17,7 +17,7 @@ pub struct ScenerySpec {
     pub camera: Camera,
     /// What kind of ground it is.
     #[serde(deserialize_with = "hints::known_or_default")]
-    pub place: Place,
+    pub place: Ground,
     /// The colour of the ground, as 0xRRGGBB, and `#rrggbb` in the block; without it the viewer's
     /// own.
     #[serde(with = "hints::optional_colour")]
@@ -50,7 +50,7 @@ pub enum Camera {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum Ground {
     /// Land with plants.
     #[default]
     Open,

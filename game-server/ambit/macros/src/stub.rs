@@ -15,7 +15,10 @@ pub(crate) fn of_event(input: &DeriveInput) -> TokenStream {
     let typed = quote! {
         const NAME: &'static str = "";
 
-        fn declaration() -> ::ambit::__private::EventKind {
+        fn declaration() -> (
+            ::ambit::__private::EventKind,
+            ::ambit::__private::EventPresentation,
+        ) {
             ::core::unreachable!()
         }
 

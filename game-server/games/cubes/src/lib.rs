@@ -217,7 +217,7 @@ impl Game for CubesGame {
         "Gather more cubes into your ring than the others: roll, push, pull; 90 seconds a round.",
     );
     /// Pale: a court of tiles.
-    const SCENERY: Scenery = Scenery::new().place(Place::Court).ground(0xdc_e6ee);
+    const SCENERY: Scenery = Scenery::new().place(Ground::Court).ground(0xdc_e6ee);
     type Avatar = PlayerCube;
     no_commands!();
     type Refusal = NoRefusal;

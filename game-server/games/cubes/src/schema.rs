@@ -68,7 +68,8 @@ pub(super) struct Cube {
 /// The cube of a player, with the controls that the player holds.
 #[derive(Debug, Default, Kind)]
 #[kind(name = "player", simulated)]
-#[look(glyph = '@', figure = toy, shape = box, colour = 0x30_80ff, size = PLAYER_EDGE_M, label = name)]
+#[look(glyph = '@', shape = box, colour = 0x30_80ff, size = PLAYER_EDGE_M, label = name)]
+#[look(figure = toy)]
 #[effect(arrival, colour = 0x80_c0ff, size = 2.0)]
 #[freshness(engaged_ms = ENGAGED_MS, near_m = NEAR_M, near_ms = NEAR_MS, far_ms = FAR_MS)]
 pub struct PlayerCube {

@@ -138,7 +138,7 @@ impl Game for Deus {
         "Fight waves of monsters with others. Who falls is out until the end.",
     );
     const SCENERY: Scenery =
-        Scenery::new().camera(Camera::Above).place(Place::Halls).ground(0x5a_5046).party();
+        Scenery::new().camera(Camera::Above).place(Ground::Halls).ground(0x5a_5046).party();
     type Avatar = Hero;
     type Command = DeusCommand;
     type Refusal = DeusRefusal;

@@ -380,7 +380,7 @@ impl Game for Shooter {
     const LAG_COMPENSATION: Duration = Duration::from_millis(200);
     const SCENERY: Scenery = Scenery::new()
         .camera(Camera::Above)
-        .place(Place::Space)
+        .place(Ground::Space)
         .ground(0x18_1c26)
         .obstacles(&[ASTEROID, WALL]);
     type Avatar = Ship;

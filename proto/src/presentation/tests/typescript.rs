@@ -45,7 +45,7 @@ fn the_types_for_typescript_are_those_of_the_structs() {
     add::<ScenerySpec>(&mut text, &config);
     add::<Camera>(&mut text, &config);
     add::<ObstacleLook>(&mut text, &config);
-    add::<Place>(&mut text, &config);
+    add::<Ground>(&mut text, &config);
     add::<Figure>(&mut text, &config);
     add::<Variant>(&mut text, &config);
     add::<Sign>(&mut text, &config);
