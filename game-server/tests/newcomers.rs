@@ -164,7 +164,9 @@ fn what_is_too_tight_is_refused_by_name() {
         (&[("size", "40x40"), ("asteroids", "5")], "asteroids"),
     ] {
         let error = refusal(given);
-        let Some(OpenRoomError::BadParameter(BadParameter::Conflict { key: named, .. })) = error
+        let Some(OpenRoomError::BadParameter(
+            BadParameter::Conflict { key: named, .. } | BadParameter::Value { key: named, .. },
+        )) = error
         else {
             panic!("{given:?}: {error:?}");
         };

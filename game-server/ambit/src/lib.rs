@@ -234,7 +234,7 @@
 //! | | `#[control(axis)]`, `angle` | a number from -1 to 1, whose keys come in pairs; radians |
 //! | [`Parameters`] | `#[room(size = "300x300")]` | other defaults of what every room has |
 //! | | `#[parameter(default = 5, range = 1..=9, name = "...", label = "...")]` | of the game's own |
-//! | | `#[parameter(of_room)]` | reads one that every room has |
+//! | | `#[parameter(of_room, range = 40.0..=400.0)]` | reads one that every room has, and allows less |
 //! | [`Declare`] | `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., parameters = ..., unsaved)]` | |
 //!
 //! An effect is one of `cast`, `hit`, `heal`, `arrival`, `death`, `blast`, `ring`, `beam` and

@@ -39,7 +39,8 @@ use crate::field::Choice;
 /// `#[derive(Choice)]`, or a `String`: its default, or one of the words that
 /// [`Game::words`](crate::Game::words) adds. An `Option` is `None` unless the value is given;
 /// [`Given`] tells whether it was. `#[room(...)]` sets other defaults of the parameters that every
-/// room has, and `of_room` reads one of these.
+/// room has, and `of_room` reads one of these; with a `range` players may give less than in other
+/// games.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a struct of parameters",
     label = "not parameters",

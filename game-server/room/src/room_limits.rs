@@ -41,6 +41,14 @@ pub struct RoomLimit {
     max: Option<f64>,
 }
 
+/// A limit that a room would exceed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Excess<'l> {
+    key: &'l str,
+    value: f64,
+    max: f64,
+}
+
 /// The limits of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoomLimits(Vec<RoomLimit>);
@@ -113,6 +121,18 @@ impl RoomLimits {
         config: &RoomConfig,
         objects: u64,
     ) -> Result<(), BadParameter> {
+        self.exceeded(game, parameters, config, objects)
+            .map_or(Ok(()), |excess| Err(excess.refusal(parameters, &[])))
+    }
+
+    /// The first limit that such a room exceeds.
+    pub(crate) fn exceeded<'l>(
+        &'l self,
+        game: &str,
+        parameters: &Parameters,
+        config: &RoomConfig,
+        objects: u64,
+    ) -> Option<Excess<'l>> {
         let pairs = pairs(config, objects);
         for (key, max) in self.of_game(game) {
             let value = match key {
@@ -125,10 +145,10 @@ impl RoomLimits {
                 },
             };
             if value > max {
-                return Err(over_limit(key, value, max, parameters));
+                return Some(Excess { key, value, max });
             }
         }
-        Ok(())
+        None
     }
 
     /// Whether a game may create this number of objects by its parameters, on all maps together.
@@ -168,20 +188,33 @@ fn pairs(config: &RoomConfig, objects: u64) -> f64 {
     (objects as f64 + seats) * seats * share
 }
 
-fn over_limit(key: &str, value: f64, max: f64, parameters: &Parameters) -> BadParameter {
-    let (what, hint) = match key {
-        OBJECTS => (format!("a room with {value} objects"), "ask for fewer of them".to_owned()),
-        PAIRS => (
-            format!("a room with {value:.0} pairs of players and objects in their sight"),
-            "ask for fewer seats or objects, smaller cells, or a larger map".to_owned(),
-        ),
-        _ => {
-            let is_default = key != CAPACITY && !parameters.is_given(key);
-            let default = if is_default { " (the default)" } else { "" };
-            (format!("{key}={value}{default}"), format!("ask for {key} up to {max}"))
-        }
-    };
-    BadParameter::OverLimit { what, max: max.to_string(), hint }
+impl Excess<'_> {
+    /// Whether it follows from several parameters.
+    pub(crate) fn is_derived(&self) -> bool {
+        matches!(self.key, OBJECTS | PAIRS)
+    }
+
+    /// Why the room is refused. For what is derived, each of the remedies is enough.
+    pub(crate) fn refusal(&self, parameters: &Parameters, remedies: &[String]) -> BadParameter {
+        let Self { key, value, max } = *self;
+        let (what, hint) = match key {
+            OBJECTS => (format!("a room with {value} objects"), "ask for fewer of them".to_owned()),
+            PAIRS => (
+                format!("a room with {value:.0} pairs of players and objects in their sight"),
+                "ask for fewer seats or objects, smaller cells, or a larger map".to_owned(),
+            ),
+            _ => {
+                let is_default = key != CAPACITY && !parameters.is_given(key);
+                let default = if is_default { " (the default)" } else { "" };
+                (format!("{key}={value}{default}"), format!("ask for {key} up to {max}"))
+            }
+        };
+        let hint = match remedies {
+            [] => hint,
+            _ => format!("ask for {}", remedies.join(", or ")),
+        };
+        BadParameter::OverLimit { what, max: max.to_string(), hint }
+    }
 }
 
 impl FromStr for RoomLimit {

@@ -127,12 +127,9 @@ fn restore<R>(
 
 fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> LobbyGame {
     let parameters = registry.parameters(game.name).unwrap_or_default();
-    let parameters = parameters.iter().map(|parameter| {
-        let by_limit = limits.largest(game.name, parameter.key).unwrap_or(f64::INFINITY);
-        let by_objects = registry.largest_within(limits, game.name, parameter);
-        let by_objects = by_objects.map_or(f64::INFINITY, |largest| largest as f64);
-        parameter_message(parameter, by_limit.min(by_objects))
-    });
+    let parameters = parameters
+        .iter()
+        .map(|parameter| parameter_message(&registry.offered(limits, game.name, parameter)));
     LobbyGame {
         name: game.name.to_string(),
         description: game.description.to_string(),
@@ -144,23 +141,17 @@ fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> Lobb
     }
 }
 
-/// A parameter, up to the largest value that the operator allows.
-fn parameter_message(parameter: &Parameter, largest: f64) -> world::Parameter {
-    let range = |min: f32, max: f32| world::DecimalRange {
-        min: decimal(min),
-        max: decimal(max).min(largest),
-    };
+fn parameter_message(parameter: &Parameter) -> world::Parameter {
+    let range = |min: f32, max: f32| world::DecimalRange { min: decimal(min), max: decimal(max) };
     world::Parameter {
         key: parameter.key.to_owned(),
         label: parameter.label.to_owned(),
         default_value: parameter.default.to_owned(),
         about: parameter.about.to_owned(),
         allowed: Some(match parameter.allowed {
-            Allowed::Whole { min, max } => parameter::Allowed::Whole(world::WholeRange {
-                min,
-                // Saturates.
-                max: max.min(largest as u64),
-            }),
+            Allowed::Whole { min, max } => {
+                parameter::Allowed::Whole(world::WholeRange { min, max })
+            }
             Allowed::Decimal { min, max } => parameter::Allowed::Decimal(range(min, max)),
             Allowed::Size { min, max } => parameter::Allowed::Size(range(min, max)),
             Allowed::Word(words) => parameter::Allowed::Word(world::Words {
@@ -251,6 +242,80 @@ mod tests {
             }
         }
         assert!(nearer.contains(&"field.npcs=5000".to_owned()), "{nearer:?}");
+    }
+
+    /// Why the room is refused.
+    fn refusal(game: &str, capacity: u32, given: &[(&str, &str)]) -> String {
+        let given = given.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let registry = ambit_game_server::standard();
+        registry
+            .check_within(&RoomLimits::default(), game, capacity, &given.collect())
+            .expect_err("too much")
+            .to_string()
+    }
+
+    #[test]
+    fn what_is_too_much_is_refused_with_the_largest_values_that_would_do() {
+        assert_eq!(
+            refusal("cubes", 2, &[("cubes", "6000"), ("size", "300x300")]),
+            "a room with 6000 objects is too much for this server, which allows 5000: ask for \
+             cubes up to 5000"
+        );
+        assert_eq!(
+            refusal("field", 2, &[("npcs", "5000")]),
+            "a room with 5004 objects is too much for this server, which allows 5000: ask for \
+             npcs up to 4996, or wolves up to 0"
+        );
+        let given = [("npcs", "4000"), ("size", "60x60")];
+        let pairs = refusal("field", 1_000, &given);
+        let largest = |name: &str| {
+            let (_, rest) = pairs.split_once(&format!("{name} up to ")).expect("it is named");
+            let digits = rest.split(|c: char| !c.is_ascii_digit()).next().expect("a first part");
+            digits.parse::<u32>().expect("a number")
+        };
+        let (npcs, seats) = (largest("npcs"), largest("capacity"));
+        let registry = ambit_game_server::standard();
+        let is_accepted = |npcs: u32, capacity: u32| {
+            let given = [("npcs", npcs.to_string()), ("size", "60x60".to_owned())];
+            let given = given.map(|(key, value)| (key.to_owned(), value)).into();
+            registry.check_within(&RoomLimits::default(), "field", capacity, &given).is_ok()
+        };
+        assert!(is_accepted(npcs, 1_000) && is_accepted(4_000, seats), "{pairs}");
+        assert!(!is_accepted(npcs + 1, 1_000) && !is_accepted(4_000, seats + 1), "{pairs}");
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_offered() {
+        assert_eq!(
+            refusal("field", 2, &[("npcs", "-1")]),
+            "npcs=-1 is not possible: it must be a whole number from 0 to 5000"
+        );
+        assert_eq!(
+            refusal("field", 2, &[("budget", "31")]),
+            "budget=31 is not possible: it must be a whole number from 32 to 10000"
+        );
+        assert_eq!(
+            refusal("field", 2, &[("tick", "+20")]),
+            "tick=+20 is not possible: it must be a whole number from 10 to 60"
+        );
+        let registry = ambit_game_server::standard();
+        for (game, min, max) in [("shooter", 40.0, 10_000.0), ("cubes", 10.0, 4_096.0)] {
+            let info = registry.info(game).expect("registered");
+            let described = lobby_game(info, &registry, &RoomLimits::default()).parameters;
+            let size = described.iter().find(|known| known.key == "size").expect("each has one");
+            let range = world::DecimalRange { min, max };
+            assert_eq!(size.allowed, Some(Sent::Size(range)), "{game}");
+            for side in [min - 1.0, max + 1.0] {
+                let given = format!("{side}x{side}");
+                assert_eq!(
+                    refusal(game, 2, &[("size", &given)]),
+                    format!(
+                        "size={given} is not possible: it must be WIDTHxHEIGHT, each a number \
+                         from {min} to {max}"
+                    )
+                );
+            }
+        }
     }
 
     fn declared_in(info: &GameInfo, key: &str) -> bool {

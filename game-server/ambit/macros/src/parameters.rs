@@ -1,6 +1,6 @@
 //! `#[derive(Parameters)]`: what a room of the game can be created with.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{
@@ -55,14 +55,23 @@ struct Options {
 pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_no_generics(input, "a struct of parameters")?;
     let fields = named_fields(input, "a struct of parameters", EXAMPLE)?;
-    let room = room_defaults(&input.attrs)?;
-    let (mut table, mut reading, mut checks) = (room, Vec::new(), Vec::new());
+    let mut room = room_defaults(&input.attrs)?;
+    let (mut table, mut reading, mut checks) = (Vec::new(), Vec::new(), Vec::new());
     for field in fields {
         let parameter = read(field)?;
+        if let Some((key, allowed)) = parameter.narrowed {
+            let Some(default) = room.iter_mut().find(|default| default.key == key) else {
+                let message =
+                    format!("give its default as well, above the struct: `#[room({key} = ...)]`");
+                return Err(error(field, &message));
+            };
+            default.allowed = Some(allowed);
+        }
         table.extend(parameter.declaration);
         reading.push(parameter.reading);
         checks.push(parameter.check);
     }
+    table.splice(0..0, room.iter().map(RoomDefault::declaration));
     let item = &input.ident;
     Ok(quote! {
         #[automatically_derived]
@@ -86,8 +95,33 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     })
 }
 
+/// What the game changes of a parameter that every room has.
+struct RoomDefault {
+    key: String,
+    default: String,
+    /// A smaller range, by `#[parameter(of_room, range = ...)]`.
+    allowed: Option<TokenStream>,
+    span: Span,
+}
+
+impl RoomDefault {
+    fn declaration(&self) -> TokenStream {
+        let Self { key, default, allowed, span } = self;
+        let parameter = quote_spanned! {*span=>
+            ::ambit::__private::override_default(#key, #default)
+        };
+        let Some(allowed) = allowed else { return parameter };
+        quote_spanned! {*span=>
+            ::ambit::__private::Parameter {
+                allowed: ::ambit::__private::Allowed::#allowed,
+                ..#parameter
+            }
+        }
+    }
+}
+
 /// `#[room(size = "300x300", cell = 40)]`: other defaults of what every room has.
-fn room_defaults(attributes: &[Attribute]) -> Result<Vec<TokenStream>> {
+fn room_defaults(attributes: &[Attribute]) -> Result<Vec<RoomDefault>> {
     let mut defaults = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("room")) {
         attribute.parse_nested_meta(|meta| {
@@ -95,10 +129,8 @@ fn room_defaults(attributes: &[Attribute]) -> Result<Vec<TokenStream>> {
                 return Err(meta.error("name a parameter of every room: `size = \"300x300\"`"));
             };
             let (key, value) = (name.to_string(), meta.value()?.parse::<Expr>()?);
-            let text = literal(&value)?;
-            defaults.push(quote_spanned! {name.span()=>
-                ::ambit::__private::override_default(#key, #text)
-            });
+            let (default, span) = (literal(&value)?, name.span());
+            defaults.push(RoomDefault { key, default, allowed: None, span });
             Ok(())
         })?;
     }
@@ -108,6 +140,8 @@ fn room_defaults(attributes: &[Attribute]) -> Result<Vec<TokenStream>> {
 struct ReadField {
     /// Its line in the table; nothing for a parameter that every room has.
     declaration: Option<TokenStream>,
+    /// The key of a parameter that every room has, and the smaller range of this game's.
+    narrowed: Option<(String, TokenStream)>,
     reading: TokenStream,
     check: TokenStream,
 }
@@ -120,7 +154,7 @@ fn read(field: &Field) -> Result<ReadField> {
     let shape = shape(ty);
     let reading = reading(ident, &key, shape, wrapper, ty);
     if options.is_of_room {
-        if options.default.is_some() || options.range.is_some() || !options.label.is_empty() {
+        if options.default.is_some() || !options.label.is_empty() {
             let message = "every room has it: `#[room(size = \"300x300\")]` above the struct \
                            gives another default";
             return Err(error(field, message));
@@ -132,7 +166,14 @@ fn read(field: &Field) -> Result<ReadField> {
                 "no room has a parameter of this name and type"
             );
         };
-        return Ok(ReadField { declaration: None, reading, check });
+        let narrowed = match &options.range {
+            None => None,
+            given => {
+                let (min, max) = range(ident, given.as_ref())?;
+                Some((key, quote!(#kind { min: #min, max: #max })))
+            }
+        };
+        return Ok(ReadField { declaration: None, narrowed, reading, check });
     }
     let about = first_paragraph(&field.attrs);
     if about.is_empty() {
@@ -151,7 +192,7 @@ fn read(field: &Field) -> Result<ReadField> {
             about: #about,
         }
     };
-    Ok(ReadField { declaration: Some(declaration), reading, check })
+    Ok(ReadField { declaration: Some(declaration), narrowed: None, reading, check })
 }
 
 impl Options {

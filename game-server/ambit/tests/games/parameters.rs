@@ -41,7 +41,7 @@ struct Settings {
     /// Where it is.
     #[parameter(default = "meadow")]
     place: String,
-    #[parameter(of_room)]
+    #[parameter(of_room, range = 20.5..=100.0)]
     size: (f32, f32),
     #[parameter(of_room)]
     map: u64,
@@ -130,6 +130,11 @@ fn what_is_not_possible_is_refused_with_what_is() {
         ("minutes", "0", "minutes=0 is not possible: it must be a whole number from 1 to 60"),
         ("place", "..", "place=.. is not possible: it must be meadow, moor or heath"),
         ("pace", "1", "there is no parameter \"pace\""),
+        (
+            "size",
+            "20x30",
+            "size=20x30 is not possible: it must be WIDTHxHEIGHT, each a number from 20.5 to 100",
+        ),
         ("goal", "13", "goal does not fit: 13 is unlucky"),
     ] {
         let given = BTreeMap::from([(key.to_owned(), value.to_owned())]);

@@ -68,7 +68,7 @@ pub struct CubesSettings {
     /// with dice
     #[parameter(default = 90, range = 0..=3_600, label = "Seconds of a round")]
     round: u32,
-    #[parameter(of_room)]
+    #[parameter(of_room, range = 10.0..=MAX_SIDE_M)]
     size: (f32, f32),
 }
 
@@ -224,10 +224,6 @@ impl Game for CubesGame {
 
     fn configure(&mut self, settings: CubesSettings) -> Result<(), BadParameter> {
         let (width_m, height_m) = settings.size;
-        if width_m.max(height_m) > MAX_SIDE_M {
-            let problem = format!("the floor of cubes has at most {MAX_SIDE_M} m on each side");
-            return Err(BadParameter::Conflict { key: "size", problem });
-        }
         let arena = Arena { width_m, height_m };
         let layout = CubeLayout::new(arena, settings.cubes, settings.spacing)?;
         let sync = match settings.sync {

@@ -327,7 +327,10 @@ fn the_game_overrides_defaults_of_room_parameters() {
         config(&[("size", "40x50"), ("inner", "1"), ("outer", "2")]).expect("valid parameters");
     assert_eq!((given.width, given.height, given.inner, given.outer), (40.0, 50.0, 1, 2));
     let error = config(&[("size", "5000x100")]).unwrap_err();
-    assert_eq!(error, "size does not fit: the floor of cubes has at most 4096 m on each side");
+    assert_eq!(
+        error,
+        "size=5000x100 is not possible: it must be WIDTHxHEIGHT, each a number from 10 to 4096"
+    );
 }
 
 /// The number of objects with which each avatar was engaged since `changes` was cleared.

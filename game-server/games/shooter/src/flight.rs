@@ -27,7 +27,7 @@ const MOVES_M: f32 = 3.0;
 /// Room around what stands, by which it is not touched at once.
 const SKIN_M: f32 = 0.5;
 /// The least side of a map: on a smaller one the walls leave no room.
-const LEAST_SIDE_M: f32 = 40.0;
+pub(crate) const LEAST_SIDE_M: f32 = 40.0;
 /// The least area for each asteroid.
 const M2_PER_ASTEROID: f64 = 400.0;
 /// Asteroids keep off this number of places, over the whole map, where ships can begin.
@@ -62,16 +62,9 @@ pub(crate) fn add_walls(world: &mut ShooterWorld) {
     }
 }
 
-/// Checks that ships can fly on a map of this size. Returns the largest number of asteroids.
-pub(crate) fn check_map((width, height): (f32, f32)) -> Result<u32, BadParameter> {
-    if width.min(height) < LEAST_SIDE_M {
-        let problem = format!(
-            "{width}x{height} m is too tight to fly: between the walls there is room from \
-             {LEAST_SIDE_M}x{LEAST_SIDE_M} m on"
-        );
-        return Err(BadParameter::Conflict { key: "size", problem });
-    }
-    Ok((f64::from(width) * f64::from(height) / M2_PER_ASTEROID) as u32)
+/// The largest number of asteroids between which ships can fly.
+pub(crate) fn most_asteroids((width, height): (f32, f32)) -> u32 {
+    (f64::from(width) * f64::from(height) / M2_PER_ASTEROID) as u32
 }
 
 /// Adds asteroids; one for which there is no place is left out.

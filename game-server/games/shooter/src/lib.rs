@@ -77,7 +77,7 @@ pub struct ShooterSettings {
     /// for
     #[parameter(default = 8, range = 0..=100)]
     asteroids: Given<u32>,
-    #[parameter(of_room)]
+    #[parameter(of_room, range = flight::LEAST_SIDE_M..=10_000.0)]
     size: (f32, f32),
 }
 
@@ -390,7 +390,7 @@ impl Game for Shooter {
     fn configure(&mut self, settings: ShooterSettings) -> Result<(), BadParameter> {
         let ShooterSettings { goal, minutes, rounds, teams, ships, .. } = settings;
         let ShooterSettings { asteroids, shots, order, tolerance, size, .. } = settings;
-        let most = flight::check_map(size)?;
+        let most = flight::most_asteroids(size);
         if asteroids.value > most && asteroids.is_given {
             let (width, height) = size;
             let problem = format!(

@@ -240,6 +240,33 @@ impl Parameter {
 }
 
 impl Allowed {
+    /// Of these values those up to the largest one.
+    #[must_use]
+    pub fn up_to(self, largest: f64) -> Self {
+        match self {
+            // Saturates.
+            Self::Whole { min, max } => Self::Whole { min, max: max.min(largest as u64) },
+            Self::Decimal { min, max } => Self::Decimal { min, max: max.min(largest as f32) },
+            Self::Size { min, max } => Self::Size { min, max: max.min(largest as f32) },
+            Self::Word(words) => Self::Word(words),
+        }
+    }
+
+    /// Whether all these values are among the others.
+    pub(crate) fn is_within(self, others: Self) -> bool {
+        match (self, others) {
+            (Self::Whole { min, max }, Self::Whole { min: least, max: most }) => {
+                least <= min && min <= max && max <= most
+            }
+            (Self::Decimal { min, max }, Self::Decimal { min: least, max: most })
+            | (Self::Size { min, max }, Self::Size { min: least, max: most }) => {
+                least <= min && min <= max && max <= most
+            }
+            (Self::Word(_), Self::Word(_)) => self == others,
+            _ => false,
+        }
+    }
+
     pub(crate) fn is_number(self) -> bool {
         !matches!(self, Self::Word(_))
     }
@@ -247,11 +274,12 @@ impl Allowed {
     fn parse(self, text: &str) -> Option<ParameterValue> {
         match self {
             Self::Whole { min, max } => {
-                let number = text.parse().ok()?;
+                let number = plain(text)?.parse().ok()?;
                 (min..=max).contains(&number).then_some(ParameterValue::Whole(number))
             }
             Self::Decimal { min, max } => {
-                let number = text.parse().ok()?;
+                let (sign, digits) = text.strip_prefix('-').map_or((1.0, text), |it| (-1.0, it));
+                let number = sign * plain_number(digits)?;
                 (min..=max).contains(&number).then_some(ParameterValue::Decimal(number))
             }
             Self::Size { min, max } => {
@@ -279,10 +307,14 @@ impl fmt::Display for Allowed {
     }
 }
 
-/// A number as people write a length: `57.5`, but neither `1e3` nor `inf`.
+/// A number as people write a length: `57.5`, but neither `+5`, `1e3` nor `inf`.
 fn plain_number(text: &str) -> Option<f32> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    if plain { text.parse().ok() } else { None }
+    plain(text)?.parse().ok()
+}
+
+/// The text, if it has digits and points alone.
+fn plain(text: &str) -> Option<&str> {
+    text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then_some(text)
 }
 
 /// `a, b or c`.
@@ -328,5 +360,16 @@ mod tests {
             ["57.5", "10", ".5", "1e3", "inf", "", "-1", "1.2.3"].map(plain_number),
             [Some(57.5), Some(10.0), Some(0.5), None, None, None, None, None]
         );
+    }
+
+    #[test]
+    fn numbers_have_no_sign_but_minus() {
+        let whole = Allowed::Whole { min: 0, max: 99 };
+        assert_eq!(whole.parse("20"), Some(ParameterValue::Whole(20)));
+        let decimal = Allowed::Decimal { min: -2.0, max: 99.0 };
+        assert_eq!(decimal.parse("-1.5"), Some(ParameterValue::Decimal(-1.5)));
+        for text in ["+20", "-+2", "2e1", "--1", "- 1"] {
+            assert_eq!((whole.parse(text), decimal.parse(text)), (None, None), "{text}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use crate::config::{
     override_default,
 };
 use crate::room::Room;
-use crate::room_limits::{self, RoomLimits};
+use crate::room_limits::{self, Excess, RoomLimits};
 
 pub use super::game::GameInfo;
 
@@ -73,7 +73,7 @@ impl Registry {
     /// # Panics
     /// If the name is not 1 to 32 of a-z, 0-9, `_` and `-`, if a game of that name is registered
     /// already, or if the game redeclares a parameter that every room has and changes more than its
-    /// default. All are bugs of the game.
+    /// default, or allows other values. All are bugs of the game.
     #[must_use]
     pub fn with(mut self, info: GameInfo, make: MakeGame) -> Self {
         let is_typeable = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
@@ -86,11 +86,15 @@ impl Registry {
         assert!(self.info(info.name).is_none(), "a game {:?} is registered already", info.name);
         for parameter in info.parameters {
             let common = ROOM_PARAMETERS.iter().find(|common| common.key == parameter.key);
-            let fits = common
-                .is_none_or(|common| *parameter == override_default(common.key, parameter.default));
+            let fits = common.is_none_or(|common| {
+                let own = override_default(common.key, parameter.default);
+                parameter.allowed.is_within(own.allowed)
+                    && *parameter == Parameter { allowed: parameter.allowed, ..own }
+            });
             assert!(
                 fits,
-                "{:?} is a parameter of every room; a game may only override its default",
+                "{:?} is a parameter of every room; a game may only override its default, and \
+                 allow less of it",
                 parameter.key
             );
         }
@@ -138,7 +142,17 @@ impl Registry {
         self.prepare(&header).map(|_| ())
     }
 
-    /// Whether a room of this game with so many seats can be created, within these limits.
+    /// A parameter with the values that some room of the game may have within these limits.
+    pub fn offered(&self, limits: &RoomLimits, game: &str, parameter: &Parameter) -> Parameter {
+        let by_limit = limits.largest(game, parameter.key).unwrap_or(f64::INFINITY);
+        let by_objects = self.largest_within(limits, game, parameter);
+        let by_objects = by_objects.map_or(f64::INFINITY, |largest| largest as f64);
+        Parameter { allowed: parameter.allowed.up_to(by_limit.min(by_objects)), ..*parameter }
+    }
+
+    /// Whether a room of this game with so many seats can be created, within these limits. A
+    /// refusal names what is offered ([`Registry::offered`]), and the parameters that count with
+    /// the largest value of each that would do.
     pub fn check_within(
         &self,
         limits: &RoomLimits,
@@ -146,6 +160,26 @@ impl Registry {
         capacity: u32,
         parameters: &BTreeMap<String, String>,
     ) -> Result<(), OpenRoomError> {
+        let exceeded = self
+            .exceeded(limits, game, capacity, parameters)
+            .map_err(|error| self.with_offer(error, limits, game))?;
+        let Some((excess, parsed)) = exceeded else { return Ok(()) };
+        let remedies = if excess.is_derived() {
+            self.remedies(limits, game, capacity, parameters, &parsed)
+        } else {
+            Vec::new()
+        };
+        Err(excess.refusal(&parsed, &remedies).into())
+    }
+
+    /// The first limit that a room exceeds, with its parameters.
+    fn exceeded<'l>(
+        &self,
+        limits: &'l RoomLimits,
+        game: &str,
+        capacity: u32,
+        parameters: &BTreeMap<String, String>,
+    ) -> Result<Option<(Excess<'l>, Parameters)>, OpenRoomError> {
         let header = Header {
             game: game.to_owned(),
             capacity,
@@ -154,9 +188,52 @@ impl Registry {
         };
         let (config, made) = self.prepare(&header)?;
         let (info, _) = self.find(game)?;
-        let parameters = Parameters::parse(parameters, &[ROOM_PARAMETERS, info.parameters])?;
-        limits.check(game, &parameters, &config, made.planned_objects())?;
-        Ok(())
+        let parsed = Parameters::parse(parameters, &[ROOM_PARAMETERS, info.parameters])?;
+        let excess = limits.exceeded(game, &parsed, &config, made.planned_objects());
+        Ok(excess.map(|excess| (excess, parsed)))
+    }
+
+    /// The error with the values that are offered, where it names those that are possible at all.
+    fn with_offer(&self, error: OpenRoomError, limits: &RoomLimits, game: &str) -> OpenRoomError {
+        let OpenRoomError::BadParameter(BadParameter::Value { key, value, .. }) = &error else {
+            return error;
+        };
+        let declared = self.parameters(game).unwrap_or_default();
+        let Some(declared) = declared.iter().find(|declared| declared.key == *key) else {
+            return error;
+        };
+        let allowed = self.offered(limits, game, declared).allowed.to_string();
+        BadParameter::Value { key, value: value.clone(), allowed }.into()
+    }
+
+    /// What makes a room possible that has too many objects, or pairs: for the seats and each whole
+    /// number of the game the largest value that does, with all others as they are.
+    fn remedies(
+        &self,
+        limits: &RoomLimits,
+        game: &str,
+        capacity: u32,
+        given: &BTreeMap<String, String>,
+        parsed: &Parameters,
+    ) -> Vec<String> {
+        let is_possible = |capacity: u32, given: &BTreeMap<String, String>| {
+            self.exceeded(limits, game, capacity, given).is_ok_and(|excess| excess.is_none())
+        };
+        let mut remedies = Vec::new();
+        let own = self.info(game).map_or(&[][..], |info| info.parameters);
+        for parameter in own.iter().filter(|parameter| parameter.is_for_players()) {
+            let Allowed::Whole { min, .. } = parameter.allowed else { continue };
+            let Some(value) = parsed.whole_if_given(parameter.key) else { continue };
+            let largest = largest_possible(min, value, |value| {
+                let mut given = given.clone();
+                given.insert(parameter.key.to_owned(), value.to_string());
+                is_possible(capacity, &given)
+            });
+            remedies.extend(largest.map(|most| format!("{} up to {most}", parameter.key)));
+        }
+        let seats = largest_possible(1, capacity.into(), |seats| is_possible(seats as u32, given));
+        remedies.extend(seats.map(|most| format!("capacity up to {most}")));
+        remedies
     }
 
     /// The largest value of a whole number that a room of the game can have within the limit on
@@ -179,16 +256,7 @@ impl Registry {
         if is_possible(max) {
             return None;
         }
-        let (mut possible, mut refused) = (min, max);
-        while refused - possible > 1 {
-            let middle = possible + (refused - possible) / 2;
-            if is_possible(middle) {
-                possible = middle;
-            } else {
-                refused = middle;
-            }
-        }
-        Some(possible)
+        Some(largest_possible(min, max, is_possible).unwrap_or(min))
     }
 
     /// The parameters of the game that make the fewest objects, each as small as it can be.
@@ -253,6 +321,23 @@ impl Registry {
             }
         })
     }
+}
+
+/// The largest possible value from `min` on, below one that is not. More is not possible again.
+fn largest_possible(min: u64, mut refused: u64, is_possible: impl Fn(u64) -> bool) -> Option<u64> {
+    if refused <= min || !is_possible(min) {
+        return None;
+    }
+    let mut possible = min;
+    while refused - possible > 1 {
+        let middle = possible + (refused - possible) / 2;
+        if is_possible(middle) {
+            possible = middle;
+        } else {
+            refused = middle;
+        }
+    }
+    Some(possible)
 }
 
 impl fmt::Debug for Registry {

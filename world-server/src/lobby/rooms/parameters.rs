@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ambit_proto::control::world;
+use ambit_room::config::MAX_CAPACITY;
 
 /// Whether a start requires that all players are ready. Games do not know it.
 pub(in crate::lobby) const READY: &str = "ready";
@@ -23,12 +24,17 @@ pub(in crate::lobby) fn check_parameters(
         return Err(format!("{MAP}= is the server's own: a world begins with its first map"));
     }
     match parameters.get(MAP_SEATS) {
-        Some(value) if !value.parse::<u32>().is_ok_and(|seats| seats > 0) => Err(format!(
-            "{MAP_SEATS}= takes a whole number from 1 up, not {:?}",
+        Some(value) if !is_seats(value) => Err(format!(
+            "{MAP_SEATS}= takes a whole number from 1 to {MAX_CAPACITY}, not {:?}",
             value.chars().take(20).collect::<String>()
         )),
         _ => Ok(()),
     }
+}
+
+fn is_seats(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_digit())
+        && value.parse().is_ok_and(|seats| (1..=MAX_CAPACITY).contains(&seats))
 }
 
 /// Whether a start requires that all players are ready.
