@@ -183,7 +183,18 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         match command::parse(line) {
             Ok(Some(line)) => self.begin(now, line),
             Ok(None) => {}
-            Err(error) => self.error("usage", error.to_string()),
+            Err(error) => {
+                let word = line.split_whitespace().next().unwrap_or_default();
+                let of_game = match &self.game {
+                    GamePresence::Present { schema, .. }
+                        if schema.command_index(word).is_some() =>
+                    {
+                        format!("; for the game's own command: do {word}")
+                    }
+                    _ => String::new(),
+                };
+                self.error("usage", format!("{error}{of_game}"));
+            }
         }
     }
 

@@ -147,6 +147,10 @@ fn with_do_a_command_of_the_game_is_given_whatever_it_is_called() {
     let act = ScriptStep::Act(GameCommand { kind: 1, fields: Vec::new() });
     assert_eq!(harness.line("do ready"), [act]);
     assert_eq!(codes(&harness.line("do dance")), ["usage"]);
+    let ScriptStep::Error("usage", message) = &harness.line("ready now")[0] else {
+        panic!("the console's own has no such form");
+    };
+    assert!(message.ends_with("; for the game's own command: do ready"), "{message}");
     assert_eq!(harness.line("ready"), [ScriptStep::Request(LobbyRequest::SetReady(true))]);
     let help = crate::report::help(Some(&schema));
     let usages = help["commands"].as_array().expect("a list").iter();

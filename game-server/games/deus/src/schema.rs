@@ -433,12 +433,15 @@ pub enum DeusRefusal {
     /// None of these is in the chest.
     #[text("that is not in the chest")]
     NotInChest,
-    /// The spell needs a place, or another one.
-    #[text("choose a place that this can reach")]
+    /// The spell needs a place, and the command has none.
+    #[text("give a place: cast SPELL X Y")]
     NoPlace,
     /// The hero has come to a map where its party is not.
     #[text("your party is on another map; you follow it")]
     Follows,
+    /// A bolt needs a way on which it flies.
+    #[text("choose a place farther away")]
+    TooNear,
 }
 
 /// What happens later.

@@ -73,7 +73,7 @@ impl Deus {
         let place = place.ok_or(DeusRefusal::NoPlace)?;
         let is_too_far = match table.shape {
             SpellShape::Bolt { .. } if place.distance(from) < LEAST_FLIGHT_M => {
-                return Err(DeusRefusal::NoPlace);
+                return Err(DeusRefusal::TooNear);
             }
             SpellShape::Place { range_m, .. } => place.distance(from) > range_m,
             SpellShape::Nearest { range_m } => {

@@ -98,12 +98,15 @@ fn a_spell_of_another_class_without_mana_or_a_place_is_refused() {
     room.run(5.secs());
     room.command(ann, "choose warrior");
     room.run(300.millis());
-    for command in ["cast strike", "cast firebolt", "cast blast 59 59"] {
+    let at = room.avatar(ann).expect("ann").position;
+    let here = format!("cast firebolt {} {}", at.x, at.y);
+    for command in ["cast strike", "cast firebolt", &here, "cast blast 59 59"] {
         room.command(ann, command);
         room.run(300.millis());
     }
     let errors = room.errors(ann);
-    let expected = ["no_class", "class_chosen", "other_class", "no_place", "out_of_range"];
+    let expected =
+        ["no_class", "class_chosen", "other_class", "no_place", "too_near", "out_of_range"];
     assert_eq!(errors.len(), expected.len(), "{errors:?}");
     for (error, code) in errors.iter().zip(expected) {
         assert!(error.contains(code), "{error}, not {code}");
