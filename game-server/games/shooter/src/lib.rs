@@ -23,7 +23,8 @@ use ambit_shooter_kinds::tables::TABLES;
 use self::pilots::Course;
 
 pub use ambit_shooter_kinds::{
-    Bang, Boom, Fired, Hit, Match, Missile, RoundOver, STEERING, Score, Ship, ShipControl,
+    Bang, Boom, Fired, Hit, Match, Missile, RoundOver, RoundWaits, STEERING, Score, Ship,
+    ShipControl,
 };
 
 type ShooterWorld = World<Shooter>;
@@ -153,7 +154,7 @@ pub(crate) struct Shot {
 
 /// The game `shooter`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Ship, Missile, Match, Score), events(Fired, Hit, RoundOver))]
+#[declare(kinds(Ship, Missile, Match, Score), events(Fired, Hit, RoundOver, RoundWaits))]
 #[declare(sounds(Bang, Boom), timer = ShooterTimer)]
 #[declare(controls = ShipControl, parameters = ShooterSettings)]
 pub struct Shooter {
@@ -169,8 +170,10 @@ pub struct Shooter {
     tolerance: u16,
     crafts: BTreeMap<Id<Ship>, Craft>,
     missiles: BTreeMap<Id<Missile>, Shot>,
-    /// The round that is played; 0 as long as there are less than two ships.
+    /// The round that is played; 0 before the first one.
     round: i64,
+    /// There are less than two ships.
+    is_waiting: bool,
     /// Between two rounds.
     is_break: bool,
     pilots_so_far: u32,
@@ -179,7 +182,7 @@ pub struct Shooter {
 
 impl Shooter {
     fn is_playing(&self) -> bool {
-        self.round > 0 && !self.is_break
+        self.round > 0 && !self.is_break && !self.is_waiting
     }
 
     fn add_ship(
@@ -220,7 +223,7 @@ impl Shooter {
             unused_since: player.map(|_| world.now()),
         };
         self.crafts.insert(ship, craft);
-        if self.round == 0 && self.crafts.len() >= 2 {
+        if self.is_waiting && self.crafts.len() >= 2 {
             self.begin_round(world);
         }
         ship
@@ -304,9 +307,13 @@ impl Shooter {
         all
     }
 
+    /// Begins the next round, or waits for it as long as there is nobody to play against.
     fn begin_round(&mut self, world: &mut ShooterWorld) {
+        if self.crafts.len() < 2 {
+            return self.wait_for_ships(world);
+        }
         self.round += 1;
-        self.is_break = false;
+        (self.is_break, self.is_waiting) = (false, false);
         for craft in self.crafts.values_mut() {
             craft.shots = 0;
             if let Some(mut score) = world.edit(craft.row) {
@@ -324,6 +331,22 @@ impl Shooter {
             state.time_left().set_both(time.as_secs_f32(), -1.0);
         }
         world.after(time, ShooterTimer::TimeUp(round));
+    }
+
+    /// What was played of a round is over, without a winner.
+    fn wait_for_ships(&mut self, world: &mut ShooterWorld) {
+        (self.is_break, self.is_waiting) = (false, true);
+        let minutes = Duration::from_mins(self.minutes);
+        if let Some(mut state) = world.edit_state::<Match>() {
+            state.winner().set("");
+            state.waits_for().set(A_SECOND_SHIP);
+            state.time_left().set_both(minutes.as_secs_f32(), 0.0);
+        }
+        Self::announce_waiting(world);
+    }
+
+    fn announce_waiting(world: &mut ShooterWorld) {
+        world.announce(RoundWaits { what: A_SECOND_SHIP.into() });
     }
 
     fn end_round(&mut self, world: &mut ShooterWorld, winner: &str) {
@@ -441,6 +464,7 @@ impl Game for Shooter {
         let time_left = Gauge::of((self.minutes * 60) as f32);
         let waits_for = A_SECOND_SHIP.into();
         world.spawn(Match { round, goal, time_left, winner: "".into(), waits_for });
+        self.is_waiting = true;
         self.adjust_pilots(world);
     }
 
@@ -453,6 +477,9 @@ impl Game for Shooter {
     fn leave(&mut self, world: &mut ShooterWorld, player: Player<'_, Self>, _: Left) {
         self.crafts.remove(&player.avatar());
         self.adjust_pilots(world);
+        if self.is_playing() && self.crafts.len() < 2 {
+            self.wait_for_ships(world);
+        }
     }
 
     fn timer(&mut self, world: &mut ShooterWorld, timer: ShooterTimer, due: GameTime) {
@@ -476,7 +503,7 @@ impl Game for Shooter {
                 self.end_round(world, &winner.map_or_else(String::new, |(name, _)| name));
             }
             ShooterTimer::NextRound(round) if round == self.round => {
-                if round == self.rounds {
+                if self.rounds > 0 && round >= self.rounds {
                     self.is_over = true;
                 } else {
                     self.begin_round(world);
@@ -492,6 +519,9 @@ impl Game for Shooter {
         for ship in ships {
             let Some(mut craft) = self.crafts.get(&ship).cloned() else { continue };
             let held = if let Some(player) = craft.player {
+                if self.is_waiting && world.just_pressed(player, ShipControl::Fire) {
+                    Self::announce_waiting(world);
+                }
                 world.held(player)
             } else {
                 let mut course = craft.course;

@@ -7,8 +7,8 @@ use ambit::statics::{Obstacle, ObstacleShape};
 use ambit::test::{Line, Seen, TestClient, TestRoom};
 
 use crate::{
-    ASTEROID, Hit, Match, Missile, RoundOver, Score, Ship, ShipControl, Shooter, ShooterWorld,
-    TABLES, WALL, first_shield,
+    ASTEROID, Hit, Match, Missile, RoundOver, RoundWaits, Score, Ship, ShipControl, Shooter,
+    ShooterWorld, TABLES, WALL, first_shield,
 };
 
 type Room = TestRoom<Shooter>;
@@ -128,6 +128,46 @@ fn who_is_alone_is_told_what_the_round_waits_for() {
     let ann = room.join("ann", Line::default());
     room.run(1.secs());
     assert_eq!(waits_for(&room, ann), "");
+}
+
+#[test]
+fn a_round_waits_again_when_the_second_ship_leaves() {
+    let (mut room, ann, bob) = duel(&[("rounds", "2"), ("minutes", "1")]);
+    let waits_for = |room: &Room| {
+        room.world().state::<Match>().expect("there is a match").waits_for().to_owned()
+    };
+    assert_eq!((waits_for(&room).as_str(), events::<RoundWaits>(&room, ann)), ("", 0));
+    room.leave(bob);
+    room.run(300.millis());
+    assert_eq!(waits_for(&room), "a second ship");
+    assert_eq!(events::<RoundWaits>(&room, ann), 1, "it is announced");
+    // Whoever fires is told why nothing happens, once for each press.
+    for _ in 0..2 {
+        room.hold(ann, [ShipControl::Fire]);
+        room.run(500.millis());
+        room.hold(ann, []);
+        room.run(300.millis());
+    }
+    assert_eq!(fired(&mut room, ann), 0);
+    assert_eq!(events::<RoundWaits>(&room, ann), 3);
+    // The time of the round that was broken off ends nothing.
+    room.run(60.secs());
+    assert_eq!(state(&room, ann), (1, String::new()));
+    let carl = room.join("carl", Line::default());
+    room.run(300.millis());
+    assert_eq!((waits_for(&room).as_str(), state(&room, carl).0), ("", 2));
+    room.run(62.secs());
+    assert!(events::<RoundOver>(&room, carl) == 1 && !room.is_finished());
+    // A break in which all but one leave is followed by no round.
+    room.run(Duration::from_secs_f32(TABLES.round.break_s));
+    assert!(room.is_finished(), "the second one was the last one");
+
+    let (mut room, ann, bob) = duel(&[("minutes", "1")]);
+    room.run(61.secs());
+    assert_eq!(events::<RoundOver>(&room, ann), 1);
+    room.leave(bob);
+    room.run(Duration::from_secs_f32(TABLES.round.break_s) + 1.secs());
+    assert_eq!((waits_for(&room).as_str(), state(&room, ann).0), ("a second ship", 1));
 }
 
 /// How many missiles a player has fired in this round.

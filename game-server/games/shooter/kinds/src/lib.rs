@@ -127,6 +127,15 @@ pub struct RoundOver {
     pub winner: Text<24>,
 }
 
+/// No round is played, for everybody: when it begins to wait, and whenever a player fires
+/// meanwhile.
+#[derive(Event)]
+#[event(text = "The round waits for {what}. Nobody can fire until then.")]
+pub struct RoundWaits {
+    /// As in `Match::waits_for`.
+    pub what: Text<24>,
+}
+
 /// What players hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Controls)]
 pub enum ShipControl {
