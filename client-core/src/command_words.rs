@@ -3,7 +3,7 @@
 //! A name and words, or typed values, go in; a command that [`Client::act`] accepts comes out, or
 //! an error that says what was expected. Any client can so use any game.
 //!
-//! In words, a position is X and Y, in the last field perhaps Z; an object is its id; a choice is
+//! In words, a position is X and Y, on the ground; an object is its id; a choice is
 //! its name; a text is one word, in the last field all the rest. A half is a decimal number, an
 //! angle one of radians, or of degrees with `°` or `deg`: `1.57`, `90°`. `-` stands for an optional
 //! field without a value; those at the end may be left out.
@@ -234,8 +234,7 @@ fn take_value(
         FieldType::Text { .. } if is_last => (Some(FieldValue::Text(rest.join(" "))), &[][..]),
         FieldType::Text { .. } => (Some(FieldValue::Text(word.to_owned())), after),
         FieldType::Position => {
-            let count = if is_last { rest.len().clamp(2, 3) } else { 2 };
-            let (words, after) = rest.split_at(count.min(rest.len()));
+            let (words, after) = rest.split_at(rest.len().min(2));
             (position(words).map(FieldValue::Position), after)
         }
     };
@@ -266,12 +265,11 @@ fn decimal(format: DecimalFormat, word: &str) -> Option<Decimal> {
     format.within(value)
 }
 
-/// X, Y and perhaps Z. The client checks the range when it sends the command.
+/// X and Y. The client checks the range when it sends the command.
 fn position(words: &[&str]) -> Option<Position> {
     let metres = |word: &str| word.parse().ok().filter(|metres: &f32| metres.is_finite());
     match words {
         [x, y] => Some(Position::on_ground(metres(x)?, metres(y)?)),
-        [x, y, z] => Some(Position::new(metres(x)?, metres(y)?, metres(z)?)),
         _ => None,
     }
 }
@@ -306,7 +304,7 @@ mod tests {
     fn words_become_the_fields_that_the_schema_declares() {
         let at = |x, y, z| FieldValue::Position(Position::new(x, y, z));
         check("walk-to 120 90.5", &[at(120.0, 90.5, 0.0)]);
-        check("walk-to 1 2 3", &[at(1.0, 2.0, 3.0)]);
+        check("walk-to 1.5 2", &[at(1.5, 2.0, 0.0)]);
         check("rest", &[]);
         let (none, heal) = (FieldValue::None, FieldValue::Choice(1));
         check("cast heal", &[heal.clone(), none.clone(), none.clone()]);
@@ -375,6 +373,7 @@ mod tests {
             ("walk-to nan 3", "'nan' is invalid"),
             ("walk-to 3 inf", "'3' is invalid"),
             ("rest now", "'now' is too much; expected rest"),
+            ("walk-to 1 2 3", "'3' is too much; expected walk-to X Y"),
             (
                 "cast frost",
                 "'frost' is invalid: spell is one of bolt, heal; expected cast SPELL [X Y]",
@@ -396,7 +395,7 @@ mod tests {
             let words: Vec<&str> = line.split_whitespace().collect();
             find_off_map(&parse(&Schema::example(), &words).expect(line), (100.0, 80.0))
         };
-        for on_map in ["walk-to 0 0", "walk-to 100 80", "walk-to 1 2 3", "rest", "cast heal"] {
+        for on_map in ["walk-to 0 0", "walk-to 100 80", "walk-to 1 2", "rest", "cast heal"] {
             assert_eq!(off_map(on_map), None);
         }
         for (line, place) in [

@@ -161,7 +161,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("nick", [_, ..]) => ConsoleCommand::Nick(rest.to_owned()),
         ("say", [_, ..]) => say(rest)?,
         ("kick", [_, ..]) => ConsoleCommand::Kick(rest.to_owned()),
-        ("keys", [_, ..]) => ConsoleCommand::Keys(keys(rest)),
+        ("keys", [_, ..]) => ConsoleCommand::Keys(keys(rest)?),
         ("axis", [name, value]) => ConsoleCommand::Axis((*name).to_owned(), axis_value(value)?),
         ("do", [_, ..]) => ConsoleCommand::Game(rest.to_owned()),
         ("objects", []) => ConsoleCommand::Objects,
@@ -241,7 +241,7 @@ fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
     let capacity = match parameters.remove("capacity") {
         // In the request, 0 stands for the default.
         Some(text) => match text.parse() {
-            Ok(seats @ 1..) => seats,
+            Ok(seats @ 1..) if !text.starts_with('+') => seats,
             _ => {
                 return Err(UsageError(format!(
                     "capacity={text} is not a number of seats; expected 1 or more, or no capacity \
@@ -322,12 +322,18 @@ fn addressee(whisper: &str) -> Option<(&str, &str)> {
 }
 
 /// `up,fire`, also with blanks.
-fn keys(names: &str) -> Vec<String> {
+fn keys(names: &str) -> Result<Vec<String>, UsageError> {
     if names.trim() == "none" {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    let names = names.split(|c: char| c == ',' || c.is_whitespace());
-    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    let given = names.split(|c: char| c == ',' || c.is_whitespace());
+    let given: Vec<_> = given.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    if given.is_empty() {
+        return Err(UsageError(format!(
+            "'keys {names}' names no control; expected keys NAME,... or keys none"
+        )));
+    }
+    Ok(given)
 }
 
 /// The keymap in which these controls of the game are held; what is wrong otherwise.
@@ -429,6 +435,10 @@ mod tests {
         check("keys up,fire", ConsoleCommand::Keys(vec!["up".to_owned(), "fire".to_owned()]));
         check("keys up, fire", ConsoleCommand::Keys(vec!["up".to_owned(), "fire".to_owned()]));
         check("keys none", ConsoleCommand::Keys(vec![]));
+        for line in ["keys ,,,", "keys , ,", "create den game=field capacity=+2"] {
+            let error = parse(line).expect_err(line).to_string();
+            assert!(error.contains("expected"), "{error}");
+        }
         check("axis throttle -0.5", ConsoleCommand::Axis("throttle".to_owned(), -0.5));
         check("wait 500ms", ConsoleCommand::Wait(Duration::from_millis(500)));
         check("wait-for started", ConsoleCommand::WaitFor("started".into(), DEFAULT_WAIT_FOR));
@@ -452,14 +462,14 @@ mod tests {
 
     #[test]
     fn controls_are_those_of_the_game() {
-        let held = |names| keymap(&Schema::example(), &keys(names));
+        let held = |names| keymap(&Schema::example(), &keys(names).expect("names"));
         assert_eq!(held("left,jump"), Ok(Keymap(0b11)));
         assert_eq!(held("none"), Ok(Keymap(0)));
         let unknown = "unknown control 'up'; there are left, jump; 'none' alone lets go";
         assert_eq!(held("jump,up"), Err(unknown.to_owned()));
         assert!(held("jump,none").is_err());
         let none = Schema { game: "chess".to_owned(), ..Schema::default() };
-        let refused = keymap(&none, &keys("up")).expect_err("it has none");
+        let refused = keymap(&none, &keys("up").expect("a name")).expect_err("it has none");
         assert_eq!(refused, "the game chess has no controls, so there is no 'up'");
     }
 
@@ -485,7 +495,10 @@ mod tests {
             assert_eq!(axis(&schema, name, value), Err(problem.to_owned()));
         }
         let is_axis = "'throttle' is an axis: axis throttle 0.5";
-        assert_eq!(keymap(&schema, &keys("left,throttle")), Err(is_axis.to_owned()));
+        assert_eq!(
+            keymap(&schema, &keys("left,throttle").expect("names")),
+            Err(is_axis.to_owned())
+        );
     }
 
     #[test]
