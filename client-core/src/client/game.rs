@@ -58,6 +58,8 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(5);
 const TICKET_TIMEOUT: Duration = Duration::from_secs(5);
 /// The shortest and the longest pause before another attempt.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(3));
+/// The pause between two requests while a room waits for its host.
+const WAITS_FOR_ROOM: Duration = Duration::from_secs(5);
 /// A connection that lasted this long resets the count of failed attempts.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// Maximum number of commands that wait for another host.
@@ -215,6 +217,16 @@ impl<F: ViewFactory> GameClient<F> {
                     && code == protocol::name(protocol::ErrorCode::RoomNotRunning) =>
             {
                 self.fail(now, message);
+            }
+            // The room goes on later, and the lobby says what it waits for: no attempt has failed.
+            GameState::AwaitingTicket { .. }
+                if code == protocol::name(protocol::ErrorCode::TryAgain) =>
+            {
+                self.backoff.succeed();
+                let retry_in = WAITS_FOR_ROOM;
+                self.state = GameState::AwaitingTicket { ask_at: now + retry_in };
+                let broken = ConnectionStatus::GameBroken { reason: message, retry_in };
+                self.emit(ViewEvent::Connection(broken));
             }
             GameState::NoGame | GameState::AwaitingTicket { .. } => {
                 self.refuse_unconfirmed(now, CONNECTION_BROKE);

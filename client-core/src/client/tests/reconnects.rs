@@ -134,6 +134,33 @@ fn a_room_that_does_not_run_at_the_moment_is_waited_for() {
 }
 
 #[test]
+fn a_room_that_waits_for_its_host_is_never_given_up() {
+    let mut harness = ClientHarness::playing();
+    harness.break_game_connection();
+    harness.events();
+    let mut asked = 0;
+    for _ in 0..60 {
+        harness.advance(ms(3_000));
+        if let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() {
+            asked += 1;
+            harness.send_lobby_error(number, pb::ErrorCode::TryAgain);
+        }
+        for event in harness.events() {
+            let is_broken =
+                matches!(event, ViewEvent::Connection(ConnectionStatus::GameBroken { .. }));
+            assert!(is_broken, "{event:?}");
+        }
+    }
+    assert!((20..=40).contains(&asked), "{asked} requests in 180 s");
+    harness.send_lobby_message(
+        0,
+        LobbyMessageBody::Ticket(pb::Ticket { incarnation: 2, ..ticket(ROOM) }),
+    );
+    harness.join_game();
+    assert!(harness.client.is_playing());
+}
+
+#[test]
 fn a_game_continues_while_the_lobby_connection_is_broken() {
     let mut harness = ClientHarness::playing();
     harness.break_lobby_connection();

@@ -88,15 +88,29 @@ impl Lobby {
         player: PlayerId,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let room = self.room_of(player)?;
-        let ticket = self.issue_ticket(now, player).ok_or_else(|| {
-            let message = if self.rooms.at(room).has_started() {
-                format!("the ticket for room {room} follows in a moment")
-            } else {
-                format!("room {room} does not run; its host may start it")
-            };
-            LobbyRefusal::new(ErrorCode::RoomNotRunning, message)
-        })?;
+        let ticket = self.issue_ticket(now, player);
+        let ticket = ticket.ok_or_else(|| self.why_no_ticket(room, player))?;
         Ok(RequestOutcome::Immediate(Body::Ticket(ticket)))
+    }
+
+    /// A kept room may wait for a long time: its players ask again until it goes on.
+    fn why_no_ticket(&self, world: RoomId, player: PlayerId) -> LobbyRefusal {
+        let map = self.avatar_place(world, player).map_or(world, |(map, _)| map);
+        let room = self.rooms.at(map);
+        if matches!(room.phase, RoomPhase::Moving { .. }) && self.restored.waits_for_members(map) {
+            let message = format!(
+                "room {world} waits for a game server of build `{}`, and goes on as soon as there \
+                 is one",
+                sanitized(&room.build)
+            );
+            return LobbyRefusal::new(ErrorCode::TryAgain, message);
+        }
+        let message = if self.rooms.at(world).has_started() {
+            format!("the ticket for room {world} follows in a moment")
+        } else {
+            format!("room {world} does not run; its host may start it")
+        };
+        LobbyRefusal::new(ErrorCode::RoomNotRunning, message)
     }
 
     /// Sends a player a ticket for the game, if the game runs.

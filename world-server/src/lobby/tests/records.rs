@@ -316,7 +316,7 @@ fn rooms_go_on_after_the_end_of_everything_if_their_checkpoints_were_kept() {
     assert_eq!(rooms, [kept], "{lost} had no checkpoint");
     assert_eq!(
         second.refusal_code(ann.conn, request_ticket()),
-        ErrorCode::RoomNotRunning,
+        ErrorCode::TryAgain,
         "it waits for a host"
     );
     let host = second.host(second.lobby.last_host().0 + 1, 4);
@@ -503,6 +503,21 @@ fn a_kept_room_of_another_build_waits_and_is_set_aside_in_the_end() {
     assert_eq!(opened(&mut last), [two]);
     last.opened(host, two, None);
     assert!(last.set_aside.is_empty());
+}
+
+#[test]
+fn players_of_a_kept_room_are_told_that_it_waits_for_its_build() {
+    let (first, [ann, ..], [one, two, three]) = three_kept_rooms();
+    let mut next = first.start_successor_with(seconds(5), &[one, two, three]);
+    let ann = next.resume(&ann);
+    next.host_with_build("other", next.lobby.last_host().0 + 1, 4);
+    for _ in 0..3 {
+        let (code, message) = next.expect_refusal(ann.conn, request_ticket());
+        assert_eq!(code, ErrorCode::TryAgain);
+        let expected = format!("room {one} waits for a game server of build `");
+        assert!(message.starts_with(&expected), "{message}");
+        next.advance(seconds(30));
+    }
 }
 
 #[test]
