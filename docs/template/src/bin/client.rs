@@ -9,7 +9,12 @@ use gather::{Command, Mushroom, Picked, Walker};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let client = ambit_client::connect("127.0.0.1:7777").name("robin").await?;
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:7777".to_owned());
+    if address.starts_with('-') {
+        println!("usage: client [ADDRESS], the address of a lobby; by default 127.0.0.1:7777");
+        return Ok(());
+    }
+    let client = ambit_client::connect(&address).name("robin").await?;
     let room = client.create_room("wood", "gather").await?;
     let mut game = room.start().await?;
     for _ in 0..30 {
