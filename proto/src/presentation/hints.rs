@@ -26,6 +26,7 @@ pub(super) mod colour {
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serializer};
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
     pub(in super::super) fn serialize<S: Serializer>(
         colour: &u32,
         to: S,
@@ -51,6 +52,11 @@ pub(super) mod optional_colour {
     #[derive(Deserialize, serde::Serialize)]
     struct Colour(#[serde(with = "super::colour")] u32);
 
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde gives a reference"
+    )]
     pub(in super::super) fn serialize<S: Serializer>(
         colour: &Option<u32>,
         to: S,

@@ -51,7 +51,7 @@ fn an_effect_can_be_shown_where_something_happens() {
         SchemaProblem::BadEffect { effect: good }
     });
     check("schema, kind \"avatar\", component \"name\"", |schema| {
-        schema.presentation.kinds[0].components = vec![Default::default(); 6];
+        schema.presentation.kinds[0].components = vec![ComponentPresentation::default(); 6];
         schema.presentation.kinds[0].components[5].effect = Some(without_fields);
         SchemaProblem::BadEffect { effect: without_fields }
     });

@@ -260,11 +260,7 @@ fn a_schema_too_large_for_a_frame_is_refused() {
         ..ObjectKind::default()
     });
     let fields = (0..8).map(|n| FieldSpec::new(long(n), FieldType::NUMBER)).collect::<Vec<_>>();
-    let events = (0..64).map(|n| EventKind {
-        name: long(n),
-        fields: fields.clone(),
-        ..EventKind::default()
-    });
+    let events = (0..64).map(|n| EventKind { name: long(n), fields: fields.clone() });
     let game = "large".into();
     let (kinds, events) = (kinds.collect(), events.collect());
     let schema = Schema { game, kinds, events, ..Schema::default() };
