@@ -645,11 +645,14 @@ mod tests {
             }
         };
         let goblin = "health = 40";
-        check("monsters.toml", (goblin, "health = 'x'"), &["line 13: ", "`health = 'x'`", "f32"]);
+        check("monsters.toml", (goblin, "health = 'x'"), &["line 15: ", "`health = 'x'`", "f32"]);
         for wrong in ["health = -1", "health = 0", "health = nan", "health = inf"] {
-            check("monsters.toml", (goblin, wrong), &["line 13: ", "`health` must be from 1"]);
+            check("monsters.toml", (goblin, wrong), &["line 15: ", "`health` must be from 1"]);
         }
-        check("monsters.toml", (goblin, ""), &["line 11: ", "missing field `health`"]);
+        check("monsters.toml", (goblin, ""), &["line 12: ", "missing field `health`"]);
+        check("monsters.toml", ("\"horned\"", "\"hornd\""), &["unknown variant `hornd`"]);
+        check("monsters.toml", ("size = 1.75", "size = 20.0"), &["`size` must be from 0.1 to 10"]);
+        check("items.toml", ("0x7f8c99", "0x1000000"), &["`tint` must be from 0 to 16777215"]);
         check("monsters.toml", ("gold = 3", "gold = 3\nluck = 3"), &["unknown field `luck`"]);
         check("monsters.toml", ("reach_m = 1.6", "reach_m = 0.0"), &["`reach_m` must be from 0.1"]);
         check("monsters.toml", ("kind = \"rat\"", "kind = \"bat\""), &["`kind`", "no 'bat'"]);
@@ -659,9 +662,9 @@ mod tests {
         check("waves.toml", ("boss = \"lich\"", "boss = \"lych\""), &["`boss`", "no 'lych'"]);
         check("waves.toml", ("rat = 2", "bat = 2"), &["`kinds`", "no 'bat'"]);
         check("waves.toml", ("{ goblin = 1 }", "{}"), &["`kinds` names nobody"]);
-        check("items.toml", ("damage = 15", "damage = = 15"), &["line 6: "]);
-        check("items.toml", ("price = 40", ""), &["line 4: ", "a `price`, and something"]);
-        check("items.toml", ("damage = 15", ""), &["line 4: ", "something that it raises"]);
+        check("items.toml", ("damage = 15", "damage = = 15"), &["line 8: "]);
+        check("items.toml", ("price = 40", ""), &["line 5: ", "a `price`, and something"]);
+        check("items.toml", ("damage = 15", ""), &["line 5: ", "something that it raises"]);
         check("waves.toml", ("sells_back = 0.5", "sells_back = 1.5"), &["must be from 0 to 1"]);
         check("waves.toml", ("beyond_most = 1", "beyond_most = 3"), &["must be from 0 to 2"]);
         check("waves.toml", ("boss_heroes = 24", "boss_heroes = 0"), &["must be from 1 to 100"]);

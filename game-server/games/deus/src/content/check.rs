@@ -21,7 +21,8 @@ fn allowed(field: &str) -> RangeInclusive<f64> {
     match field {
         "most" | "first" | "then_per_s" => 1.0..=500.0,
         "last" | "from" => 1.0..=99.0,
-        "more" | "speed" | "blow" => 0.1..=10.0,
+        "more" | "speed" | "blow" | "size" => 0.1..=10.0,
+        "tint" => 0.0..=16_777_215.0,
         "beyond_most" => 0.0..=2.0,
         "below" => 0.01..=1.0,
         "price" => 1.0..=10_000.0,
@@ -270,7 +271,12 @@ impl<'t> ContentMistakes<'t> {
             is_missing.then(|| format!("`{field}`: {} has no '{name}'", self.names[other]))
         };
         let problem = match value.get_ref() {
-            DeValue::Integer(number) => out_of_range(file, field, number.as_str()),
+            DeValue::Integer(number) => {
+                // A colour has hexadecimal digits.
+                let value = i64::from_str_radix(number.as_str(), number.radix());
+                let text = value.map_or_else(|_| number.to_string(), |value| value.to_string());
+                out_of_range(file, field, &text)
+            }
             DeValue::Float(number) => out_of_range(file, field, number.as_str()),
             DeValue::String(name) => refers_to(field).and_then(|other| missing(other, name)),
             DeValue::Table(table) if field == "kinds" => {
@@ -281,7 +287,7 @@ impl<'t> ContentMistakes<'t> {
                 Some("a caster needs `calls`".to_owned())
             }
             DeValue::Table(table)
-                if file == 1 && (table.len() < 2 || !table.contains_key("price")) =>
+                if file == 1 && !(table.contains_key("price") && raises_something(table)) =>
             {
                 Some("an item needs a `price`, and something that it raises".to_owned())
             }
@@ -304,6 +310,11 @@ impl<'t> ContentMistakes<'t> {
     }
 }
 
+/// What an item costs and looks like raises nothing.
+fn raises_something(item: &DeTable<'_>) -> bool {
+    item.keys().any(|key| !["price", "thing", "tint"].contains(&&**key.get_ref()))
+}
+
 /// A text of a table; empty without one.
 fn text_of<'v>(table: &'v Spanned<DeValue<'_>>, field: &str) -> &'v str {
     table.get_ref().get(field).and_then(|it| it.get_ref().as_str()).unwrap_or_default()
@@ -317,7 +328,7 @@ fn is_caster(monster: &DeTable<'_>) -> bool {
 fn out_of_range(file: usize, field: &str, number: &str) -> Option<String> {
     // Items and talents raise by per cent, and need not raise everything.
     let is_raised = match file {
-        1 => field != "price",
+        1 => !["price", "tint"].contains(&field),
         TALENTS => !["share_m", "levels"].contains(&field),
         _ => false,
     };
