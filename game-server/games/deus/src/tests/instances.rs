@@ -253,8 +253,9 @@ fn who_has_fallen_lives_on_no_map_while_the_party_is_on_another_one() {
         first.run(100.millis());
         assert_eq!(life(&mut first, again), (false, false, false), "{:?}", phase(&first));
     }
-    let began = first.events(again).iter().filter_map(|event| event.get::<PhaseBegins>());
-    let began: Vec<_> = began.map(|begins| begins.phase).collect();
+    let began = first.events(again).iter();
+    let began = began.filter_map(|event| Some(event.get::<PhaseBegins>()?.phase));
+    let began: Vec<_> = began.collect();
     assert_eq!(began, [Phase::Onward], "no course of its own");
     assert_eq!(sent_to(&mut first), [Some(1)]);
     first.command(again, "cast strike");
