@@ -415,7 +415,6 @@ impl Game for HiddenGhostGame {
             name: name.into(),
             newest_only,
             fields: fields.iter().map(|ty| FieldSpec::new("field", ty.clone())).collect(),
-            ..CommandKind::default()
         };
         let control =
             |name: &str, axis| ControlSpec { name: name.into(), axis, ..ControlSpec::default() };
