@@ -4,7 +4,7 @@ import type { GateArea } from "./presentation.js";
 
 /** What the host reports when the player joins: the rules of the room. */
 export interface GameRules {
-  /** The local lag: a command takes effect so long after the host has it, for everybody. */
+  /** The local lag: from when the host has a command to its effect, for all players. */
   delay_ms: number;
   /** How often the room simulates and sends, a second. */
   tick_hz: number;

@@ -101,7 +101,7 @@ test("choices that are explained and need no haste are behind one button", () =>
   assert.deepEqual(grouped(command("buy", null, [haste])), []);
 });
 
-test("a figure is that of the variant or of the kind, whatever their names", () => {
+test("a figure is that of the variant or of the kind, and no name says it", () => {
   const variants = [{ of: "tin-man", figure: "knight", size: 1.2, boss: true }] as const;
   const of = (value: unknown) => variantOf({ variants: [...variants] }, value);
   assert.deepEqual([of("tin-man")?.boss, of("wizard"), of(undefined)], [true, undefined, undefined]);
@@ -235,7 +235,7 @@ function schema(commands: CommandKind[]): Schema {
   return { game: "test", ...empty, commands, scenery };
 }
 
-test("a flag with the sign for it hides its object from others, whatever its name", () => {
+test("a flag with the sign for it hides its object from others, and no name does", () => {
   const component = (name: string, sign: string | null, type = "flag") => ({ name, sign, type });
   const components = [
     component("hidden", null),

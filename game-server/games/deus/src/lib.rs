@@ -63,7 +63,7 @@ type DeusAnswer = Result<(), DeusRefusal>;
 /// Nothing that hurts a hero is farther away when it is announced; the content is checked for it.
 pub(crate) const REACH_M: f32 = 20.0;
 
-/// Of players who have died so many are remembered.
+/// How many players who have died are remembered.
 const MOST_FALLEN: usize = 4_096;
 
 /// What a room is created with.

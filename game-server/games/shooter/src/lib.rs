@@ -307,7 +307,7 @@ impl Shooter {
         all
     }
 
-    /// Begins the next round, or waits for it as long as there is nobody to play against.
+    /// Begins the next round, or waits for it as long as there is no opponent.
     fn begin_round(&mut self, world: &mut ShooterWorld) {
         if self.crafts.len() < 2 {
             return self.wait_for_ships(world);

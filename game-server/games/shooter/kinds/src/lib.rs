@@ -117,7 +117,7 @@ pub struct Bang;
 #[derive(Sound)]
 pub struct Boom;
 
-/// A round is over, for everybody.
+/// A round is over, for all players.
 #[derive(Event)]
 #[event(text = "Round {round} is over. {winner} has won.")]
 pub struct RoundOver {
@@ -127,7 +127,7 @@ pub struct RoundOver {
     pub winner: Text<24>,
 }
 
-/// No round is played, for everybody: when it begins to wait, and whenever a player fires
+/// No round is played, for all players: when it begins to wait, and whenever a player fires
 /// meanwhile.
 #[derive(Event)]
 #[event(text = "The round waits for {what}. Nobody can fire until then.")]
