@@ -168,7 +168,8 @@ pub fn meaning(command: &CommandKind, shown: &CommandPresentation) -> String {
         let each: Vec<String> = each.collect();
         if each.is_empty() { String::new() } else { format!("{what}: {}.", each.join(", ")) }
     };
-    let (costs, gives) = (sums("Costs", &costs), sums("Gives", &gives));
+    let costs = sums("Costs", &costs);
+    let gives = sums("Gives", &gives);
     let alone: Vec<&str> =
         named.filter(|(_, about)| about.alone).map(|(name, _)| name.as_str()).collect();
     let alone = match alone[..] {
@@ -306,7 +307,8 @@ mod tests {
         check("walk-to 120 90.5", &[at(120.0, 90.5, 0.0)]);
         check("walk-to 1.5 2", &[at(1.5, 2.0, 0.0)]);
         check("rest", &[]);
-        let (none, heal) = (FieldValue::None, FieldValue::Choice(1));
+        let none = FieldValue::None;
+        let heal = FieldValue::Choice(1);
         check("cast heal", &[heal.clone(), none.clone(), none.clone()]);
         let bolt = FieldValue::Choice(0);
         check(

@@ -68,7 +68,8 @@ impl PerceptionFilter {
             let [own, other] = [own.distance(place), other].map(|it| (it - BODY_M).max(0.0));
             if own + other > 0.0 { own / (own + other) } else { 0.0 }
         };
-        let (mut low, mut high) = (Duration::ZERO, late);
+        let mut low = Duration::ZERO;
+        let mut high = late;
         for _ in 0..STEPS {
             let middle = (low + high) / 2;
             let wanted = at(self.others_time + middle).map_or(0.0, share);

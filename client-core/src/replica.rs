@@ -169,7 +169,8 @@ impl<V> Replica<V> {
         pose_decoding: PoseDecoding,
     ) -> Self {
         let names = SchemaNames::of(&schema);
-        let (newest_stamp, lag) = (GameTime::ZERO, RenderLag::default());
+        let newest_stamp = GameTime::ZERO;
+        let lag = RenderLag::default();
         let drawn_until = GameTime::ZERO;
         let times = RenderTimes { delay, tick, newest_stamp, lag, drawn_until };
         Replica {
@@ -372,7 +373,8 @@ impl<V> Replica<V> {
         &self,
         id: ClientObjectId,
     ) -> impl Iterator<Item = (ClientObjectId, u8, impl Fn(GameTime) -> Option<Position>)> {
-        let (known, times) = (self.objects.iter_after(id), self.times);
+        let known = self.objects.iter_after(id);
+        let times = self.times;
         known.map(move |(id, object)| (id, object.kind, move |t| object.position(t, times)))
     }
 
@@ -616,7 +618,8 @@ impl<V> Replica<V> {
         let view = object.view.as_ref()?;
         let names = &self.names.kinds[usize::from(object.kind)];
         let kind = &self.schema.kinds[usize::from(object.kind)];
-        let (freshness, is_room_wide) = (&kind.freshness, kind.is_room_wide());
+        let freshness = &kind.freshness;
+        let is_room_wide = kind.is_room_wide();
         Some(VisibleObject { id, view, object, names, freshness, is_room_wide, times: self.times })
     }
 }

@@ -742,7 +742,8 @@ fn interpolate(format: &PoseFormat, from: (u64, &Pose), to: (u64, &Pose), frame:
         (frame_time(due), next),
         frame_time(frame),
     );
-    let (part, whole) = ((frame - since) as i32, (due - since) as i32);
+    let part = (frame - since) as i32;
+    let whole = (due - since) as i32;
     let mix = |a: i16, b: i16| (i32::from(a) + (i32::from(b) - i32::from(a)) * part / whole) as i16;
     let mixed = |a: [i16; 3], b: [i16; 3]| std::array::from_fn(|axis| mix(a[axis], b[axis]));
     let motion = Motion {

@@ -116,7 +116,8 @@ fn own_value(field: &NamedField, spec: &FieldSpec) -> FieldValue<ObjectId> {
 
 /// Whether the room's game declares a kind as the client knows it, so that its objects can be read.
 pub fn check_kind<K: TypedKind>(schema: &Schema) -> Result<(), ReadMismatch> {
-    let (what, name) = ("kind", K::NAME);
+    let what = "kind";
+    let name = K::NAME;
     let declared = schema.kinds.iter().find(|kind| kind.name == name);
     let declared = declared.ok_or(ReadMismatch::Missing { what, name })?;
     let known = K::declaration().0.components;
@@ -132,7 +133,8 @@ pub fn check_kind<K: TypedKind>(schema: &Schema) -> Result<(), ReadMismatch> {
 
 /// Whether the room's game declares an event as the client knows it, so that it can be read.
 pub fn check_event<E: TypedEvent>(schema: &Schema) -> Result<(), ReadMismatch> {
-    let (what, name) = ("event", E::NAME);
+    let what = "event";
+    let name = E::NAME;
     let declared = schema.events.iter().find(|event| event.name == name);
     let declared = declared.ok_or(ReadMismatch::Missing { what, name })?;
     let known = E::declaration().0.fields;

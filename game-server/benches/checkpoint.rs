@@ -36,7 +36,8 @@ fn main() {
                     ambit_game_server::standard().prepare(&header).expect("valid parameters");
                 Room::restore(config, game, &saved).expect("a saved room")
             });
-            let (objects, bytes) = (room.world().len(), saved.len());
+            let objects = room.world().len();
+            let bytes = saved.len();
             println!(
                 "| {game} | {objects} | {bytes} | {}, {} | {}, {} |",
                 save.0, save.1, restore.0, restore.1

@@ -101,7 +101,8 @@ impl PhysicsScene {
 
     #[expect(clippy::disallowed_methods, reason = "a bench measures")]
     fn print(&mut self) {
-        let (mut times, mut awake) = (Vec::new(), Vec::new());
+        let mut times = Vec::new();
+        let mut awake = Vec::new();
         for _ in 0..STEPS {
             let begun = Instant::now();
             self.step();
@@ -109,8 +110,10 @@ impl PhysicsScene {
             awake.push(self.physics.changed_bodies().len());
         }
         let us = |time: Duration| time.as_secs_f64() * 1e6;
-        let (p50, p99) = (us(percentile(&mut times, 50)), us(percentile(&mut times, 99)));
-        let (some, many) = (percentile(&mut awake, 50), percentile(&mut awake, 99));
+        let p50 = us(percentile(&mut times, 50));
+        let p99 = us(percentile(&mut times, 99));
+        let some = percentile(&mut awake, 50);
+        let many = percentile(&mut awake, 99);
         println!("{}: {p50:.0} us a step, p99 {p99:.0} us; awake {some}, p99 {many}", self.name);
     }
 }

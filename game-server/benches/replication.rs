@@ -87,7 +87,8 @@ fn measure(walk: &str, count: u32) -> String {
     let a_tick = |of: fn(&RoomStats) -> u64| (of(after) - of(&before)) as f64 / client_ticks;
     let a_second = |of: fn(&RoomStats) -> u64| a_tick(of) / TICK.as_secs_f64();
     let sharing = |of: fn(&RoomStats) -> EncodingReuse| {
-        let (after, before) = (of(after), of(&before));
+        let after = of(after);
+        let before = of(&before);
         EncodingReuse { encoded: after.encoded - before.encoded, uses: after.uses - before.uses }
             .uses_per_encoding()
     };

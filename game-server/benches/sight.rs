@@ -55,7 +55,8 @@ impl Game for Sea {
         let mut rng = fastrand::Rng::with_seed(3);
         for _ in 0..WALLS {
             let (x, y) = (rng.f32() * SIZE_M, rng.f32() * SIZE_M);
-            let (long, thin) = (2.0 + 10.0 * rng.f32(), 0.5);
+            let long = 2.0 + 10.0 * rng.f32();
+            let thin = 0.5;
             let (half_x, half_y) = if rng.bool() { (long, thin) } else { (thin, long) };
             world.statics_mut().add(Obstacle::on_ground(x, y, half_x, half_y, 3.0));
         }
@@ -136,7 +137,8 @@ fn measure(cells: &str, name: &str, checks: SightChecks, (cell, inner, outer): (
     let schema = game.schema();
     let mut world = RoomWorld::new(&config, schema.clone());
     let mut network = Network::new(&config, schema, &Vec::new());
-    let (mut stats, mut changes) = (RoomStats::default(), Vec::new());
+    let mut stats = RoomStats::default();
+    let mut changes = Vec::new();
     game.start(&mut world);
     let mut joining = Vec::new();
     for number in 0..SHIPS {

@@ -113,7 +113,8 @@ impl WorldScene {
             times.sort_unstable();
             times[times.len() / 2].as_nanos() as f64 / OBJECTS as f64
         };
-        let (begun, whole) = (median(&mut begun), median(&mut whole));
+        let begun = median(&mut begun);
+        let whole = median(&mut whole);
         println!(
             "{:8} {begun:6.1} ns an object in begin_tick, {whole:6.1} ns in the whole tick",
             self.name

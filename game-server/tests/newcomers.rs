@@ -31,7 +31,8 @@ fn check<G: Game>(
     tries: impl Fn(&mut TestRoom<G>, TestClient, usize),
 ) -> (usize, usize) {
     let registry = Registry::from(Games::new().with::<G>());
-    let (mut made, mut refused) = (0, 0);
+    let mut made = 0;
+    let mut refused = 0;
     for size in SIZES {
         for crowd in crowds {
             let given = [&[("size", size)][..], crowd].concat();
@@ -63,7 +64,8 @@ fn assert_moves<G: Game>(
     let mut room = TestRoom::<G>::with(given);
     let client = room.join("ann", Line::default());
     room.run(1.secs());
-    let (player, mut farthest) = (room.player(client), 0.0_f32);
+    let player = room.player(client);
+    let mut farthest = 0.0_f32;
     let place = |room: &TestRoom<G>| {
         let world = room.world();
         let avatar = world.player(player).expect("she is in the room").avatar();

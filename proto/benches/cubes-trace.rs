@@ -75,7 +75,8 @@ fn run(path: &Path) -> anyhow::Result<()> {
 /// Codes all frames, decodes them again and compares.
 fn code(trace: &PoseRecording) -> anyhow::Result<Report> {
     let mut report = Report::default();
-    let (mut sender, mut receiver) = (Buffers::default(), Buffers::default());
+    let mut sender = Buffers::default();
+    let mut receiver = Buffers::default();
     // Both ends start with the first frames.
     let mut decoded: Vec<Vec<Pose>> =
         (0..STORED).map(|number| trace.frame(number.min(ACK_LAG_FRAMES - 1)).to_vec()).collect();

@@ -273,7 +273,8 @@ mod tests {
 
     #[test]
     fn a_home_cell_changes_back_only_after_twice_the_margin_of_travel() {
-        let (grid, margin) = (Grid::new(100.0, 100.0, 10.0), 2.0);
+        let grid = Grid::new(100.0, 100.0, 10.0);
+        let margin = 2.0;
         for seed in 0..50 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut position = at(50.0, 50.0);

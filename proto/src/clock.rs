@@ -198,8 +198,10 @@ impl OffsetBounds {
     ) -> Option<Self> {
         let stamp =
             |micros: u64| i64::try_from(micros).ok().filter(|&micros| micros <= i64::MAX / 4);
-        let (sent, arrived) = (stamp(sent.micros())?, stamp(arrived.micros())?);
-        let (received, answered) = (stamp(received_us)?, stamp(answered_us)?);
+        let sent = stamp(sent.micros())?;
+        let arrived = stamp(arrived.micros())?;
+        let received = stamp(received_us)?;
+        let answered = stamp(answered_us)?;
         let bounds = Self { min_us: answered - arrived, max_us: received - sent };
         (received <= answered && bounds.min_us <= bounds.max_us).then_some(bounds)
     }
@@ -354,7 +356,8 @@ mod tests {
 
     #[test]
     fn the_first_sample_sets_the_clock() {
-        let (mut room, mut clock) = (SimulatedRoom::new(1), ClockEstimate::new());
+        let mut room = SimulatedRoom::new(1);
+        let mut clock = ClockEstimate::new();
         assert!(clock.bounds.is_none());
         assert_eq!(clock.room_time(at(5_000_000)), GameTime::ZERO);
         let now_us = room.ping(&mut clock, 1_000_000);
@@ -377,10 +380,8 @@ mod tests {
     #[test]
     fn unequal_delays_shift_the_clock_by_half_their_difference() {
         check(SimulatedRoom { delay_us: [20_000, 80_000], ..SimulatedRoom::new(1) }, 60, 0, 30_000);
-        let (mut room, mut clock) = (
-            SimulatedRoom { delay_us: [20_000, 80_000], ..SimulatedRoom::new(1) },
-            ClockEstimate::new(),
-        );
+        let mut room = SimulatedRoom { delay_us: [20_000, 80_000], ..SimulatedRoom::new(1) };
+        let mut clock = ClockEstimate::new();
         let now_us = room.ping(&mut clock, 0);
         assert_eq!(room.error_us(&clock, now_us), -30_000);
         assert_eq!(clock.uncertainty(), Duration::from_millis(50));
@@ -402,11 +403,10 @@ mod tests {
     #[test]
     fn a_reading_never_goes_back_and_slews_at_most_five_per_cent() {
         for seed in 0..50 {
-            let (mut room, mut clock) = (
-                SimulatedRoom { jitter_us: 300_000, ..SimulatedRoom::new(seed) },
-                ClockEstimate::new(),
-            );
-            let (mut now_us, mut last) = (room.ping(&mut clock, 0), None);
+            let mut room = SimulatedRoom { jitter_us: 300_000, ..SimulatedRoom::new(seed) };
+            let mut clock = ClockEstimate::new();
+            let mut now_us = room.ping(&mut clock, 0);
+            let mut last = None;
             for _ in 0..3_000 {
                 if room.rng.u8(0..10) == 0 {
                     let ahead_us = room.rng.i64(0..400_000);
@@ -430,12 +430,16 @@ mod tests {
     #[test]
     fn no_pong_moves_the_reading_back() {
         for seed in 0..50 {
-            let (mut rng, mut clock) = (fastrand::Rng::with_seed(seed), ClockEstimate::new());
-            let (mut now_us, mut last) = (0, GameTime::ZERO);
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut clock = ClockEstimate::new();
+            let mut now_us = 0;
+            let mut last = GameTime::ZERO;
             for _ in 0..1_000 {
                 now_us += rng.u64(0..1_000_000);
                 let mut any = || rng.u64(..) >> rng.u32(0..64);
-                let (sent, received, answered) = (any(), any(), any());
+                let sent = any();
+                let received = any();
+                let answered = any();
                 clock.handle_pong(at(sent), received, answered, at(now_us));
                 let reading = clock.room_time(at(now_us));
                 assert!(reading >= last, "seed {seed}: {reading:?} after {last:?}");
@@ -448,7 +452,8 @@ mod tests {
 
     #[test]
     fn the_next_pong_follows_a_forward_jump_of_the_room() {
-        let (mut room, mut clock) = (SimulatedRoom::new(1), ClockEstimate::new());
+        let mut room = SimulatedRoom::new(1);
+        let mut clock = ClockEstimate::new();
         (0..10).for_each(|second| _ = room.ping(&mut clock, second * 1_000_000));
         room.ahead_us += 3_000_000;
         let now_us = room.ping(&mut clock, 10_000_000);
@@ -457,7 +462,8 @@ mod tests {
 
     #[test]
     fn when_the_room_jumps_back_the_clock_slows_until_it_agrees() {
-        let (mut room, mut clock) = (SimulatedRoom::new(1), ClockEstimate::new());
+        let mut room = SimulatedRoom::new(1);
+        let mut clock = ClockEstimate::new();
         (0..10).for_each(|second| _ = room.ping(&mut clock, second * 1_000_000));
         room.ahead_us -= 300_000;
         let now_us = room.ping(&mut clock, 10_000_000);

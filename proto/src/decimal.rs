@@ -196,7 +196,8 @@ mod tests {
     #[test]
     fn each_half_has_the_value_of_the_standard_and_its_own_bits() {
         for bits in halves() {
-            let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
+            let exponent = i32::from(bits >> 10 & 31);
+            let fraction = f64::from(bits & 0x3ff);
             let magnitude = if exponent == 0 {
                 fraction / 1_024.0 * 2_f64.powi(-14)
             } else {

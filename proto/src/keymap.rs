@@ -168,7 +168,8 @@ mod tests {
     #[test]
     fn a_control_is_pressed_once_held_and_released_once() {
         for control in 0..CONTROLS {
-            let (held, free) = (Keymap::default().with(control, true), Keymap::default());
+            let held = Keymap::default().with(control, true);
+            let free = Keymap::default();
             let mut keys = Keys::default();
             let observed = [held, held, free, free].map(|keymap| {
                 keys.advance(keymap);

@@ -138,7 +138,10 @@ const fn axes() -> [[f32; 2]; TURNS as usize] {
     let mut turn = 1;
     while turn < TURNS as usize {
         let angle = turn as f64 * (std::f64::consts::PI / TURNS as f64);
-        let (mut term, mut cos, mut sin, mut power) = (1.0, 1.0, 0.0, 0.0);
+        let mut term = 1.0;
+        let mut cos = 1.0;
+        let mut sin = 0.0;
+        let mut power = 0.0;
         while power < 40.0 {
             term *= angle / (power + 1.0);
             sin += term;

@@ -448,7 +448,8 @@ impl Notice {
     /// The notice in these bytes, which must contain nothing else. An error also if it does not
     /// [fit](Self::fits).
     pub fn decode(bytes: &[u8], schema: &Schema, now: GameTime) -> Result<Self, WireError> {
-        let (mut reader, mut notice) = (Reader::new(bytes), Self::default());
+        let mut reader = Reader::new(bytes);
+        let mut notice = Self::default();
         notice.wire(schema, now, &mut reader)?;
         reader.finish()?;
         if !notice.fits(schema) {
@@ -635,7 +636,8 @@ mod tests {
 
     #[test]
     fn an_event_that_the_schema_does_not_have_is_an_error() {
-        let (schema, now) = (Schema::example(), GameTime::ZERO);
+        let schema = Schema::example();
+        let now = GameTime::ZERO;
         let unknown = WireError::Unknown { what: "event", value: 5 };
         assert_eq!(Notice::decode(&[5 << 1, 0, 0, 0], &schema, now), Err(unknown));
         let unknown_reason = [1, 0, 0, 0, 0x82, 3];

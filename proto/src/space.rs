@@ -236,14 +236,16 @@ mod tests {
     #[test]
     fn a_later_point_reads_as_it_was_wherever_the_one_before_it_is() {
         let mut rng = fastrand::Rng::with_seed(4);
-        let (low, high) = (Position::new(0.0, 0.0, MIN_Z), Position::new(MAX_XY, MAX_XY, MAX_Z));
+        let low = Position::new(0.0, 0.0, MIN_Z);
+        let high = Position::new(MAX_XY, MAX_XY, MAX_Z);
         let ends = [low, high, Position::new(MAX_XY, 0.0, 0.0), Position::new(8_192.0, 0.0, 0.0)];
         for case in 0..10_000 {
             let any = |rng: &mut fastrand::Rng| match rng.usize(..8) {
                 end @ 0..4 => ends[end],
                 _ => somewhere(rng).quantised(),
             };
-            let (before, mut sent) = (any(&mut rng), any(&mut rng));
+            let before = any(&mut rng);
+            let mut sent = any(&mut rng);
             if case % 3 == 0 {
                 let step = |rng: &mut fastrand::Rng| rng.f32() * 20.0 - 10.0;
                 let (x, y) = (before.x + step(&mut rng), before.y + step(&mut rng));
@@ -267,7 +269,8 @@ mod tests {
             let bytes: [u8; 9] = std::array::from_fn(|_| rng.u8(..));
             let before = somewhere(&mut rng).quantised();
             for before in [None, Some(before)] {
-                let (mut read, mut reader) = (Position::default(), wire::Reader::new(&bytes));
+                let mut read = Position::default();
+                let mut reader = wire::Reader::new(&bytes);
                 let result = match before {
                     None => read.wire(&mut reader),
                     Some(before) => read.wire_after(before, &mut reader),
@@ -344,7 +347,8 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_straight_line_are_exact() {
-        let (from, to) = (Position::new(0.1, 12_345.67, 3.0), Position::new(7.3, 0.003, -9.0));
+        let from = Position::new(0.1, 12_345.67, 3.0);
+        let to = Position::new(7.3, 0.003, -9.0);
         assert_eq!(from.lerp(to, 0.0), from);
         assert_eq!(from.lerp(to, 1.0), to);
         assert_eq!(

@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_difference_is_never_negative() {
-        let (early, late) = (LocalTime::from_micros(5), LocalTime::from_micros(1_505));
+        let early = LocalTime::from_micros(5);
+        let late = LocalTime::from_micros(1_505);
         assert_eq!(late.since(early), Duration::from_micros(1_500));
         assert_eq!(early.since(late), Duration::ZERO);
     }

@@ -286,12 +286,14 @@ fn measure(
     seconds: u32,
     mut sample: impl FnMut() -> Result<()>,
 ) -> Result<Measured> {
-    let (cpu, before) = (server.cpu_time()?, server.metrics()?);
+    let cpu = server.cpu_time()?;
+    let before = server.metrics()?;
     for _ in 0..SAMPLES {
         std::thread::sleep(Duration::from_secs(u64::from(seconds)) / SAMPLES);
         sample()?;
     }
-    let (cpu, after) = (server.cpu_time()?.saturating_sub(cpu), server.metrics()?);
+    let cpu = server.cpu_time()?.saturating_sub(cpu);
+    let after = server.metrics()?;
     let seconds = f64::from(seconds);
     let rate = |name: &str| {
         let sum = |metrics: &Metrics| -> f64 {

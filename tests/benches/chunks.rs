@@ -105,7 +105,8 @@ fn row(rate: u32, name: &str, loss: f32) -> String {
 
 /// Per cent of the game's datagrams that arrive, and the 99th percentile of their delay.
 fn summarize_game(run: impl Fn(u64) -> Run) -> String {
-    let (mut sent, mut delays) = (0, Vec::new());
+    let mut sent = 0;
+    let mut delays = Vec::new();
     for run in (0..SEEDS).map(run) {
         // Datagrams that were in flight at the end do not count.
         let counts = |sent: Duration| sent + Duration::from_secs(1) < run.time;
@@ -278,7 +279,8 @@ async fn run_stream(
         let block = from_server.read_to_end(BLOCK_BYTES).await.expect("a connection");
         assert_eq!(block.len(), BLOCK_BYTES);
     };
-    let (mut game_sent, mut game_arrived) = (Vec::new(), Vec::new());
+    let mut game_sent = Vec::new();
+    let mut game_arrived = Vec::new();
     let play = async {
         let mut ticks = tokio::time::interval(TICK);
         if !with_game {
@@ -381,7 +383,8 @@ struct PacketQueue(Mutex<(VecDeque<Vec<u8>>, Option<Waker>)>);
 
 impl SimulatedSocket {
     fn pair(impairers: &[Impairment; 2]) -> [Arc<Self>; 2] {
-        let (began, inboxes) = (clock(), [(); 2].map(|()| Arc::new(PacketQueue::default())));
+        let began = clock();
+        let inboxes = [(); 2].map(|()| Arc::new(PacketQueue::default()));
         let addresses = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 7_777)));
         [0, 1].map(|end| {
             Arc::new(Self {
@@ -415,7 +418,8 @@ impl AsyncUdpSocket for SimulatedSocket {
         let now = LocalTime::from_micros((clock() - self.began).as_micros() as u64);
         let length = transmit.contents.len() + IP_BYTES;
         for delay in self.impairer.lock().expect("no panic").send(now, length) {
-            let (packet, outbox) = (transmit.contents.to_vec(), self.outbox.clone());
+            let packet = transmit.contents.to_vec();
+            let outbox = self.outbox.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(delay).await;
                 outbox.deliver(packet);

@@ -84,7 +84,8 @@ async fn time_renames(server: std::net::SocketAddr) -> Result<(Vec<Duration>, u3
     client.hello("renamer").await?;
     let mut pace = interval(PACE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut times, mut refused) = (Vec::new(), 0);
+    let mut times = Vec::new();
+    let mut refused = 0;
     for number in 0..RENAMES {
         pace.tick().await;
         let rename = SetName { name: format!("name{number}") };
@@ -99,7 +100,8 @@ async fn time_renames(server: std::net::SocketAddr) -> Result<(Vec<Duration>, u3
 }
 
 fn kill_leaders(kills: u32) -> Result<()> {
-    let (mut takeovers, mut gaps) = (Vec::new(), Vec::new());
+    let mut takeovers = Vec::new();
+    let mut gaps = Vec::new();
     let mut sum = [0; 3];
     for _ in 0..kills {
         let scratch = ScratchFolder::new("bench-directory-leaders");

@@ -73,7 +73,9 @@ fn flood_with_lists(
             tasks.join_all().await
         })
     };
-    let (mut healthy, mut unhealthy, mut slowest) = (0, 0, Duration::ZERO);
+    let mut healthy = 0;
+    let mut unhealthy = 0;
+    let mut slowest = Duration::ZERO;
     while !flood.is_finished() {
         let asked_at = now();
         match server.get("/healthz") {

@@ -131,7 +131,8 @@ impl SharedPhysics for BallPhysics {
     }
 
     fn step(&mut self) {
-        let (arena, obstacles) = (self.arena, &self.obstacles);
+        let arena = self.arena;
+        let obstacles = &self.obstacles;
         self.changed.clear();
         for ball in self.balls.iter_mut().flatten() {
             if !ball.pose.flag || ball.keys.current != Keymap::default() {
@@ -179,7 +180,8 @@ fn next_pose(pose: &Pose, keys: Keymap, arena: Arena, obstacles: &[StaticObstacl
         at[axis] += velocity[axis] * FRAME_S;
     }
     for (axis, size) in [arena.width_m, arena.height_m].into_iter().enumerate() {
-        let (low, high) = (RADIUS_M, size - RADIUS_M);
+        let low = RADIUS_M;
+        let high = size - RADIUS_M;
         if at[axis] < low && velocity[axis] < 0.0 || at[axis] > high && velocity[axis] > 0.0 {
             velocity[axis] *= -RESTITUTION;
         }
@@ -320,7 +322,8 @@ impl Game for BouncingBalls {
     }
 
     fn start(&mut self, world: &mut World) {
-        let (width, height) = (world.grid().width(), world.grid().height());
+        let width = world.grid().width();
+        let height = world.grid().height();
         let (x, y) = (width / 2.0, height / 2.0);
         world.statics_mut().add(Obstacle::on_ground(x, y, width / 4.0, height / 8.0, 1.0));
         let turned = Obstacle::on_ground(x, y, width / 4.0, height / 8.0, 1.5).turned(1.0);

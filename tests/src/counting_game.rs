@@ -49,7 +49,8 @@ impl ReceivedNumbers {
     }
 
     fn add(&mut self, number: u32) {
-        let (word, bit) = (number as usize / 64, 1 << (number % 64));
+        let word = number as usize / 64;
+        let bit = 1 << (number % 64);
         if self.received.len() <= word {
             self.received.resize(word + 1, 0);
         }

@@ -78,9 +78,11 @@ impl Game for CrowdGame {
     fn start(&mut self, _world: &mut World) {}
 
     fn join(&mut self, world: &mut World, player: PlayerId, _name: &str) -> ObjectId {
-        let (width, height) = (world.grid().width(), world.grid().height());
+        let width = world.grid().width();
+        let height = world.grid().height();
         let rng = world.rng();
-        let (at, heading) = ([rng.f32() * width, rng.f32() * height], rng.f32() * TAU);
+        let at = [rng.f32() * width, rng.f32() * height];
+        let heading = rng.f32() * TAU;
         let pose = FORMAT.pose(Position::on_ground(at[0], at[1]), heading, WALK_M_PER_S);
         let object = world.spawn(0, vec![Component::Pose(pose)]);
         world.set_team(object, Some((player.0 / TEAM_SIZE) as u8));

@@ -132,7 +132,8 @@ impl CubePlayers {
 
     /// What a user's client draws of the room's objects.
     pub fn drawn_objects(&self, user: usize) -> Vec<(ObjectId, DrawnObject)> {
-        let (now, client) = (self.system.local_time(user), &self.system.user(user).client);
+        let now = self.system.local_time(user);
+        let client = &self.system.user(user).client;
         let Some(viewer) = self.client_id(user) else {
             return Vec::new();
         };

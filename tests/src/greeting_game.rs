@@ -53,7 +53,8 @@ impl Game for GreetingGame {
 
     fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer) -> Id<Walker> {
         let path = Path::at(Position::on_ground(1.0, 1.0));
-        let (name, greeted) = (newcomer.name.into(), 0.into());
+        let name = newcomer.name.into();
+        let greeted = 0.into();
         world.spawn(Walker { path, name, greeted })
     }
 

@@ -76,12 +76,14 @@ impl InterestOracle {
             .viewers
             .entry(client)
             .or_insert_with(|| ViewerState { home: objects[&avatar], followed: BTreeSet::new() });
-        let (edge, margin) = (f64::from(config.cell), f64::from(config.margin_m));
+        let edge = f64::from(config.cell);
+        let margin = f64::from(config.margin_m);
         state.home.0 =
             home_with_hysteresis(state.home.0, objects[&avatar].0, position_m.0, edge, margin);
         state.home.1 =
             home_with_hysteresis(state.home.1, objects[&avatar].1, position_m.1, edge, margin);
-        let (inner, outer) = (i64::from(config.inner), i64::from(config.outer));
+        let inner = i64::from(config.inner);
+        let outer = i64::from(config.outer);
         let mut now = BTreeSet::new();
         for (&object, &cell) in objects {
             let (sight, reach) = if state.followed.contains(&object) {

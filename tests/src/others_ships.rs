@@ -75,7 +75,8 @@ impl ShipsSeen {
         let mut seen = Self::default();
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut before: BTreeMap<ObjectId, [f32; 3]> = BTreeMap::new();
-        let (frames, mut ships) = (seconds * 60, 0);
+        let frames = seconds * 60;
+        let mut ships = 0;
         for frame in 0..frames {
             for &user in &users {
                 if rng.u32(..DECIDES) == 0 {

@@ -201,7 +201,8 @@ impl Game for RollingCubes {
         let (width, height) = floor_size(world);
         let columns = f32::from(self.cubes as u16).sqrt().ceil().max(1.0);
         for number in 0..self.cubes {
-            let (column, row) = (number as f32 % columns, (number as f32 / columns).floor());
+            let column = number as f32 % columns;
+            let row = (number as f32 / columns).floor();
             let at = [width * (column + 0.5) / columns, height * (row + 0.5) / columns, HALF_M];
             self.drop_cube(world, at, false);
         }

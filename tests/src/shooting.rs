@@ -175,7 +175,8 @@ impl OwnSteps {
         let flies = speed([x, y, 0.0]) > FLIES_M_PER_S;
         let against_m = if flies { -(step[0] * x + step[1] * y) / x.hypot(y) } else { 0.0 };
         let frames = (time.as_secs_f32() / FRAME.as_secs_f32()).max(1.0);
-        let (beyond_m, back_m) = ((off_m - curve_m) / frames, against_m / frames);
+        let beyond_m = (off_m - curve_m) / frames;
+        let back_m = against_m / frames;
         self.beyond_m.extend((beyond_m > Self::VISIBLE_M).then_some(beyond_m));
         self.back_m.extend((back_m > Self::VISIBLE_M).then_some(back_m));
     }
@@ -480,7 +481,8 @@ impl Shooting {
         system.run_for(Duration::from_millis(3_600));
         let screens = (0..players).map(|_| Screen::default()).collect();
         let rng = fastrand::Rng::with_seed(seed);
-        let (now, is_unsteady) = (Duration::ZERO, false);
+        let now = Duration::ZERO;
+        let is_unsteady = false;
         Self { system, room, users, screens, rng, now, drawing, is_unsteady }
     }
 
@@ -527,7 +529,8 @@ impl Shooting {
     /// How fair it was so far.
     pub fn fairness(&self) -> Fairness {
         let mut all = Fairness::default();
-        let (mut age_ms, mut frames) = (0, 0);
+        let mut age_ms = 0;
+        let mut frames = 0;
         // The host's word about the newest hits is still on its way.
         let until = self.now.saturating_sub(MAX_APART);
         for screen in &self.screens {
@@ -641,7 +644,8 @@ impl Shooting {
             return screen.keys.clone();
         }
         let Some(own) = screen.frame.avatar() else { return Vec::new() };
-        let (from, heading) = (own.position(), own.heading());
+        let from = own.position();
+        let heading = own.heading();
         let speed = own.velocity()[0].hypot(own.velocity()[1]);
         let nearest = screen
             .targets()
@@ -659,7 +663,8 @@ impl Shooting {
         let is_out = self.now < screen.hunts_until;
         let cover = enemy.filter(|_| !is_out).and_then(|enemy| self.cover_from(from, enemy));
         let turn = if let Some(cover) = cover {
-            let (turn, left_m) = (turn_to(cover), from.distance(cover));
+            let turn = turn_to(cover);
+            let left_m = from.distance(cover);
             if left_m < 6.0 && speed > 3.0 {
                 keys.push(ShipControl::Brake);
             } else if left_m >= 6.0 && turn.abs() < 1.0 {
@@ -729,7 +734,8 @@ fn first_stop(statics: &Statics, from: Position, to: Position) -> Position {
 impl Fairness {
     /// Several fights together.
     pub fn of_all<'f>(fights: impl Iterator<Item = &'f Self>) -> Self {
-        let (mut all, mut count) = (Self::default(), 0);
+        let mut all = Self::default();
+        let mut count = 0;
         for fight in fights {
             all.drawn += fight.drawn;
             all.confirmed += fight.confirmed;

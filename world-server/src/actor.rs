@@ -188,7 +188,8 @@ impl WorldServer {
     /// something, and orders to hosts, wait until the directory has stored the records of the same
     /// call.
     fn process_outputs(&mut self, all: Vec<LobbyAction>, ctx: &mut Context<Self>) {
-        let (mut outputs, mut records) = (Vec::new(), Vec::new());
+        let mut outputs = Vec::new();
+        let mut records = Vec::new();
         for output in all {
             match output {
                 LobbyAction::Record { key, value } => records.push((key, value)),
@@ -220,7 +221,8 @@ impl WorldServer {
                     self.send_frame(conn, after, strict, kind, &encode(&message));
                 }
                 LobbyAction::Broadcast { conns, message } => {
-                    let (kind, frame) = (FrameKind::of(&message), encode(&message));
+                    let kind = FrameKind::of(&message);
+                    let frame = encode(&message);
                     for conn in conns {
                         self.send_frame(conn, 0, false, kind, &frame);
                     }

@@ -87,7 +87,8 @@ impl Drop for Place {
 
 impl TakenPlaces {
     fn add(&mut self, network: SourceNetwork) -> (u64, CancellationToken) {
-        let (number, lost) = (self.next, CancellationToken::new());
+        let number = self.next;
+        let lost = CancellationToken::new();
         self.by_network.entry(network).or_default().insert(number, lost.clone());
         self.next += 1;
         self.count += 1;

@@ -121,7 +121,8 @@ impl HostSession {
         why: impl FnOnce() -> W,
     ) {
         let (reports, waiting) = mpsc::channel(HOST_QUEUE);
-        let (world, id) = (self.world.clone(), self.id);
+        let world = self.world.clone();
+        let id = self.id;
         tokio::join!(self.read_messages(reports), pass_reports(world, id, waiting));
         let DisconnectCause { reason, consequence } = why().await;
         if let Some(consequence) = consequence {
@@ -244,7 +245,8 @@ mod tests {
             host.send(host_to_world::Body::Ready(ready()));
             let session = HostSession::register(world_end, world, Origin::Remote, |_| Ok(()));
             let session = session.await.unwrap();
-            let (heard_hosts, id) = (Arc::clone(&session.heard_hosts), session.id);
+            let heard_hosts = Arc::clone(&session.heard_hosts);
+            let id = session.id;
             tokio::spawn(session.run(|| async { DisconnectCause::new("test") }));
             host.expect_configure().await;
             host.send(host_to_world::Body::Heartbeat(Heartbeat { number: 1 }));

@@ -130,7 +130,8 @@ fn keep_secret(path: &Path, fresh: [u8; SECRET_BYTES]) -> io::Result<[u8; SECRET
 }
 
 fn load_or_create(directory: &Path) -> anyhow::Result<ServerIdentity> {
-    let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
+    let certificate = directory.join("cert.pem");
+    let key = directory.join("key.pem");
     let there = || certificate.exists() && key.exists();
     // Of several servers that start at once, one creates the files, and the others wait for it.
     let _turn = if there() {
@@ -294,7 +295,8 @@ mod tests {
     fn files_named_by_flags_are_never_created() {
         let directory = scratch("named");
         load_or_create(&directory).unwrap();
-        let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
+        let certificate = directory.join("cert.pem");
+        let key = directory.join("key.pem");
         fs::remove_file(&key).unwrap();
         let arguments = [
             "world-server",

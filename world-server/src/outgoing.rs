@@ -196,7 +196,8 @@ impl WaitingFrames {
 
     /// Removes all frames of this kind.
     fn remove(&mut self, kind: FrameKind) {
-        let (mut removed, mut removed_bytes) = (0, 0);
+        let mut removed = 0;
+        let mut removed_bytes = 0;
         self.frames.retain(|(other, frame)| {
             if *other == kind {
                 removed += 1;

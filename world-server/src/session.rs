@@ -95,7 +95,8 @@ impl ClientSession {
 
     /// Forwards frames to the lobby until the connection ends.
     async fn read_frames(&self, from_client: RecvStream) {
-        let (connection, conn) = (&self.connection, self.conn);
+        let connection = &self.connection;
+        let conn = self.conn;
         let mut frames = FrameReader::new(from_client, MAX_TO_WORLD);
         let broken = loop {
             let next = tokio::select! {

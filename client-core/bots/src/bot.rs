@@ -384,11 +384,9 @@ impl Bot {
         );
         let confirmed = last.stats.confirmed;
         let measured = state.first.map(|first| (first, last));
-        let (resumes, refusals, faults) = (
-            self.fault_detector.resumes(),
-            self.fault_detector.refusals(),
-            self.fault_detector.faults().clone(),
-        );
+        let resumes = self.fault_detector.resumes();
+        let refusals = self.fault_detector.refusals();
+        let faults = self.fault_detector.faults().clone();
         let lost = self.fault_detector.absence().map(str::to_owned);
         sleep(QUIT_DELAY).await;
         self.leave().await;
@@ -444,7 +442,8 @@ struct BotState {
 impl BotState {
     fn new(settings: &BotSettings, profile: Profile, index: usize) -> Self {
         let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64);
-        let (now, ages) = (LocalTime::ZERO, Distribution::default());
+        let now = LocalTime::ZERO;
+        let ages = Distribution::default();
         BotState {
             seed,
             profile,

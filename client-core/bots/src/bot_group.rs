@@ -110,8 +110,10 @@ pub(crate) async fn run(
     progress: ProgressDisplay,
 ) -> RunOutcome {
     let (sender, events) = mpsc::channel(2 * plan.count);
-    let (plan, settings) = (Arc::new(plan), Arc::new(settings));
-    let (phase, bots) = (watch::Sender::new(RunPhase::Gathering), JoinSet::new());
+    let plan = Arc::new(plan);
+    let settings = Arc::new(settings);
+    let phase = watch::Sender::new(RunPhase::Gathering);
+    let bots = JoinSet::new();
     let mut group =
         BotGroup { plan, settings, phase, progress, bots, sender, gather_events: events };
     match group.gather().await {
@@ -161,7 +163,8 @@ impl BotGroup {
             |game: &str| welcome.games.iter().any(|known| known.name == game && known.join_running);
         let room = rooms.iter().find(|room| room.name == self.plan.room);
         let offered: Vec<_> = welcome.games.iter().map(|game| &*game.name).collect();
-        let (given, profile) = (self.plan.game.as_deref(), self.settings.profile);
+        let given = self.plan.game.as_deref();
+        let profile = self.settings.profile;
         let game = match room {
             Some(room) => Ok(&*room.game),
             None => profiles::game_to_create(given, profile, &offered),
@@ -198,7 +201,8 @@ impl BotGroup {
     }
 
     fn spawn_leader(&mut self, mut leader: Bot) {
-        let (sender, phase) = (self.sender.clone(), self.phase.subscribe());
+        let sender = self.sender.clone();
+        let phase = self.phase.subscribe();
         self.bots.spawn(async move {
             let _ = sender.send(GatherEvent::Joined).await;
             match leader.wait_for_avatar(arrival_timeout(&leader)).await {
@@ -212,7 +216,8 @@ impl BotGroup {
     }
 
     fn spawn_others(&mut self, joined_room: &JoinedRoom) {
-        let (room, permits) = (joined_room.room, Arc::new(Semaphore::new(MAX_JOINING)));
+        let room = joined_room.room;
+        let permits = Arc::new(Semaphore::new(MAX_JOINING));
         for index in 1..self.plan.count {
             let (settings, permits, sender) =
                 (self.settings.clone(), permits.clone(), self.sender.clone());
@@ -242,7 +247,9 @@ impl BotGroup {
     /// Waits until each bot is in the game or has given up; starts a room that must be complete
     /// first.
     async fn await_arrivals(&mut self, joined_room: &JoinedRoom, leader: &ClientHandle) {
-        let (mut joined, mut settled, mut failed) = (0, 0, 0);
+        let mut joined = 0;
+        let mut settled = 0;
+        let mut failed = 0;
         let mut to_start = joined_room.is_own && !joined_room.join_running;
         while settled < self.plan.count {
             match self.gather_events.recv().await.expect("self holds a sender") {

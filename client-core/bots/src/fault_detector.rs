@@ -411,7 +411,8 @@ mod tests {
     }
 
     fn enter(id: u32, own: bool) -> ViewEvent {
-        let (t, position) = (GameTime::ZERO, Some(Position::default()));
+        let t = GameTime::ZERO;
+        let position = Some(Position::default());
         ViewEvent::Enter(ObjectEntered {
             id: ClientObjectId(id),
             kind: "avatar".into(),
@@ -423,7 +424,9 @@ mod tests {
     }
 
     fn welcome(resumed: bool) -> ViewEvent {
-        let (player, name, grace) = (PlayerId(1), "bot".to_owned(), Duration::ZERO);
+        let player = PlayerId(1);
+        let name = "bot".to_owned();
+        let grace = Duration::ZERO;
         ViewEvent::Welcome(Welcome { player, name, resumed, room: None, grace, games: Vec::new() })
     }
 
@@ -446,7 +449,8 @@ mod tests {
             value: FieldValue::Object(ClientObjectId(id)),
             choice: None,
         }];
-        let (t, effect) = (GameTime::ZERO, GameTime::ZERO);
+        let t = GameTime::ZERO;
+        let effect = GameTime::ZERO;
         ViewEvent::Event(GameEvent { name: "damage".into(), t, effect, late: false, fields })
     }
 

@@ -43,7 +43,8 @@ impl ShownPositions {
 pub(crate) fn visible_positions(client: &mut Client, now: LocalTime) -> Option<String> {
     // Advances simulated objects to the present.
     client.handle_timeout(now);
-    let (t, shown) = (client.room_time(now)?, client.shown_time(now)?);
+    let t = client.room_time(now)?;
+    let shown = client.shown_time(now)?;
     let mut lines = String::new();
     for object in client.objects() {
         if let Some(position) = object.position(t) {

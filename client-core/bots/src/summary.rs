@@ -218,7 +218,8 @@ impl RunSummary {
             self.ages.merge(&report.ages);
             self.age_by_class.merge(&last.stats.ages.since(&first.stats.ages));
         }
-        let (sent, before) = (&last.traffic, &first.traffic);
+        let sent = &last.traffic;
+        let before = &first.traffic;
         self.traffic.bytes_down += sent.bytes_down.saturating_sub(before.bytes_down);
         self.traffic.bytes_up += sent.bytes_up.saturating_sub(before.bytes_up);
         self.traffic.datagrams_down += sent.datagrams_down.saturating_sub(before.datagrams_down);

@@ -35,7 +35,8 @@ async fn main() -> anyhow::Result<()> {
 
 /// A line for an object: `@ ann  12.3  45.6 facing 90°, disc of 0.8 m, #3080ff [#######---]`.
 fn picture(object: FrameObject<'_>) -> String {
-    let (look, place) = (object.look(), object.transform());
+    let look = object.look();
+    let place = object.transform();
     let label = match object.label() {
         Some(name) => name.to_owned(),
         None => format!("{} {}", object.kind(), object.id()),

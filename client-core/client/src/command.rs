@@ -223,7 +223,8 @@ mod tests {
     #[test]
     fn values_become_the_fields_that_the_game_declares() {
         let at = |x, y| FieldValue::Position(Position::on_ground(x, y));
-        let (none, bolt) = (FieldValue::None, FieldValue::Choice(0));
+        let none = FieldValue::None;
+        let bolt = FieldValue::Choice(0);
         check("rest", (), &[]);
         check("walk-to", [120.0, 90.0], &[at(120.0, 90.0)]);
         check("walk-to", Position::on_ground(1.0, 2.0), &[at(1.0, 2.0)]);
@@ -316,7 +317,8 @@ mod tests {
     #[test]
     fn a_client_of_another_version_learns_what_differs_and_what_to_do() {
         let to = None;
-        let (spell, target) = (Spell::Bolt, None);
+        let spell = Spell::Bolt;
+        let target = None;
         for (command, expected) in [
             (Other::Jump, "the server's game has no command `jump`"),
             (Other::Cast { spell, target }, "declares `cast SPELL [X Y] [TARGET]` (at is"),
@@ -331,7 +333,8 @@ mod tests {
             assert!(text.contains(expected), "{text}");
             assert!(text.contains("build it with the server's version"), "{text}");
         }
-        let (times, words) = (10.into(), "hello".into());
+        let times = 10.into();
+        let words = "hello".into();
         let error = refusal(Other::Shout { times, words });
         assert!(matches!(error, SendError::Command(_)), "{error:?}");
         assert!(error.to_string().contains("from 1 to 9"), "{error}");

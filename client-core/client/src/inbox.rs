@@ -319,7 +319,8 @@ impl InboxState {
 
     fn end_game(&mut self, code: &str, message: &str) {
         if let Some((_, queue)) = self.game.take() {
-            let (code, message) = (code.to_owned(), message.to_owned());
+            let code = code.to_owned();
+            let message = message.to_owned();
             queue.close(GameEvent::Ended { code, message });
         }
     }

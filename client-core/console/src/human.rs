@@ -90,7 +90,8 @@ fn started(json: &Json) -> String {
         .flatten()
         .map(|command| word(command, "name"))
         .collect();
-    let (width, height) = (metres(&json["width"]), metres(&json["height"]));
+    let width = metres(&json["width"]);
+    let height = metres(&json["height"]);
     let commands = if commands.is_empty() {
         String::new()
     } else {
@@ -102,7 +103,9 @@ fn started(json: &Json) -> String {
 fn room(room: &Json) -> String {
     let state = if room["running"] == true { "running" } else { "waiting" };
     let locked = if room["password"] == true { ", password" } else { "" };
-    let (id, name, game) = (number(room, "id"), word(room, "name"), word(room, "game"));
+    let id = number(room, "id");
+    let name = word(room, "name");
+    let game = word(room, "game");
     format!(
         "{id:>4} {name:<32} {game:<10} {}/{} {state}{locked}",
         number(room, "players"),

@@ -143,7 +143,8 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                 self.close(code, message);
             }
             ViewEvent::MapProgress { received, total, .. } => {
-                let (received, total) = (*received, *total);
+                let received = *received;
+                let total = *total;
                 self.screen.show_progress("loading the map", received, total)?;
             }
             _ => {}

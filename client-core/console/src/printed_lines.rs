@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn an_event_of_a_game_is_an_event_and_no_other_one() {
-        let (fired, hit) = (LineKind::of_event(0), LineKind::of_event(1));
+        let fired = LineKind::of_event(0);
+        let hit = LineKind::of_event(1);
         let mut printed = PrintedLines::default();
         printed.note(fired);
         assert!(!printed.take(hit));

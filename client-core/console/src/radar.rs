@@ -111,7 +111,8 @@ impl Picture {
     fn set(&mut self, at: Position, glyph: char) {
         let column = (at.x - self.centre.x) / self.step_m + (COLUMNS / 2) as f32;
         let line = (LINES / 2) as f32 - (at.y - self.centre.y) / (2.0 * self.step_m);
-        let (column, line) = (column.round() as usize, line.round() as usize);
+        let column = column.round() as usize;
+        let line = line.round() as usize;
         if column < COLUMNS && line < LINES {
             self.cells[line * COLUMNS + column] = glyph;
         }

@@ -409,7 +409,8 @@ impl<F: ViewFactory> GameClient<F> {
                 }));
             }
             (GameState::Playing(game), Some(GameMessageBody::Late(late))) => {
-                let (t, lateness) = (game.room_time(now), RoomLateness::from(late));
+                let t = game.room_time(now);
+                let lateness = RoomLateness::from(late);
                 let before = std::mem::replace(&mut self.out.stats.room_lateness, lateness);
                 if !lateness.is_like(before) {
                     self.emit(ViewEvent::RoomLate { t, lateness });

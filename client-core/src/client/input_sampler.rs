@@ -108,7 +108,8 @@ impl InputSampler {
 
     /// Takes a sample for a datagram that leaves now. Returns the sample, too, if it is a change.
     pub(crate) fn take_sample(&mut self, now: GameTime) -> (KeyInput, Option<KeySample>) {
-        let (before, keys) = (self.last_keys(), self.next_keys());
+        let before = self.last_keys();
+        let keys = self.next_keys();
         let after_last = self.last.map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
         let sample = KeySample::new(now.whole_millis().max(after_last), keys);
         if self.axes_state == AxesState::Changed {
@@ -128,7 +129,8 @@ impl InputSampler {
     /// The changes that the next samples will contain, if a datagram leaves at `now` and another
     /// one at `then`.
     pub(crate) fn upcoming(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
-        let (before, keys) = (self.last_keys(), self.next_keys());
+        let before = self.last_keys();
+        let keys = self.next_keys();
         let after_last = self.last.map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
         let next = KeySample::new(now.whole_millis().max(after_last), keys);
         let last = KeySample::new(then.whole_millis().max(next.at + MILLISECOND), self.held);

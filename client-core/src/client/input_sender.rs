@@ -95,8 +95,10 @@ pub(crate) struct LinkActivity {
 impl InputSender {
     /// Nothing to send, to a host of `tick_hz` ticks a second.
     pub(crate) fn new(tick_hz: u32, rate: InputRate) -> Self {
-        let (tick, every) = (Duration::from_secs(1) / tick_hz.max(1), rate.interval());
-        let (samples, own) = (InputSampler::default(), OwnInputHistory::default());
+        let tick = Duration::from_secs(1) / tick_hz.max(1);
+        let every = rate.interval();
+        let samples = InputSampler::default();
+        let own = OwnInputHistory::default();
         InputSender {
             tick,
             interval: every,

@@ -132,7 +132,8 @@ impl OwnInputHistory {
         upcoming: [Option<KeySample>; UPCOMING],
     ) -> impl Iterator<Item = OwnInput> {
         let upcoming = upcoming.into_iter().flatten().map(|sample| (sample, None));
-        let (mut latest, mut edges) = (GameTime::ZERO, ButtonEdges::default());
+        let mut latest = GameTime::ZERO;
+        let mut edges = ButtonEdges::default();
         self.samples.iter().copied().chain(upcoming).map(
             move |(KeySample { at, keys, .. }, known)| {
                 let mut effect = latest.max(known.unwrap_or_else(|| estimator.estimate_effect(at)));

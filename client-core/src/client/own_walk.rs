@@ -353,7 +353,8 @@ fn nearest(
     edges.push(latest);
     let mut best: Option<PlanPlace> = None;
     for edge in edges.windows(2) {
-        let (begins, ends) = (edge[0], edge[1]);
+        let begins = edge[0];
+        let ends = edge[1];
         let Some(from) = path.value_at(begins) else {
             return best;
         };

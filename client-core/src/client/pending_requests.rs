@@ -135,10 +135,8 @@ mod tests {
     #[test]
     fn a_request_is_sent_once_and_answered_once() {
         let mut pending = PendingRequests::default();
-        let (first, second) = (
-            pending.add(LobbyQuestion::Player(LobbyRequest::StartRoom)),
-            pending.add(LobbyQuestion::Ticket),
-        );
+        let first = pending.add(LobbyQuestion::Player(LobbyRequest::StartRoom));
+        let second = pending.add(LobbyQuestion::Ticket);
         assert_eq!(numbers(&pending.take_unsent()), [first, second]);
         assert!(pending.take_unsent().is_empty());
         assert_eq!(pending.take_answered(second), Some(LobbyQuestion::Ticket));

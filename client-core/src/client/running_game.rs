@@ -203,7 +203,8 @@ impl<V> RunningGame<V> {
             FieldValue::Position(position) => Some(*position),
             _ => None,
         });
-        let (command, radius_m) = (command.number, *radius_m);
+        let command = command.number;
+        let radius_m = *radius_m;
         to.filter(|_| m_per_s > 0.0).map(|to| WalkOrder { command, to, m_per_s, radius_m })
     }
 
@@ -494,7 +495,8 @@ impl<V> RunningGame<V> {
     }
 
     fn emit_due_events(&mut self, room_now: GameTime, out: &mut GameResults) {
-        let (engaged, own) = (&mut self.engaged_objects, self.replica.own_id());
+        let engaged = &mut self.engaged_objects;
+        let own = self.replica.own_id();
         self.held_events.release_due(room_now, &self.replica, |event| {
             emit_game_event(engaged, own, event, out);
         });

@@ -91,7 +91,8 @@ impl SimulatedObjects {
         motion: Option<SharedMotion>,
         replica: &mut Replica<V>,
     ) {
-        let (map, kinds) = (rules.map, &rules.schema.kinds);
+        let map = rules.map;
+        let kinds = &rules.schema.kinds;
         // Don't trust the host: a map of invalid size has no floor.
         let is_floor = Grid::try_new(map.width_m, map.height_m, map.cell_m).is_some();
         let model = motion.filter(|_| is_floor).and_then(|motion| model_of(motion, kinds));
@@ -183,7 +184,8 @@ impl SimulatedObjects {
             rtt: clocks.rtt,
         };
         let lead = prediction_lead(&mut self.lead, now, clocks.one_way + self.delay);
-        let (horizon, acts_before) = (now + lead, self.acts_before);
+        let horizon = now + lead;
+        let acts_before = self.acts_before;
         let drawn_ahead = replica.drawn_ahead(now);
         let ahead =
             presses.map(|presses| PredictionTarget { horizon, presses, drawn_ahead, acts_before });

@@ -327,7 +327,8 @@ mod tests {
 
     #[test]
     fn merged_distributions_count_both() {
-        let (mut one, mut other) = (Distribution::default(), Distribution::default());
+        let mut one = Distribution::default();
+        let mut other = Distribution::default();
         one.add(Duration::from_millis(5));
         other.add(Duration::from_millis(50));
         other.add(Duration::from_millis(60));

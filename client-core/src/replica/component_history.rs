@@ -132,7 +132,8 @@ impl ComponentHistory {
 /// The velocity on a path at `t`, in metres a second; `None` if it has ended.
 pub fn velocity_on(path: &Timeline<Waypoint>, t: GameTime) -> Option<[f32; 3]> {
     let next = path.next_after(t)?;
-    let (from, to) = (path.value_at(t)?.position, path.value_at(next)?);
+    let from = path.value_at(t)?.position;
+    let to = path.value_at(next)?;
     let seconds = next.since(t).as_secs_f32();
     let to = if to.jump { from } else { to.position };
     let velocity = [to.x - from.x, to.y - from.y, to.z - from.z];

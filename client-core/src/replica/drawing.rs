@@ -126,7 +126,8 @@ impl DrawnFrames {
     /// The object while other objects are drawn as of `shown`; `None` for times before its frames.
     pub fn at(&self, shown: GameTime) -> Option<DrawnObject> {
         let shows = shown + self.ahead;
-        let (from, to) = (self.previous.0, self.last.0);
+        let from = self.previous.0;
+        let to = self.last.0;
         let pose = if shows >= to {
             self.extrapolate(shows.since(to))
         } else if shows >= from {

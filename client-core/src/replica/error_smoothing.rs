@@ -80,7 +80,8 @@ impl VisualOffset {
     }
 
     fn of_any_length(drawn: DrawnPose, known: DrawnPose) -> Self {
-        let (there, here) = (drawn.position, known.position);
+        let there = drawn.position;
+        let here = known.position;
         let metres = [there.x - here.x, there.y - here.y, there.z - here.z];
         let turn = compose(drawn.quaternion, inverse(known.quaternion));
         Self { metres, turn: rotation::interpolate(rotation::IDENTITY, turn, 1.0) }
@@ -166,7 +167,8 @@ impl ErrorSmoother {
     pub fn drift(&self, t: GameTime) -> [f32; 3] {
         const STEP_S: f32 = 0.002;
         let seconds = t.since(self.since).as_secs_f32();
-        let (now, soon) = (self.offset_at(seconds), self.offset_at(seconds + STEP_S));
+        let now = self.offset_at(seconds);
+        let soon = self.offset_at(seconds + STEP_S);
         std::array::from_fn(|axis| (soon.metres[axis] - now.metres[axis]) / STEP_S)
     }
 
@@ -176,7 +178,8 @@ impl ErrorSmoother {
             Convergence::Decaying => self.offset.decayed(seconds * FRAMES_PER_S),
             Convergence::Linear(ms) => self.offset.scaled(1.0 - share_of(ms), [0.0; 3]),
             Convergence::Cubic(ms) => {
-                let (f, whole_s) = (share_of(ms), ms as f32 / 1e3);
+                let f = share_of(ms);
+                let whole_s = ms as f32 / 1e3;
                 let left = 1.0 - f * f * (3.0 - 2.0 * f);
                 let grown = self.growth.map(|part| part * whole_s * f * (1.0 - f) * (1.0 - f));
                 self.offset.scaled(left, grown)

@@ -76,7 +76,8 @@ mod tests {
     }
 
     fn enter(kind: &str) -> ObjectEntered {
-        let (t, position) = (GameTime::ZERO, Some(Position::default()));
+        let t = GameTime::ZERO;
+        let position = Some(Position::default());
         ObjectEntered {
             id: ClientObjectId(1),
             kind: kind.into(),

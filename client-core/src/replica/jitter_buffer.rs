@@ -389,7 +389,8 @@ mod tests {
 
         /// Runs for some time; returns the numbers of late datagrams and of all datagrams.
         fn run_for(&mut self, for_ms: u64) -> (u64, u64) {
-            let (mut late, mut all) = (0, 0);
+            let mut late = 0;
+            let mut all = 0;
             for now in self.now..self.now + for_ms {
                 if now % 50 == 0 {
                     self.in_flight

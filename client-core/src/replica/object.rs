@@ -252,7 +252,8 @@ impl<V> ReplicaObject<V> {
 
     /// The pose at `t` from the client's own physics, if it simulates the object.
     fn simulated(&self, t: GameTime, times: RenderTimes) -> Option<DrawnObject> {
-        let (frames, shown) = (self.drawn_frames?, times.lag.shown_time(t));
+        let frames = self.drawn_frames?;
+        let shown = times.lag.shown_time(t);
         frames.at(shown).or_else(|| self.earlier_frames.at(&frames, shown))
     }
 
@@ -280,7 +281,8 @@ impl<V> ReplicaObject<V> {
             let jumps = path_blending::jumps_within(path, smoother.since(), t);
             return (!jumps).then_some(smoother);
         }
-        let (since, until) = (times.stamp_at(smoother.since()), times.stamp_at(t));
+        let since = times.stamp_at(smoother.since());
+        let until = times.stamp_at(t);
         let before = since.saturating_sub(MICROSECOND);
         let jumps = self.poses.as_ref().is_some_and(|poses| poses.jumps_between(before, until));
         (!jumps).then_some(smoother)
@@ -294,7 +296,8 @@ impl<V> ReplicaObject<V> {
     /// The received pose at `t`, as a component.
     pub fn received_value(&self, t: GameTime, times: RenderTimes) -> Option<ComponentValue> {
         let (poses, pose) = self.received_pose(t, times)?;
-        let (position, facing) = (poses.format().position(&pose), poses.facing(&pose));
+        let position = poses.format().position(&pose);
+        let facing = poses.facing(&pose);
         Some(ComponentValue::Pose { position, facing, moves: self.moves_as_received(t, times) })
     }
 

@@ -115,7 +115,9 @@ mod tests {
     fn the_store_matches_a_map_and_reuses_free_entries() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut store, mut map, mut max_len) = (ObjectStore::default(), BTreeMap::new(), 0);
+            let mut store = ObjectStore::default();
+            let mut map = BTreeMap::new();
+            let mut max_len = 0;
             for number in 1..500 {
                 let id = ClientObjectId(number);
                 let entry = store.push(id, number * 10);

@@ -195,7 +195,8 @@ impl ReceivedPoses {
             TimePosition::Before(first) => first.pose,
             TimePosition::Between(known, to) => {
                 let (start, from) = self.motion_start(known, to);
-                let (rule, from) = (self.reckoned.unwrap_or_default(), (start, from));
+                let rule = self.reckoned.unwrap_or_default();
+                let from = (start, from);
                 pose::interpolate(&self.format, rule, from, stamped_pose(to), stamp)
             }
             TimePosition::Beyond(newest, before) => {

@@ -135,7 +135,8 @@ fn a_repeated_enter_is_an_update_and_no_second_object() {
 fn walking_avatar() -> ReplicaHarness {
     let mut harness = ReplicaHarness::new();
     let components = vec![(0, walk(&[(0, 0.0), (2_000, 20.0)]))];
-    let (alias, at) = (alias(1, 0), ms(100));
+    let alias = alias(1, 0);
+    let at = ms(100);
     let enter = Record::Enter { alias, kind: AVATAR, at, own: false, components };
     harness.at(100).apply(&enter);
     harness
@@ -149,7 +150,8 @@ fn a_late_path_is_the_state_at_once_and_is_drawn_little_by_little() {
         let before = harness.drawn(drawn_until);
         // Since 460 ms it has been walking back.
         let components = vec![(0, walk(&[(460, 4.6), (2_000, -10.8)]))];
-        let (alias, at) = (alias(1, 0), ms(460));
+        let alias = alias(1, 0);
+        let at = ms(460);
         let update = if repeats_enter {
             Record::Enter { alias, kind: AVATAR, at, own: false, components }
         } else {
@@ -173,7 +175,8 @@ fn the_same_late_path_again_does_not_prolong_its_blend() {
     let mut harness = walking_avatar();
     for now in (500..700).step_by(10) {
         let components = vec![(0, walk(&[(460, 4.6), (2_000, 4.6)]))];
-        let (alias, at) = (alias(1, 0), ms(460));
+        let alias = alias(1, 0);
+        let at = ms(460);
         let update = Record::Update { alias, kind: AVATAR, at, components };
         harness.at(now).stamped(now - 30).apply(&update);
     }
@@ -185,7 +188,8 @@ fn a_late_path_that_jumps_is_drawn_at_no_place_between() {
     for (time, later) in [(460, false), (560, true)] {
         let mut harness = walking_avatar();
         let stop = vec![(0, walk(&[(400, 4.0)]))];
-        let (alias, at) = (alias(1, 0), ms(400));
+        let alias = alias(1, 0);
+        let at = ms(400);
         let update = Record::Update { alias, kind: AVATAR, at, components: stop };
         harness.at(500).stamped(450).apply(&update);
         assert_eq!(harness.drawn(500), 5.0);
@@ -310,9 +314,11 @@ fn random_records_do_not_panic() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut harness = ReplicaHarness::new();
         for _ in 0..200 {
-            let (now, at) = (rng.u64(0..1_000), rng.u64(0..1_000));
+            let now = rng.u64(0..1_000);
+            let at = rng.u64(0..1_000);
             harness.at(harness.now.millis().max(now)).stamped(rng.u64(0..1_000));
-            let (alias, kind) = (alias(rng.u16(0..3), rng.u8(0..4)), rng.u8(0..4));
+            let alias = alias(rng.u16(0..3), rng.u8(0..4));
+            let kind = rng.u8(0..4);
             let components = vec![(0, walk(&[(0, 1.0)]))];
             harness.apply(&match rng.u8(0..3) {
                 0 => Record::Enter { alias, kind, at: ms(at), own: rng.bool(), components },

@@ -321,7 +321,8 @@ async fn dial_on_first_use(
         })?;
     // Store the certificate only now: the server has proved that it holds the key.
     if let Some(shown) = Fingerprint::of_peer(&connection) {
-        let (hosts, server) = (hosts.clone(), server.to_owned());
+        let hosts = hosts.clone();
+        let server = server.to_owned();
         let checked = tokio::task::spawn_blocking(move || hosts.check(&server, shown)).await;
         checked
             .map_err(|_| {
@@ -356,7 +357,9 @@ async fn dial_addresses(
         )));
     }
     let attempts = remotes.into_iter().map(|remote| {
-        let (address, verifier, sockets) = (address.to_owned(), verifier.clone(), sockets.clone());
+        let address = address.to_owned();
+        let verifier = verifier.clone();
+        let sockets = sockets.clone();
         async move {
             dial_address(remote, host_of(&address), alpn, &verifier, &sockets).await.map_err(
                 |reason| {
@@ -522,7 +525,8 @@ mod tests {
     async fn what_others_send_is_no_answer_of_the_dialled_address() {
         let sockets = Sockets::new(None, 0);
         let socket = || std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
-        let (silent, other) = (socket(), socket());
+        let silent = socket();
+        let other = socket();
         let remote = silent.local_addr().expect("bound");
         let own = sockets.endpoint(remote).expect("a socket").local_addr();
         let sent = other.send_to(b"from another connection", own.expect("bound"));

@@ -326,7 +326,8 @@ impl ClientIo {
         let is = |known: &Option<OpenConnection>| {
             known.as_ref().is_some_and(|open| open.number == number)
         };
-        let (world, game) = (is(&self.world), is(&self.game));
+        let world = is(&self.world);
+        let game = is(&self.game);
         if let ReportContent::Connected { connection, .. } = &content {
             self.meter.add(connection);
         }

@@ -53,7 +53,8 @@ async fn handles_call_the_client_from_any_thread_with_ascending_times() {
     let times = Arc::new(std::sync::Mutex::new(Vec::new()));
     let threads: Vec<_> = (0..4)
         .map(|_| {
-            let (handle, times) = (handle.clone(), times.clone());
+            let handle = handle.clone();
+            let times = times.clone();
             std::thread::spawn(move || {
                 let note = |_: &mut Client, now| times.lock().expect("no panic").push(now);
                 (0..100).for_each(|_| handle.run(note));
@@ -205,7 +206,8 @@ async fn behind_a_silent_server_the_next_one_gets_the_only_session() {
 
 #[tokio::test]
 async fn behind_a_server_that_refuses_the_next_one_gets_the_session() {
-    let (first, mut second) = (Server::start(), Server::start());
+    let first = Server::start();
+    let mut second = Server::start();
     second.use_certificate_of(&first);
     first.refuse(ErrorCode::Draining as u32);
     let live = second.address.clone();
@@ -223,7 +225,8 @@ async fn behind_a_server_that_refuses_the_next_one_gets_the_session() {
 
 #[tokio::test]
 async fn of_two_slow_servers_the_first_that_answers_gets_the_only_session() {
-    let (first, mut second) = (Server::start(), Server::start());
+    let first = Server::start();
+    let mut second = Server::start();
     second.use_certificate_of(&first);
     // A round trip of 800 ms: the second one is dialled before the first one has answered.
     let both = ClientOptions {

@@ -279,7 +279,8 @@ impl Prediction {
         let reach_m = self.reach_m;
         let near = |id: &ClientObjectId| {
             let object = main.objects.get(id)?;
-            let (body, format) = (object.body?, &object.kind.format);
+            let body = object.body?;
+            let format = &object.kind.format;
             let distance = format.position(&main.physics.pose(body)).distance(here);
             (distance <= reach_m).then_some(body)
         };
@@ -341,7 +342,8 @@ impl Prediction {
                     held(id, &copy.kind, read_keys_at(frame))
                 }
             };
-            let (before, now) = (held(frame.saturating_sub(1)), held(frame));
+            let before = held(frame.saturating_sub(1));
+            let now = held(frame);
             self.physics.set_keys(copy.body, Keys { previous: before.keys, current: now.keys });
             self.physics.set_axes(copy.body, now.axes);
         }
@@ -357,7 +359,8 @@ impl Prediction {
     /// Keeps the drawing of the last drawn frame, and lets it decay to the new prediction. Returns
     /// how far that is away. A jump is drawn at once.
     fn correct(&mut self, drawn: Option<Pose>, has_jumped: bool) -> Option<f32> {
-        let (frame, pose) = (self.frame.expect("the prediction has started"), self.pose());
+        let frame = self.frame.expect("the prediction has started");
+        let pose = self.pose();
         let Some((visual, drawn)) = self.visual.as_mut().zip(drawn) else {
             let visual = SmoothedVisual::new(self.format, frame, &pose);
             // What nothing else pushes is corrected by little: it has nowhere to be in time.

@@ -143,7 +143,9 @@ impl PredictedShots {
             self.shots.pop_front();
         }
         let flight = Flight { begins: fires_at, from, to };
-        let (confirmed, ends, is_gone) = (None, None, false);
+        let confirmed = None;
+        let ends = None;
+        let is_gone = false;
         let shot = PredictedShot { id, seen_at: at, flight, confirmed, ends, is_gone };
         self.shots.push_back(shot);
     }
@@ -281,7 +283,8 @@ impl Flight {
             return (self.to, [0.0; 3]);
         }
         let share = speed_m_per_s / whole_m;
-        let (from, to) = (self.from, self.to);
+        let from = self.from;
+        let to = self.to;
         let velocity = [to.x - from.x, to.y - from.y, to.z - from.z].map(|way| way * share);
         (from.lerp(to, flown_m / whole_m), velocity)
     }

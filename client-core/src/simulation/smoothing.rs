@@ -39,7 +39,9 @@ impl SmoothedVisual {
     pub(super) fn new(format: PoseFormat, frame: u64, pose: &Pose) -> Self {
         let picture = picture(&format, pose);
         let offset = VisualOffset::NONE;
-        let (before, last, since) = (picture, picture, frame);
+        let before = picture;
+        let last = picture;
+        let since = frame;
         Self { format, offset, before, last, frame, since, is_gentle: false }
     }
 
@@ -62,7 +64,8 @@ impl SmoothedVisual {
 
     /// The body is moved from one pose to another.
     pub(super) fn correct(&mut self, from: &Pose, to: &Pose) {
-        let (was, is) = (picture(&self.format, from), picture(&self.format, to));
+        let was = picture(&self.format, from);
+        let is = picture(&self.format, to);
         if is_visible_difference(was, is) {
             let drawn = self.offset.apply_to(was);
             self.offset = if self.is_gentle {

@@ -63,7 +63,8 @@ fn at_20_hz_physics_fills_the_frames_without_poses() {
     let mut harness =
         SimulationHarness::new(PathConditions { tick_frames: 3, ..PathConditions::default() });
     harness.drive(600);
-    let (p50, p99) = (harness.errors.quantile(0.5), harness.errors.quantile(0.99));
+    let p50 = harness.errors.quantile(0.5);
+    let p99 = harness.errors.quantile(0.99);
     assert!(p50 <= 0.002 && p99 <= 0.03, "{p50} and {p99} m");
 }
 
@@ -77,7 +78,8 @@ fn with_37_percent_loss_at_60_hz_errors_stay_small_and_converge() {
             seed,
         });
         harness.drive(600);
-        let (p50, p99) = (harness.errors.quantile(0.5), harness.errors.quantile(0.99));
+        let p50 = harness.errors.quantile(0.5);
+        let p99 = harness.errors.quantile(0.99);
         assert!(p50 <= 0.005 && p99 <= 0.05, "seed {seed}: {p50} and {p99} m");
         harness.come_to_rest();
         harness.assert_drawn_at_host_poses();
@@ -94,7 +96,8 @@ fn with_13_percent_loss_at_20_hz_errors_stay_small_and_converge() {
             seed,
         });
         harness.drive(600);
-        let (p50, p99) = (harness.errors.quantile(0.5), harness.errors.quantile(0.99));
+        let p50 = harness.errors.quantile(0.5);
+        let p99 = harness.errors.quantile(0.99);
         assert!(p50 <= 0.01 && p99 <= 0.10, "seed {seed}: {p50} and {p99} m");
         harness.come_to_rest();
         harness.assert_drawn_at_host_poses();
@@ -267,7 +270,8 @@ fn an_avatar_of_which_the_host_is_silent_does_not_fly_away() {
     let id = ClientObjectId(1);
     client.enter(id, PLAYER, true);
     client.handle_pose(id, frame_time(100), &YAW.pose(Position::on_ground(5.0, 5.0), 0.0, 0.1));
-    let (mut farthest, mut last) = (0.0_f32, 0.0);
+    let mut farthest = 0.0_f32;
+    let mut last = 0.0;
     for frame in 100..220 {
         let ahead = PredictionTarget {
             horizon: frame_time(frame + 12),
@@ -275,7 +279,8 @@ fn an_avatar_of_which_the_host_is_silent_does_not_fly_away() {
             drawn_ahead: Duration::ZERO,
             acts_before: Duration::ZERO,
         };
-        let (shown, rtt) = (frame_time(frame), 2 * ONE_WAY_DELAY);
+        let shown = frame_time(frame);
+        let rtt = 2 * ONE_WAY_DELAY;
         client.advance(
             SimulationTime { shown, received_until: shown, rtt },
             Some(&ahead),
@@ -419,7 +424,8 @@ fn a_tap_shorter_than_a_datagram_is_predicted_as_the_host_applies_it() {
         SimulationHarness::alone(PathConditions { tick_frames: 3, ..PathConditions::default() });
     harness.predict = true;
     harness.come_to_rest();
-    let (mut predicted, mut highest) = (BTreeMap::new(), 0.0_f32);
+    let mut predicted = BTreeMap::new();
+    let mut highest = 0.0_f32;
     let mut errors = Errors::default();
     for frame in 0..400 {
         let held = if (20..200).contains(&frame) { RIGHT } else { Keymap::default() };

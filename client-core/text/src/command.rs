@@ -447,13 +447,16 @@ mod tests {
             ConsoleCommand::WaitFor("leave".into(), Duration::from_millis(1_500)),
         );
         let parameters = [("npcs".to_owned(), "5".to_owned())].into();
-        let (name, game) = ("den".to_owned(), "field".to_owned());
+        let name = "den".to_owned();
+        let game = "field".to_owned();
         check(
             "create den game=field capacity=4 npcs=5",
             ConsoleCommand::Create { name, game, capacity: 4, password: String::new(), parameters },
         );
-        let (name, game) = ("my room".to_owned(), "field".to_owned());
-        let (password, parameters) = (String::new(), BTreeMap::new());
+        let name = "my room".to_owned();
+        let game = "field".to_owned();
+        let password = String::new();
+        let parameters = BTreeMap::new();
         check(
             "create \"my room\" game=field",
             ConsoleCommand::Create { name, game, capacity: 0, password, parameters },

@@ -153,7 +153,8 @@ pub fn object(
 /// Median and 99th percentile of the ages by class, in milliseconds; null without samples.
 pub fn age_by_class(ages: &AgeByClass) -> Json {
     let of = |ages: &Distribution| {
-        let (p50, p99) = (ages.quantile_ms(0.5), ages.quantile_ms(0.99));
+        let p50 = ages.quantile_ms(0.5);
+        let p99 = ages.quantile_ms(0.99);
         json!({ "p50": p50, "p99": p99 })
     };
     json!({ "engaged": of(&ages.engaged), "near": of(&ages.near), "far": of(&ages.far) })
@@ -162,7 +163,8 @@ pub fn age_by_class(ages: &AgeByClass) -> Json {
 /// Corrections of the client's own physics.
 pub fn simulation(stats: &SimulationStats) -> Json {
     let of = |lengths: &LengthDistribution| {
-        let (p50, p99) = (lengths.quantile_cm(0.5), lengths.quantile_cm(0.99));
+        let p50 = lengths.quantile_cm(0.5);
+        let p99 = lengths.quantile_cm(0.99);
         json!({ "count": lengths.count(), "cm_p50": p50, "cm_p99": p99 })
     };
     json!({
@@ -344,7 +346,9 @@ fn value(value: &ComponentValue) -> Json {
             json!({ "moves": moves, "turn": turn.map(round) })
         }
         ComponentValue::Gauge(gauge) => {
-            let (value, rate, max) = (round(gauge.value), round(gauge.rate), round(gauge.max));
+            let value = round(gauge.value);
+            let rate = round(gauge.rate);
+            let max = round(gauge.max);
             json!({ "value": value, "rate": rate, "max": max })
         }
         ComponentValue::Flag(flag) => json!(flag),
@@ -418,7 +422,8 @@ mod tests {
             NamedValue { name: "name".into(), value: ComponentValue::Text("ann".into()) },
             NamedValue { name: "alive".into(), value: ComponentValue::Flag(true) },
         ];
-        let (position, t) = (Some(Position::new(1.0, 2.25, 0.0)), GameTime::from_millis(1_250));
+        let position = Some(Position::new(1.0, 2.25, 0.0));
+        let t = GameTime::from_millis(1_250);
         let json = event(&ViewEvent::Enter(ObjectEntered {
             id: ClientObjectId(7),
             kind: "avatar".into(),

@@ -31,7 +31,8 @@ struct PageWorld(u32);
 
 impl PhysicsLink for PageWorld {
     fn execute(&self, orders: &[u32], results: &mut [u32]) -> Result<usize, ModuleFailed> {
-        let (words, room) = (orders.len() as u32, results.len() as u32);
+        let words = orders.len() as u32;
+        let room = results.len() as u32;
         let written = execute(self.0, orders.as_ptr(), words, results.as_mut_ptr(), room);
         usize::try_from(written).map_err(|_| ModuleFailed)
     }

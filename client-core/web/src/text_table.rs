@@ -51,7 +51,8 @@ impl TextTable {
             return used.number;
         }
         self.last_number += 1;
-        let (number, frame) = (self.last_number, self.frame);
+        let number = self.last_number;
+        let frame = self.frame;
         let text: Rc<str> = text.into();
         self.texts.insert(number, text.clone());
         self.numbers.insert(text, UsedText { number, frame });
@@ -77,7 +78,8 @@ mod tests {
     fn a_text_keeps_its_number_while_it_is_in_sight() {
         let mut table = TextTable::default();
         table.begin_frame();
-        let (ann, bob) = (table.number("ann"), table.number("bob"));
+        let ann = table.number("ann");
+        let bob = table.number("bob");
         assert_eq!((ann, bob, table.number("ann")), (1, 2, 1));
         assert_eq!(table.after(0).collect::<Vec<_>>(), [(ann, "ann"), (bob, "bob")]);
         assert_eq!(table.after(ann).collect::<Vec<_>>(), [(bob, "bob")]);

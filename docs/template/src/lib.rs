@@ -124,7 +124,8 @@ impl Game for Gather {
 
 /// A mushroom grows somewhere on the map.
 fn grow(world: &mut World<Gather>) {
-    let (width, height) = (world.width(), world.height());
+    let width = world.width();
+    let height = world.height();
     let (x, y) = (world.rng().f32() * width, world.rng().f32() * height);
     let path = Path::at(Position::on_ground(x, y));
     world.spawn(Mushroom { path });

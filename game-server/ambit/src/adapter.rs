@@ -230,7 +230,8 @@ fn with_player<G: Game, R>(
     call: impl FnOnce(&mut World<G>, Player<'_, G>) -> R,
 ) -> Option<R> {
     let player = world.player(id)?;
-    let (avatar, name) = (player.avatar, Arc::clone(&player.name));
+    let avatar = player.avatar;
+    let name = Arc::clone(&player.name);
     let world = World::of_room_mut(world);
     Some(call(world, Player::new(id, &name, avatar)))
 }

@@ -111,7 +111,8 @@ fn first_touch((from, to): (Position, Position), centre: Position, reach_m: f32)
     let way = [to.x - from.x, to.y - from.y, to.z - from.z];
     let offset = [centre.x - from.x, centre.y - from.y, centre.z - from.z];
     let dot = |a: [f32; 3], b: [f32; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    let (length, distance) = (dot(way, way).sqrt(), dot(offset, offset).sqrt());
+    let length = dot(way, way).sqrt();
+    let distance = dot(offset, offset).sqrt();
     if distance <= reach_m {
         return Some(0.0);
     }

@@ -66,11 +66,13 @@ impl StraightFlight {
         (reach_m, fastest_m_per_s): (f32, f32),
         mut may_meet: impl FnMut(Id<K>) -> bool,
     ) -> Option<(GameTime, Id<K>)> {
-        let (from, to) = (from.max(self.from.0), to.min(self.to.0));
+        let from = from.max(self.from.0);
+        let to = to.min(self.to.0);
         if to < from {
             return None;
         }
-        let (start, end) = (self.position_at(from), self.position_at(to));
+        let start = self.position_at(from);
+        let end = self.position_at(to);
         // Objects are found at their places of now.
         let now = world.now();
         let moved_m = fastest_m_per_s * to.max(now).since(from.min(now)).as_secs_f32();

@@ -9,7 +9,8 @@ use crate::{Game, Games};
 
 /// What a program of an author's can do beside serving, for clients that share this with its games.
 fn subcommands(motions: &[SharedMotion]) -> [Subcommand; 2] {
-    let (for_console, for_bots) = (motions.to_vec(), motions.to_vec());
+    let for_console = motions.to_vec();
+    let for_bots = motions.to_vec();
     [
         Subcommand {
             name: "console",

@@ -71,7 +71,8 @@ struct Reach {
 impl Reach {
     const fn new(range_m: f32, half_angle_deg: f32) -> Self {
         // What is no number sees nothing.
-        let (range_m, half_angle_deg) = (range_m.max(0.0), half_angle_deg.max(0.0));
+        let range_m = range_m.max(0.0);
+        let half_angle_deg = half_angle_deg.max(0.0);
         Self { range_m, half_angle_deg, half_angle_cos: cos_of_degrees(half_angle_deg) }
     }
 }
@@ -89,7 +90,8 @@ impl Cone {
     #[must_use]
     pub const fn margins(self, range_m: f32, angle_deg: f32) -> Self {
         let Reach { range_m: new_m, half_angle_deg: new_deg, .. } = self.new;
-        let (range_m, angle_deg) = (range_m.max(0.0), angle_deg.max(0.0));
+        let range_m = range_m.max(0.0);
+        let angle_deg = angle_deg.max(0.0);
         Self { kept: Reach::new(new_m + range_m, new_deg + angle_deg), ..self }
     }
 

@@ -472,7 +472,8 @@ impl<G> World<G> {
     }
 
     fn send_event<E: EventOf<G>>(&mut self, event: E, audience: EventAudience) -> Emitted<'_, G> {
-        let (now, mut fields) = (self.room.now(), event.into_fields());
+        let now = self.room.now();
+        let mut fields = event.into_fields();
         for value in &mut fields {
             if let Value::Position(position) = value {
                 if !position.is_finite() {
@@ -517,7 +518,8 @@ impl<G> World<G> {
         object: impl Into<ObjectId>,
         until: GameTime,
     ) {
-        let (viewer, object) = (viewer.into(), object.into());
+        let viewer = viewer.into();
+        let object = object.into();
         if self.room.contains(viewer) && self.room.contains(object) {
             self.room.engage(viewer, object, until);
         }

@@ -129,7 +129,8 @@ impl SidecarTask {
 
     fn start_call(&mut self, call: SidecarCall) {
         tracing::trace!(?call, "calling Agones");
-        let (sidecar, placed) = (self.sidecar.clone(), self.address.clone());
+        let sidecar = self.sidecar.clone();
+        let placed = self.address.clone();
         self.calls.spawn(async move {
             let result = if call == SidecarCall::GetGameServer {
                 fetch_address(&sidecar, &placed).await

@@ -120,7 +120,8 @@ impl Shared {
         &self,
         call: impl FnOnce(&mut HostCore, HostTime, &mut ServingLease) -> T,
     ) -> T {
-        let (mut core, mut lease) = (self.core(), self.lease());
+        let mut core = self.core();
+        let mut lease = self.lease();
         let result = call(&mut core, self.time(), &mut lease);
         let until = lease.until();
         self.lease_until.send_if_modified(|known| {

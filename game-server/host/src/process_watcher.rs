@@ -137,8 +137,10 @@ async fn send_report(report: &[u8], worlds: &WorldAddresses) {
     });
     let mut attempts = JoinSet::new();
     for address in &worlds.addresses {
-        let (mut address, verifier) = (address.clone(), Arc::clone(&verifier));
-        let (first, report) = (address.clone(), report.to_vec());
+        let mut address = address.clone();
+        let verifier = Arc::clone(&verifier);
+        let first = address.clone();
+        let report = report.to_vec();
         let key = worlds.key.clone();
         attempts.spawn(async move {
             loop {

@@ -100,7 +100,8 @@ fn replay(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let bytes = std::fs::read(path)?;
     print(&format!("{}\n", header_text(&Recording::read(&bytes)?.header)))?;
-    let (mut hash, mut last) = (DefaultHasher::new(), GameTime::ZERO);
+    let mut hash = DefaultHasher::new();
+    let mut last = GameTime::ZERO;
     let result = recording::replay(&bytes, registry, |now, outputs| {
         last = now;
         for output in outputs {

@@ -73,7 +73,8 @@ impl RoomFiles {
         if trace.is_none() && record.is_none() {
             return Ok(Self::default());
         }
-        let (header, room) = (prepared.header(), prepared.room());
+        let header = prepared.header();
+        let room = prepared.room();
         let (trace, record) = create_both(trace, record, header.room)?;
         let mut files = Files { trace, record, kinds: kinds(room) };
         if let Some(file) = &mut files.trace {
@@ -370,7 +371,8 @@ mod tests {
             let line = TraceLine { at: GameTime::from_micros(1_500), object: ObjectId(7), event };
             let health = ComponentSpec::public("health", Codec::Gauge { max: 9.0 });
             let level = ComponentSpec::public("level", Codec::Number { min: 0, max: 9 });
-            let (name, components) = ("orc".to_owned(), vec![health, level]);
+            let name = "orc".to_owned();
+            let components = vec![health, level];
             let kinds = [ObjectKind { name, components, ..ObjectKind::default() }];
             assert_eq!(as_json(&line, &kinds), expected.parse::<Value>().unwrap());
         };

@@ -446,7 +446,8 @@ mod tests {
             assert_eq!(pems(&start(days)), pems(&own));
         }
         // Two servers with one file renew what they have together.
-        let (mut one, mut other) = (start(40), start(40));
+        let mut one = start(40);
+        let mut other = start(40);
         let later = 20_000 * DAY + 44 * DAY;
         assert!(one.renew(Some(&file), later).expect("a certificate"));
         assert!(other.renew(Some(&file), later).expect("a certificate"));

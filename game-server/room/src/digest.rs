@@ -68,7 +68,8 @@ pub struct Comparison {
 impl StateDigest {
     /// Of a room between two ticks.
     pub fn of(room: &Room) -> Self {
-        let (world, mut saved) = (room.world(), Vec::new());
+        let world = room.world();
+        let mut saved = Vec::new();
         world.save(&mut saved);
         let at = room.last_tick().unwrap_or_default();
         let every = world.len().div_ceil(OBJECTS_EACH_SECOND).max(1) as u64;

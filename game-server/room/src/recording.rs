@@ -280,7 +280,9 @@ mod tests {
     }
 
     fn inputs() -> Vec<RoomInput> {
-        let (client, player, at) = (ClientId(1), PlayerId(2), GameTime::from_micros(7));
+        let client = ClientId(1);
+        let player = PlayerId(2);
+        let at = GameTime::from_micros(7);
         vec![
             RoomInput::Join { client, player, name: "ann".to_owned(), coding: PoseCoding::Plain },
             RoomInput::Datagram { client, at, bytes: vec![1, 2, 3].into() },

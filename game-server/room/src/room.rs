@@ -446,7 +446,8 @@ impl Room {
             return;
         }
         let measured = self.network.viewers().filter_map(|viewer| {
-            let (player, ping_ms) = (viewer.player, viewer.ping_ms()?);
+            let player = viewer.player;
+            let ping_ms = viewer.ping_ms()?;
             let known = self.seats.get(&player)?.ping_ms;
             (known != Some(ping_ms)).then_some(RoomInput::Ping { player, ping_ms })
         });

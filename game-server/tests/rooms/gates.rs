@@ -18,7 +18,8 @@ const EAST: Position = Position::on_ground(199.0, 100.0);
 
 #[test]
 fn an_avatar_passes_a_gate_and_keeps_its_carried_state() {
-    let (mut first, mut second) = (Map::new(0), Map::new(1));
+    let mut first = Map::new(0);
+    let mut second = Map::new(1);
     first.join(ANN);
     first.spend_mana(ANN);
     assert_eq!(first.tick(), []);
@@ -55,7 +56,8 @@ fn an_avatar_passes_a_gate_and_keeps_its_carried_state() {
 
 #[test]
 fn a_repeated_transfer_order_is_executed_once_and_answered_twice() {
-    let (mut first, mut second) = (Map::new(0), Map::new(1));
+    let mut first = Map::new(0);
+    let mut second = Map::new(1);
     first.join(ANN);
     first.teleport(ANN, EAST);
     first.tick();

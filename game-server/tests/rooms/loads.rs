@@ -23,7 +23,8 @@ fn check(width: f32, height: f32) {
     let config = RoomConfig { width, height, seed: 3, ..RoomConfig::default() };
     let mut game = Typed(FieldGame::new(10, 150));
     let mut world = World::new(&config, game.schema());
-    let (mut loads, mut changes) = (LoadMap::new(config.grid()), Vec::new());
+    let mut loads = LoadMap::new(config.grid());
+    let mut changes = Vec::new();
     let mut by_window: BTreeMap<(u64, Cell), u32> = BTreeMap::new();
     let mut compared = 0;
     for tick in 0..400_u64 {
@@ -88,7 +89,8 @@ fn compare(
     {
         cells.entry(cell).or_default().changes += changes;
     }
-    let (columns, rows) = (world.grid().columns(), world.grid().rows());
+    let columns = world.grid().columns();
+    let rows = world.grid().rows();
     let all = (0..rows).flat_map(|row| (0..columns).map(move |column| Cell::new(column, row)));
     for cell in all {
         assert_eq!(loads.cell(cell), cells.get(&cell).copied().unwrap_or_default(), "{cell:?}");

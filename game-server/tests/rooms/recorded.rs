@@ -70,7 +70,8 @@ fn a_replay_codes_poses_as_each_client_asked() {
     let run = |codings: [PoseCoding; 2]| {
         let mut original = room(&header, &registry).expect("a room of cubes");
         let mut links = [(); 2].map(|()| Link::new(LinkConfig::client()));
-        let (mut recorded, mut sent) = (Vec::new(), Vec::new());
+        let mut recorded = Vec::new();
+        let mut sent = Vec::new();
         recording::begin(&header, None, &mut recorded);
         let joins = (0..).zip(codings).map(|(client, coding)| RoomInput::Join {
             client: ClientId(client),

@@ -57,9 +57,12 @@ fn restored_physics_stays_close_and_objects_at_rest_are_exact() {
     let objects = original.room.world().objects();
     assert!(objects.eq(copy.world().objects()));
     let mut distances_m: Vec<f32> = Vec::new();
-    let (mut moved, mut stayed, mut exact) = (0, 0, 0);
+    let mut moved = 0;
+    let mut stayed = 0;
+    let mut exact = 0;
     for object in original.room.world().objects() {
-        let (expected, restored) = (original.room.world().pose(object), copy.world().pose(object));
+        let expected = original.room.world().pose(object);
+        let restored = copy.world().pose(object);
         let position = POSE_FORMAT.position(&expected);
         distances_m.push(position.distance(POSE_FORMAT.position(&restored)));
         if original.room.world().is_moving(object) {
@@ -90,7 +93,8 @@ fn players_return_to_their_avatars_within_the_grace_period() {
     }
     let mut copy = original.restored_copy();
     copy.finish_replay(original.now);
-    let (ann, bob) = (PlayerId(0), PlayerId(1));
+    let ann = PlayerId(0);
+    let bob = PlayerId(1);
     let avatars =
         [ann, bob].map(|player| original.room.avatar(player).expect("the player is in the room"));
     assert_eq!([ann, bob].map(|player| copy.avatar(player)), avatars.map(Some));
@@ -121,7 +125,8 @@ fn a_command_repeated_at_another_host_is_executed_once() {
     while original.clients.len() < 4 {
         original.tick();
     }
-    let (ann, first) = (PlayerId(0), original.clients[&PlayerId(0)]);
+    let ann = PlayerId(0);
+    let first = original.clients[&PlayerId(0)];
     let command = |number: u32| commands::cast(1, None).numbered(number);
     let first_datagram = original.datagram(first, &[command(1_000), command(1_002)]);
     original.now += TICK;
@@ -172,7 +177,8 @@ fn an_outdated_move_stays_outdated_at_the_next_host() {
     while original.clients.len() < 4 {
         original.tick();
     }
-    let (ann, first) = (PlayerId(0), original.clients[&PlayerId(0)]);
+    let ann = PlayerId(0);
+    let first = original.clients[&PlayerId(0)];
     let command = |number: u32| commands::walk(5.0, number as f32 / 100.0).numbered(number);
     let first_datagram = original.datagram(first, &[command(1_002)]);
     original.now += TICK;

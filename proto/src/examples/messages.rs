@@ -235,7 +235,8 @@ fn any_time(rng: &mut fastrand::Rng) -> GameTime {
 
 fn any_record(rng: &mut fastrand::Rng, stamp: GameTime) -> Record {
     let schema = Schema::example_with_poses();
-    let (alias, at) = (Alias::example(rng), any_time(rng));
+    let alias = Alias::example(rng);
+    let at = any_time(rng);
     let kind = rng.u8(..schema.kinds.len() as u8);
     let components = any_components(rng, &schema.kinds[usize::from(kind)], stamp);
     match rng.u8(..4) {

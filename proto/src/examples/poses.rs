@@ -87,7 +87,8 @@ impl<const FINE: bool> ExampleSection<FINE> {
     }
 
     fn section(&self) -> Vec<u8> {
-        let (mut bytes, mut state) = (Vec::new(), FineState::default());
+        let mut bytes = Vec::new();
+        let mut state = FineState::default();
         let level = if FINE { Level::Fine } else { Level::Shared };
         let header = SectionHeader { level, number: NUMBER, acked: Some(ACKED) };
         let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);

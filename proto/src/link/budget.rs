@@ -180,7 +180,8 @@ impl Budget {
     pub(super) fn affordable_at(&self, class: TrafficClass, bytes: usize) -> LocalTime {
         let after = |micros| self.settled_at + Duration::from_micros(micros);
         // The bounds: all that is earned within two seconds, and an empty second.
-        let (mut before, mut by) = (0, 2 * MILLIONTHS);
+        let mut before = 0;
+        let mut by = 2 * MILLIONTHS;
         if self.available(class, self.settled_at) >= bytes {
             return self.settled_at;
         }

@@ -69,7 +69,8 @@ mod tests {
     fn the_filter_matches_a_set_in_its_window_and_refuses_older_ids() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut filter, mut delivered) = (DuplicateFilter::default(), BTreeSet::new());
+            let mut filter = DuplicateFilter::default();
+            let mut delivered = BTreeSet::new();
             let mut head = i64::from(u32::MAX) - 3_000;
             for _ in 0..20_000 {
                 head += [0, 0, 1, 3, 200][rng.usize(0..5)];

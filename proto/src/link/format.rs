@@ -128,8 +128,10 @@ impl Wire for DatagramHeader {
 /// was received yet. Writes the shortest form, and reads each form of any set.
 fn wire_ack(ack: &mut Option<Ack>, coder: &mut impl Coder) -> Result<(), WireError> {
     let missing = ack.map_or(0, |ack| ack.earlier.count_zeros());
-    let (mut all, mut all_but_one) = (ack.is_some() && missing == 0, ack.is_some() && missing == 1);
-    let (mut some, mut value) = (ack.is_some(), ack.unwrap_or_default());
+    let mut all = ack.is_some() && missing == 0;
+    let mut all_but_one = ack.is_some() && missing == 1;
+    let mut some = ack.is_some();
+    let mut value = ack.unwrap_or_default();
     coder.flag(&mut all)?;
     if all {
         value.earlier = u32::MAX;

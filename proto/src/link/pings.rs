@@ -116,7 +116,8 @@ impl Pings {
         let (pinged, arrived) = self.unanswered?;
         // A datagram may be handled after the tick's `now`, with its true time of arrival: the
         // holding time is then 0.
-        let (received_us, held_us) = (arrived.micros(), now.since(arrived).as_micros() as u64);
+        let received_us = arrived.micros();
+        let held_us = now.since(arrived).as_micros() as u64;
         let fits = received_us >> RECEIVED_BITS == 0 && held_us >> HELD_BITS == 0;
         fits.then_some(Pong { pinged: ShortNumber::from_number(pinged), received_us, held_us })
     }
@@ -159,7 +160,8 @@ mod tests {
     /// peer at these intervals.
     fn pings_in_twenty_seconds(answered: bool, word_every_ms: Option<u64>) -> usize {
         let mut pings = Pings::new(Some(PingSchedule::default()));
-        let (mut sent, mut answer_at) = (0, None);
+        let mut sent = 0;
+        let mut answer_at = None;
         for ms in 1..=20_000 {
             let now = LocalTime::from_millis(ms);
             if answer_at.is_some_and(|at| at <= now) {
@@ -199,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_ping_to_a_quiet_peer_is_repeated_until_it_is_answered() {
-        let (mut pings, at) = (Pings::new(Some(PingSchedule::default())), LocalTime::from_millis);
+        let mut pings = Pings::new(Some(PingSchedule::default()));
+        let at = LocalTime::from_millis;
         pings.note_sent(at(1), true);
         (0..10).for_each(|_| pings.handle_pong(Duration::from_millis(50)));
         pings.note_heard(at(1_000), false);
@@ -222,7 +225,8 @@ mod tests {
 
     #[test]
     fn the_newest_ping_is_answered_once_with_the_time_it_waited() {
-        let (mut pings, at) = (Pings::new(None), LocalTime::from_millis);
+        let mut pings = Pings::new(None);
+        let at = LocalTime::from_millis;
         assert_eq!(pings.deadline(), None);
         pings.handle_ping(at(100), 7);
         pings.handle_ping(at(110), 6);

@@ -225,7 +225,8 @@ impl<P: Copy + Default> Link<P> {
     }
 
     pub(super) fn handle_losses(&mut self, now: LocalTime) {
-        let (marks, mut from) = (self.sent_packets.marks(), 0);
+        let marks = self.sent_packets.marks();
+        let mut from = 0;
         while let Some(LostPacket { number, packet, by_timeout }) =
             self.sent_packets.next_lost(now, &self.rtt, marks, from)
         {

@@ -221,7 +221,8 @@ mod tests {
     #[test]
     fn an_ack_is_due_after_a_delay_or_a_count_and_only_on_request() {
         let config = LinkConfig::default();
-        let (mut received, start) = (ReceivedNumbers::default(), LocalTime::from_millis(10));
+        let mut received = ReceivedNumbers::default();
+        let start = LocalTime::from_millis(10);
         received.record(start, 1, false);
         assert_eq!(received.ack_deadline(&config), None);
         assert!(!received.owes_ack());
@@ -253,7 +254,8 @@ mod tests {
     #[test]
     fn under_a_limit_nothing_else_is_acknowledged() {
         let mut received = ReceivedNumbers::default();
-        let (start, later) = (LocalTime::from_millis(10), LocalTime::from_millis(20));
+        let start = LocalTime::from_millis(10);
+        let later = LocalTime::from_millis(20);
         received.record(start, 1, true);
         let limit = received.numbers();
         received.note_acknowledged();

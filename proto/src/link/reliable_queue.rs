@@ -222,7 +222,8 @@ impl ReliableQueue {
         seq: Seq,
         picked: &Messages,
     ) -> CarriedMessages {
-        let (makes_copies, mut carried) = (self.makes_copies, CarriedMessages::default());
+        let makes_copies = self.makes_copies;
+        let mut carried = CarriedMessages::default();
         for message in &picked.0 {
             let queued = self.find(message.id).expect("picked messages are in the queue");
             let is_new = queued.carrier_count == 0;
@@ -456,7 +457,8 @@ mod tests {
 
     #[test]
     fn expired_messages_are_removed_unless_they_are_in_flight() {
-        let (mut queue, at) = (ReliableQueue::new(8, 0, ROOM), LocalTime::from_millis);
+        let mut queue = ReliableQueue::new(8, 0, ROOM);
+        let at = LocalTime::from_millis;
         queue.push(Bytes::from_static(b"a"), Some(at(100)), None).expect("the queue has room");
         carry(&mut queue, 1);
         queue.push(Bytes::from_static(b"b"), Some(at(100)), None).expect("the queue has room");
@@ -514,7 +516,8 @@ mod tests {
     /// messages, and the receiver still accepts the old one once.
     #[test]
     fn a_stuck_message_stops_new_ones_before_the_receiver_forgets() {
-        let (mut queue, mut filter) = (queue(256, 1), DuplicateFilter::default());
+        let mut queue = queue(256, 1);
+        let mut filter = DuplicateFilter::default();
         carry(&mut queue, 0);
         let mut refused = false;
         for number in 1..3_000 {

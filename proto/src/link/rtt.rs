@@ -118,7 +118,8 @@ mod tests {
         for _ in 0..100 {
             rtt.handle_sample(ms(80));
         }
-        let (once, at) = (rtt.timeout(), LocalTime::from_millis);
+        let once = rtt.timeout();
+        let at = LocalTime::from_millis;
         rtt.handle_timeout(at(1_110), at(1_000));
         rtt.handle_timeout(at(1_120), at(1_010)); // In flight when the first one timed out.
         assert_eq!(rtt.timeout(), once * 2);

@@ -376,7 +376,8 @@ mod tests {
     }
 
     fn lost(sent: &mut SentPackets<()>, rtt: &RttEstimator, now_ms: u64) -> Vec<(u64, bool)> {
-        let (now, marks) = (LocalTime::from_millis(now_ms), sent.marks());
+        let now = LocalTime::from_millis(now_ms);
+        let marks = sent.marks();
         let losses = std::iter::from_fn(|| sent.next_lost(now, rtt, marks, 0));
         losses.map(|loss| (loss.number, loss.by_timeout)).collect()
     }

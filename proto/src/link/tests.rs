@@ -107,7 +107,8 @@ fn few_messages_are_resent_needlessly() {
         pair.send(0, number, 20, None);
         pair.run(ms(50));
     }
-    let (client, server) = (pair.ends[0].link.stats(), pair.ends[1].link.stats());
+    let client = pair.ends[0].link.stats();
+    let server = pair.ends[1].link.stats();
     assert!((80..200).contains(&client.resent), "{client:?}");
     assert!(server.messages_repeated * 10 <= client.resent, "{server:?}");
     assert!(
@@ -240,7 +241,8 @@ fn numbers_continue_where_the_numbers_on_the_wire_wrap() {
     let mut now = LocalTime::from_millis(1_000);
     for number in 0..70_000 {
         now += ms(1);
-        let (mut there, mut back) = (Vec::new(), Vec::new());
+        let mut there = Vec::new();
+        let mut back = Vec::new();
         assert_eq!(left.next_number(), number);
         let seq = left.write_datagram(now, &mut there, |writer, _| writer.append(&[7], 8));
         assert_eq!(seq, Seq(number as u16));
@@ -316,7 +318,8 @@ fn a_pong_measures_the_path_and_not_the_tick() {
         clock.handle_pong(sent, received_by_peer, sent_by_peer, arrived);
     }
     assert!((ms(40)..=ms(62)).contains(&clock.rtt()), "{:?}", clock.rtt());
-    let (client, server) = (pair.ends[0].local(pair.now_ms), pair.ends[1].local(pair.now_ms));
+    let client = pair.ends[0].local(pair.now_ms);
+    let server = pair.ends[1].local(pair.now_ms);
     let error = clock.room_time(client).micros().abs_diff(server.micros());
     assert!(Duration::from_micros(error) <= clock.uncertainty(), "{error} us");
     let stats = pair.ends[0].link.stats();
@@ -374,7 +377,8 @@ fn a_refused_datagram_changes_nothing() {
 #[test]
 fn a_late_acknowledgement_still_confirms_the_messages() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
-    let (mut there, mut back) = (Vec::new(), Vec::new());
+    let mut there = Vec::new();
+    let mut back = Vec::new();
     let id =
         left.send_reliable(LocalTime::ZERO, message(1, 100), None).expect("the queue has room");
     let seq = left.write_datagram(LocalTime::ZERO, &mut there, |_, _| ());
@@ -436,7 +440,8 @@ fn any_input_keeps_state_bounded_and_reports_each_outcome_once() {
     for seed in 0..20 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut link = Link::new(LinkConfig { first_seq: Seq(65_000), ..LinkConfig::client() });
-        let (mut in_flight, mut next) = (BTreeSet::new(), Seq(65_000));
+        let mut in_flight = BTreeSet::new();
+        let mut next = Seq(65_000);
         for step in 0..3_000_u64 {
             let now = LocalTime::from_millis(step * 5);
             let bytes = if rng.bool() {
@@ -525,7 +530,8 @@ fn an_owner_that_does_not_poll_loses_no_messages() {
     for number in 0..3_000 {
         now += ms(1);
         let _ = left.send_reliable(now, message(number, 8), None);
-        let (mut there, mut back) = (Vec::new(), Vec::new());
+        let mut there = Vec::new();
+        let mut back = Vec::new();
         left.write_datagram(now, &mut there, |_, _| ());
         right.handle_datagram(now, &there).expect("well formed");
         right.write_datagram(now, &mut back, |_, _| ());

@@ -38,7 +38,8 @@ impl<P: Copy + Default> Link<P> {
         body: impl FnOnce(&mut Writer<'_>, &SentPackets<P>) -> P,
     ) -> Seq {
         self.handle_timeout(now);
-        let (seq, start) = (self.sent_packets.next_seq(), out.len());
+        let seq = self.sent_packets.next_seq();
+        let start = out.len();
         self.pick_messages(now);
         let mut prefix = self.prefix(now);
         let slice_due = self.slice_due_at().is_some_and(|due| due <= now);
@@ -96,7 +97,8 @@ impl<P: Copy + Default> Link<P> {
     /// The parts of a datagram with the picked messages. Whether it asks for an acknowledgement is
     /// decided later.
     fn prefix(&self, now: LocalTime) -> DatagramPrefix {
-        let (ping, pong) = (self.pings.is_due(now), self.pings.pong(now));
+        let ping = self.pings.is_due(now);
+        let pong = self.pings.pong(now);
         let affordable =
             || self.can_afford(TrafficClass::Control, MAX_HEADER_BYTES + MAX_SET_BITS / 8, now);
         let set = self
@@ -247,7 +249,8 @@ pub(super) fn write_body(writer: &mut Writer<'_>, body: impl FnOnce(&mut Writer<
 fn copy_bits(reader: &mut Reader<'_>, bits: usize, writer: &mut Writer<'_>) {
     let mut remaining = bits;
     while remaining > 0 {
-        let (width, mut word) = (remaining.min(64), 0);
+        let width = remaining.min(64);
+        let mut word = 0;
         reader.bits(&mut word, width as u32).expect("these bits were written");
         writer.bits(&mut word, width as u32).expect(WRITE_CANNOT_FAIL);
         remaining -= width;

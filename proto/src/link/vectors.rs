@@ -289,7 +289,8 @@ impl KnownNumbers {
 
     /// A link that has sent and received datagrams up to these numbers.
     fn reader(&self) -> Link {
-        let (now, next) = (LocalTime::ZERO, self.newest_sent.map_or(0, |newest| newest + 1));
+        let now = LocalTime::ZERO;
+        let next = self.newest_sent.map_or(0, |newest| newest + 1);
         let first = next.saturating_sub(40);
         let mut link =
             Link::new(LinkConfig { first_seq: Seq(first as u16), ..LinkConfig::default() });
@@ -395,7 +396,8 @@ fn set_value(set: &ReceivedSet, form: Option<&str>) -> Json {
 
 /// The rest of a datagram, moved to the beginning of a byte, if it is a body.
 fn body_value(mut reader: Reader<'_>) -> Json {
-    let (at_bit, bits) = (reader.position(), reader.remaining_bits());
+    let at_bit = reader.position();
+    let bits = reader.remaining_bits();
     if bits < MIN_BODY_BITS {
         assert_eq!(reader.rest(), Ok(&[][..]), "the padding");
         return Json::Null;
@@ -413,7 +415,8 @@ fn body_value(mut reader: Reader<'_>) -> Json {
 
 impl VectorDatagram {
     fn write(&self) -> Vec<u8> {
-        let (mut parts, mut bytes) = (self.clone(), Vec::new());
+        let mut parts = self.clone();
+        let mut bytes = Vec::new();
         let mut prefix = DatagramPrefix { header: parts.header, set: parts.set };
         let mut writer = Writer::new(&mut bytes);
         prefix.write(&mut parts.messages, parts.slice.as_mut(), &mut writer);
@@ -435,14 +438,16 @@ impl VectorDatagram {
     /// Everything before the body, which is not read, and the form of the set.
     fn read(reader: &mut Reader<'_>, body: VectorBody) -> (Self, Option<&'static str>) {
         const VALID: &str = "the encoding is valid";
-        let (mut parts, mut form) = (Self::default(), None);
+        let mut parts = Self::default();
+        let mut form = None;
         parts.body = body;
         parts.header.wire(reader).expect(VALID);
         if parts.header.extras.is_none() {
             return (parts, form);
         }
         parts.messages.wire(reader).expect(VALID);
-        let (mut set, mut bits) = (*reader, 0);
+        let mut set = *reader;
+        let mut bits = 0;
         reader.option(&mut parts.set).expect(VALID);
         if parts.set.is_some() {
             set.skip(1 + 8 + 8).expect(VALID);

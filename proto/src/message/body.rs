@@ -124,7 +124,8 @@ const fn mask_of(bits: u32) -> u64 {
 
 /// The moment with these low bits of its milliseconds, so many, that is nearest to `near`.
 pub fn nearest_time(low: u64, bits: u32, near: GameTime) -> GameTime {
-    let (period, half) = (1 << bits, 1 << (bits - 1));
+    let period = 1 << bits;
+    let half = 1 << (bits - 1);
     let ahead = low.wrapping_sub(near.millis()) & mask_of(bits);
     let millis = near.millis() + ahead;
     GameTime::from_millis(if ahead >= half && millis >= period { millis - period } else { millis })
@@ -231,7 +232,8 @@ mod tests {
         for near in [0, 1, hour, (1 << 23) - 1, 1 << 24, 400 * 24 * hour] {
             let back = u64::min(near, (1 << 23) - 1);
             for millis in [near - back, near - back / 2, near, near + 50, near + (1 << 23) - 1] {
-                let (stamp, near) = (GameTime::from_millis(millis), GameTime::from_millis(near));
+                let stamp = GameTime::from_millis(millis);
+                let near = GameTime::from_millis(near);
                 assert_eq!(
                     nearest_time(low_time_bits(stamp, STAMP_BITS), STAMP_BITS, near),
                     stamp,
@@ -251,7 +253,8 @@ mod tests {
     }
 
     fn bytes_of(body: &mut DatagramBody) -> Vec<u8> {
-        let (mut bytes, schema) = (Vec::new(), Schema::example());
+        let mut bytes = Vec::new();
+        let schema = Schema::example();
         let mut writer = Writer::new(&mut bytes);
         body.wire(&context(&schema, body.stamp), &mut writer).expect(WRITE_CANNOT_FAIL);
         write_poses(&body.poses, &mut writer);

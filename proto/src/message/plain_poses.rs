@@ -147,7 +147,8 @@ mod tests {
         let schema = Schema::example_with_poses();
         let mut pose =
             PlainPose { alias: Alias { slot: 1, epoch: 2 }, kind: 2, ..PlainPose::default() };
-        let (yaw, speed_m_s) = (std::f32::consts::FRAC_PI_2, 4.0);
+        let yaw = std::f32::consts::FRAC_PI_2;
+        let speed_m_s = 4.0;
         pose.pose = pose_format(&schema, &pose).pose(Position::on_ground(5.0, 6.0), yaw, speed_m_s);
         let printed: Vec<String> =
             section(&schema, &[pose]).iter().map(|byte| format!("{byte:02x}")).collect();

@@ -157,7 +157,10 @@ impl Record {
 
     fn blank(variant: u64) -> Option<Self> {
         let alias = Alias { slot: 0, epoch: 0 };
-        let (kind, at, own, components) = (0, GameTime::ZERO, false, Vec::new());
+        let kind = 0;
+        let at = GameTime::ZERO;
+        let own = false;
+        let components = Vec::new();
         Some(match variant {
             ENTER => Self::Enter { alias, kind, at, own, components },
             UPDATE => Self::Update { alias, kind, at, components },
@@ -429,7 +432,8 @@ mod tests {
         reader: &mut Reader<'_>,
         seed: u64,
     ) {
-        let (mut there, mut record) = (false, Record::default());
+        let mut there = false;
+        let mut record = Record::default();
         reader.flag(&mut there).expect("the encoding is valid");
         record.wire(&writer.context, writer.stamp, reader).expect("the encoding is valid");
         assert!(
@@ -447,7 +451,8 @@ mod tests {
 
     #[test]
     fn an_effect_time_takes_few_bytes_and_is_at_least_zero() {
-        let (schema, stamp) = (Schema::example(), GameTime::from_millis(50_000));
+        let schema = Schema::example();
+        let stamp = GameTime::from_millis(50_000);
         let context = context(&schema, stamp);
         let effect = EffectTime {
             sampled_until: GameTime::from_millis(49_930),

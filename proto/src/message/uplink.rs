@@ -89,7 +89,8 @@ impl KeyInput {
         held_before: Keymap,
         samples: impl IntoIterator<Item = KeySample>,
     ) -> Self {
-        let (mut keys, mut toggled_at) = (held_before, Vec::new());
+        let mut keys = held_before;
+        let mut toggled_at = Vec::new();
         for sample in samples {
             let toggled = Keymap(keys.0 ^ sample.keys.0);
             if toggled != Keymap::default() {

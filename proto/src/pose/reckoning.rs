@@ -114,7 +114,8 @@ impl Acceleration {
         let grid = format.motion?;
         let units = f64::from(format.per_metre) / f64::from(grid.linear) * per_s;
         let change = |axis: usize| {
-            let (from, to) = (from.1.motion.linear[axis], to.1.motion.linear[axis]);
+            let from = from.1.motion.linear[axis];
+            let to = to.1.motion.linear[axis];
             f64::from(i32::from(to) - i32::from(from)) * units
         };
         Some(Self { linear: std::array::from_fn(change), turn: 0.0 })
@@ -206,7 +207,8 @@ fn extrapolate_velocity(
 /// A pose on the straight line, with what an acceleration adds.
 fn accelerated(straight: Pose, acceleration: Acceleration, ahead_ms: i64) -> Pose {
     let curve_ms = ahead_ms.min(CURVE.as_millis() as i64);
-    let (curve, rest) = (curve_ms as f64 / 1e3, (ahead_ms - curve_ms) as f64 / 1e3);
+    let curve = curve_ms as f64 / 1e3;
+    let rest = (ahead_ms - curve_ms) as f64 / 1e3;
     let at = std::array::from_fn(|axis| {
         let more = acceleration.linear[axis] * curve * (curve / 2.0 + rest);
         clamp_to_grid((f64::from(straight.at[axis]) + more).round() as i64)
@@ -234,7 +236,8 @@ fn extrapolate_curve(
     ahead_ms: i64,
 ) -> Pose {
     let curve_ms = ahead_ms.min(CURVE.as_millis() as i64);
-    let (start, seconds) = (format.turn.angle(pose.turn), curve_ms as f64 / 1e3);
+    let start = format.turn.angle(pose.turn);
+    let seconds = curve_ms as f64 / 1e3;
     let speed = |after: f64| {
         let now = f64::from(pose.speed);
         let then = now + acceleration.linear[0] * after;
@@ -277,7 +280,8 @@ pub fn interpolate(
     if t <= from.0 {
         return *from.1;
     }
-    let (part, whole) = (t.since(from.0).as_micros() as i64, to.0.since(from.0).as_micros() as i64);
+    let part = t.since(from.0).as_micros() as i64;
+    let whole = to.0.since(from.0).as_micros() as i64;
     let turn = format.turn.interpolate(from.1.turn, to.1.turn, part, whole);
     let units_per_span = match format.motion {
         Some(grid) => f64::from(format.per_metre) / f64::from(grid.linear) * whole as f64 * 1e-6,

@@ -20,7 +20,8 @@ pub(super) fn direction(angle: i32) -> (i32, i32) {
 
 fn sine(angle: i32) -> i32 {
     let angle = angle.rem_euclid(ANGLES) as usize;
-    let (half, rest) = (angle / (2 * QUARTER), angle % (2 * QUARTER));
+    let half = angle / (2 * QUARTER);
+    let rest = angle % (2 * QUARTER);
     let part = i32::from(WAVE[if rest <= QUARTER { rest } else { 2 * QUARTER - rest }]);
     if half == 0 { part } else { -part }
 }
@@ -31,7 +32,9 @@ const fn wave() -> [i16; QUARTER + 1] {
     let mut index = 0;
     while index <= QUARTER {
         let x = index as f64 / QUARTER as f64 * std::f64::consts::FRAC_PI_2;
-        let (mut term, mut sum, mut n) = (x, x, 1.0);
+        let mut term = x;
+        let mut sum = x;
+        let mut n = 1.0;
         while n < 12.0 {
             term *= -x * x / ((2.0 * n) * (2.0 * n + 1.0));
             sum += term;

@@ -22,7 +22,8 @@ fn a_pose_is_off_by_half_a_step_at_most() {
     for _ in 0..10_000 {
         let position =
             Position::new(rng.f32() * 1_000.0, rng.f32() * 1_000.0, rng.f32() * 40.0 - 20.0);
-        let (yaw, speed) = (rng.f32() * TAU, rng.f32() * 20.0 - 10.0);
+        let yaw = rng.f32() * TAU;
+        let speed = rng.f32() * 20.0 - 10.0;
         let pose = WALKER.pose(position, yaw, speed);
         assert!(WALKER.fits(&pose));
         let read = WALKER.position(&pose);
@@ -80,7 +81,9 @@ fn a_pose_as_a_component_is_read_as_it_was_written() {
     for _ in 0..10_000 {
         for format in FORMATS {
             let pose = any_pose(&mut rng, format);
-            let (mut bytes, mut read, mut measure) = (Vec::new(), Pose::default(), Measure::new());
+            let mut bytes = Vec::new();
+            let mut read = Pose::default();
+            let mut measure = Measure::new();
             format.wire(&mut { pose }, &mut Writer::new(&mut bytes)).expect("writing cannot fail");
             format.wire(&mut { pose }, &mut measure).expect("measuring cannot fail");
             assert_eq!(format.wire(&mut read, &mut Reader::new(&bytes)), Ok(()));
@@ -126,7 +129,8 @@ fn at_its_own_time_a_pose_is_shown_as_it_is() {
     for format in FORMATS {
         let mut rng = fastrand::Rng::with_seed(1);
         for _ in 0..1_000 {
-            let (before, newest) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
+            let before = any_pose(&mut rng, format);
+            let newest = any_pose(&mut rng, format);
             let shown = extrapolate(
                 &format,
                 Extrapolation::First,
@@ -164,7 +168,9 @@ fn nothing_overflows_at_the_ends_of_the_grid() {
             let (a, b) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
             let time =
                 |rng: &mut fastrand::Rng| GameTime::from_micros(rng.u64(..1 << 50) >> rng.u8(..50));
-            let (t, from, to) = (time(&mut rng), time(&mut rng), time(&mut rng));
+            let t = time(&mut rng);
+            let from = time(&mut rng);
+            let to = time(&mut rng);
             let c = any_pose(&mut rng, format);
             let earlier = [(from, &a), (time(&mut rng), &c)];
             for rule in [Extrapolation::First, Extrapolation::Second, Extrapolation::Automatic] {
@@ -193,7 +199,8 @@ fn interpolation_with_velocities_follows_the_cubic_curve() {
             Some(([0.0, 0.0, speed], [0.0; 3])),
         )
     };
-    let (up, down) = (thrown(1.0), thrown(-1.0));
+    let up = thrown(1.0);
+    let down = thrown(-1.0);
     let at = |ms| {
         interpolate(
             &format,
@@ -300,7 +307,8 @@ fn between_two_poses_far_apart_a_ship_flies_a_curve() {
 #[test]
 fn who_brakes_comes_to_rest_and_does_not_fly_backwards() {
     let braking = |speed| SHIP.pose(Position::on_ground(100.0, 100.0), 0.0, speed);
-    let (before, newest) = (braking(3.0), braking(2.0));
+    let before = braking(3.0);
+    let newest = braking(2.0);
     let known = [(ms(0), &before)];
     let second = Extrapolation::Second;
     let shown = |t| extrapolate(&SHIP, second, (ms(100), &newest), &known, ms(t));
@@ -348,7 +356,8 @@ fn by_the_second_order_what_is_thrown_falls() {
         let velocity = [3.0, 0.0, 5.0 - 9.81 * t];
         format.moving(at, [0.0, 0.0, 0.0, 1.0], Some((velocity, [0.0; 3])))
     };
-    let (before, newest) = (thrown(0.0), thrown(0.05));
+    let before = thrown(0.0);
+    let newest = thrown(0.05);
     let known = [(ms(0), &before)];
     let shown = extrapolate(&format, Extrapolation::Second, (ms(50), &newest), &known, ms(350));
     let off = format.position(&shown).distance(format.position(&thrown(0.35)));

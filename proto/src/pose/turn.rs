@@ -121,7 +121,8 @@ impl Turning {
     pub(super) fn of_angle(self, angle: i32) -> [u16; 4] {
         match self {
             Self::Yaw { bits } => {
-                let (coarser, mask) = (12 - u32::from(bits), (1_i32 << bits) - 1);
+                let coarser = 12 - u32::from(bits);
+                let mask = (1_i32 << bits) - 1;
                 let half = (1 << coarser) >> 1;
                 [(((angle.rem_euclid(sine::ANGLES) + half) >> coarser) & mask) as u16, 0, 0, 0]
             }
@@ -152,7 +153,8 @@ impl Turning {
         match self {
             Self::Fixed => [0; 4],
             Self::Yaw { bits } => {
-                let (half, mask) = (1_i32 << (bits - 1), (1_i32 << bits) - 1);
+                let half = 1_i32 << (bits - 1);
+                let mask = (1_i32 << bits) - 1;
                 let turned = ((i32::from(to[0]) - i32::from(from[0]) + half) & mask) - half;
                 let steps = (i64::from(turned) * part / whole.max(1)) as i32;
                 [((i32::from(from[0]) + steps) & mask) as u16, 0, 0, 0]
@@ -171,7 +173,8 @@ impl Turning {
 fn free(turn: [u16; 4], bits: u8) -> [f32; 4] {
     let centre = f32::from((1_u16 << (bits - 1)) - 1);
     let mut quaternion = [0.0; 4];
-    let (mut others, mut sum) = (turn[1..].iter(), 0.0);
+    let mut others = turn[1..].iter();
+    let mut sum = 0.0;
     for (index, part) in quaternion.iter_mut().enumerate() {
         if index != usize::from(turn[0]) {
             let step = others.next().map_or(0.0, |step| f32::from(*step));

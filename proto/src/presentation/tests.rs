@@ -252,7 +252,8 @@ fn a_key_is_of_one_control_and_a_way_too() {
 fn axes_have_the_keys_of_an_axis_and_no_way() {
     let with = |axis, keys: &[&str], direction| {
         let mut schema = Schema::example();
-        let (name, axis) = ("aim".into(), Some(axis));
+        let name = "aim".into();
+        let axis = Some(axis);
         schema.controls.push(ControlSpec { name, axis, ..ControlSpec::default() });
         let keys = keys.iter().map(|&key| key.into()).collect();
         let shown = ControlPresentation { keys, direction, ..ControlPresentation::default() };

@@ -130,7 +130,8 @@ fn read_reckoning(
         Ok(Curve::Cubic) => Convergence::Cubic(message.convergence_ms),
         Err(_) => return Err(unknown("curve of dead reckoning")),
     };
-    let (tolerance_m, tolerance_per_m) = (message.tolerance_m, message.tolerance_per_m);
+    let tolerance_m = message.tolerance_m;
+    let tolerance_per_m = message.tolerance_per_m;
     Ok(DeadReckoning { order, tolerance_m, tolerance_per_m, convergence })
 }
 

@@ -262,7 +262,8 @@ fn a_schema_too_large_for_a_frame_is_refused() {
     let fields = (0..8).map(|n| FieldSpec::new(long(n), FieldType::NUMBER)).collect::<Vec<_>>();
     let events = (0..64).map(|n| EventKind { name: long(n), fields: fields.clone() });
     let game = "large".into();
-    let (kinds, events) = (kinds.collect(), events.collect());
+    let kinds = kinds.collect();
+    let events = events.collect();
     let schema = Schema { game, kinds, events, ..Schema::default() };
     assert!(matches!(
         schema.check(),

@@ -115,7 +115,8 @@ fn check_against_oracle(timeline: &Timeline<Gauge>, oracle: &Oracle, context: &s
     );
     for millis in 0..52 {
         let t = at(millis);
-        let (ours, theirs) = (timeline.value_at(t), oracle.at(t));
+        let ours = timeline.value_at(t);
+        let theirs = oracle.at(t);
         assert_eq!(ours.is_some(), theirs.is_some(), "{context}, {t:?}");
         if let (Some(ours), Some(theirs)) = (ours, theirs) {
             assert!(

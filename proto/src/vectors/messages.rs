@@ -237,13 +237,15 @@ fn uplink_with_axes(
 fn input_value(input: &KeyInput, held_before: u32, axes: &[AxisKind]) -> Json {
     let samples: Vec<KeySample> = input.samples(NOW).collect();
     let (newest, changes) = samples.split_last().expect("the current sample");
-    let (mut before, mut held) = (Vec::new(), held_before);
+    let mut before = Vec::new();
+    let mut held = held_before;
     for change in changes {
         let toggled = Keymap(held ^ change.keys.0);
         before.push((change.at, (0..CONTROLS).filter(move |control| toggled.down(*control))));
         held = change.keys.0;
     }
-    let (mut later, mut less) = (newest.at, 0);
+    let mut later = newest.at;
+    let mut less = 0;
     let changes = before.into_iter().rev().map(|(at, controls)| {
         let before = later.since(at).as_millis() as u64 - less;
         (later, less) = (at, 1);

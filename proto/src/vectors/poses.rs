@@ -56,7 +56,8 @@ fn section(
     assert_eq!(header.acked, acked, "{name}");
     let all: Vec<&SectionObject> = reference.into_iter().chain(objects).collect();
     let known = KnownSlots(all.iter().map(|object| known_slot(object)).collect());
-    let (mut bytes, mut state) = (Vec::new(), FineState::default());
+    let mut bytes = Vec::new();
+    let mut state = FineState::default();
     let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);
     for object in &all {
         let SectionObject { slot, format, mode, pose, .. } = *object;

@@ -327,7 +327,8 @@ fn body(
     records: Vec<Record>,
     poses: &[u8],
 ) -> TestVector {
-    let (schema, mut bytes) = (schema(), Vec::new());
+    let schema = schema();
+    let mut bytes = Vec::new();
     let context = context(&schema, now);
     let value = DatagramBody { stamp, records, poses: poses.into() };
     let mut writer = Writer::new(&mut bytes);

@@ -25,7 +25,9 @@ impl QuantisationSteps {
     /// `None` when the range is not finite, empty or of more than 2^32 steps.
     #[inline]
     pub(super) fn new(min: f32, max: f32, per_unit: f32) -> Option<Self> {
-        let (min, max, per_unit) = (f64::from(min), f64::from(max), f64::from(per_unit));
+        let min = f64::from(min);
+        let max = f64::from(max);
+        let per_unit = f64::from(per_unit);
         let last = (max - min) * per_unit;
         let fits = per_unit > 0.0 && (0.0..=f64::from(u32::MAX)).contains(&last);
         fits.then_some(Self { min, per_unit, last: u64::from(last as u32) })

@@ -85,7 +85,8 @@ impl Coder for Reader<'_> {
         }
         *value = 0;
         if width > 0 {
-            let (start, shift) = (self.position / 8, (self.position % 8) as u32);
+            let start = self.position / 8;
+            let shift = (self.position % 8) as u32;
             let mut bits = self.word(start) >> shift;
             if width > 64 - shift {
                 bits |= u64::from(self.bytes[start + 8]) << (64 - shift);

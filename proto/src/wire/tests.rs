@@ -98,16 +98,19 @@ fn bits_encoded_before_are_copied_to_any_offset() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut source = [0; 40];
         rng.fill(&mut source);
-        let (offset, length) = (rng.u32(..64), rng.usize(..=320));
+        let offset = rng.u32(..64);
+        let length = rng.usize(..=320);
         let bytes = written(|writer| {
             writer.bits(&mut 0, offset)?;
             writer.append(&source, length);
             writer.bits(&mut 1, 1)
         });
-        let (mut copied, mut original) = (Reader::new(&bytes), Reader::new(&source));
+        let mut copied = Reader::new(&bytes);
+        let mut original = Reader::new(&source);
         copied.skip(offset as usize).expect("the encoding is valid");
         for bit in 0..length {
-            let (mut ours, mut theirs) = (false, false);
+            let mut ours = false;
+            let mut theirs = false;
             copied.flag(&mut ours).expect("the encoding is valid");
             original.flag(&mut theirs).expect("the bits exist");
             assert_eq!(ours, theirs, "bit {bit}, seed {seed}");

@@ -40,7 +40,8 @@ impl<C> Shots<C> {
     /// Where a shot of an avatar begins and ends: at its range, an obstacle or the border. `None`
     /// if an obstacle is before its nose.
     pub fn way(&self, from: &Movement, terrain: Terrain<'_>) -> Option<(Position, Position)> {
-        let (at, ahead) = (from.at, from.direction());
+        let at = from.at;
+        let ahead = from.direction();
         let along = |start: Position, metres: f32| Position {
             x: start.x + ahead.x * metres,
             y: start.y + ahead.y * metres,

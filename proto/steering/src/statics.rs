@@ -178,7 +178,8 @@ impl Statics {
     /// Metres from `from` along `direction` (of any length above zero) to the first obstacle, if
     /// there is one within `max_m`.
     pub fn cast_ray(&self, from: Position, direction: Position, max_m: f32) -> Option<f32> {
-        let (from, direction) = (vector(from), vector(direction).try_normalize()?);
+        let from = vector(from);
+        let direction = vector(direction).try_normalize()?;
         let mut first = None::<f32>;
         self.for_each_near_line(from, direction * max_m.min(FARTHEST_M), 0.0, |solid| {
             let Some((enter, exit)) = solid.line(from, direction) else {
@@ -195,7 +196,8 @@ impl Statics {
     /// Whether an obstacle is between two points, or contains one of them. Faster than
     /// [`Statics::cast_ray`], since any obstacle will do.
     pub fn is_between(&self, from: Position, to: Position) -> bool {
-        let (from, to) = (vector(from), vector(to));
+        let from = vector(from);
+        let to = vector(to);
         let meets = |(enter, exit): (f32, f32)| enter.max(0.0) <= exit.min(1.0);
         let is_between =
             |index: u32| self.solids[index as usize].line(from, to - from).is_some_and(meets);

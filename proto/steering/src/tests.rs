@@ -127,7 +127,8 @@ fn a_client_moves_an_avatar_as_the_host_does() {
         client.set_keys(body, Keys { previous: Keymap(0), current: held.keys });
         client.set_axes(body, held.axes);
         client.step();
-        let (at, pose) = (YAW.position(&client.pose(body)), host.to_pose(&YAW).expect("finite"));
+        let at = YAW.position(&client.pose(body));
+        let pose = host.to_pose(&YAW).expect("finite");
         assert!(at.distance(YAW.position(&pose)) < 0.05, "frame {frame}");
         assert!(!statics.is_blocked(host.at, 0.4));
     }

@@ -216,7 +216,8 @@ fn code(
 ) -> (Samples, [f64; 2]) {
     let (mut samples, mut state, mut order) =
         (Samples::default(), fine_state(weights.clone()), CandidateOrder::default());
-    let (mut bits, mut packets) = ([0.0; 2], [0_u32; 2]);
+    let mut bits = [0.0; 2];
+    let mut packets = [0_u32; 2];
     let frame_of = |number| recording.frame(number);
     for number in ACK_LAG_FRAMES..recording.frames() {
         let which = usize::from(!is_used(number));

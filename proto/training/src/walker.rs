@@ -105,7 +105,8 @@ fn sine(turns: f64) -> f64 {
     } else {
         turns
     }) * std::f64::consts::TAU;
-    let (mut term, mut sum) = (x, x);
+    let mut term = x;
+    let mut sum = x;
     for n in 1..12 {
         term *= -x * x / f64::from(2 * n * (2 * n + 1));
         sum += term;
@@ -158,7 +159,9 @@ fn fit_variances(tables: &mut WalkerTables) {
     tables.lateral = [[0; COLUMNS]; ROWS];
     tables.along = [0; ROWS];
     for steps in 1..=ROWS {
-        let (mut across, mut count, mut along) = ([0.0; COLUMNS], [0.0; COLUMNS], 0.0);
+        let mut across = [0.0; COLUMNS];
+        let mut count = [0.0; COLUMNS];
+        let mut along = 0.0;
         for (baseline, pose, exact) in pairs(steps) {
             let age_ms = steps as u64 * STEP_MS;
             let predicted = WalkerPrediction::new(tables, BITS, &baseline, &pose, age_ms);
@@ -190,7 +193,8 @@ fn fit_variances(tables: &mut WalkerTables) {
 /// The shapes of the distributions around the predicted coordinates.
 fn fit_distributions(tables: &mut WalkerTables) {
     for steps in 1..=ROWS {
-        let (mut first, mut second) = (Vec::new(), Vec::new());
+        let mut first = Vec::new();
+        let mut second = Vec::new();
         for (baseline, pose, exact) in pairs(steps) {
             let age_ms = steps as u64 * STEP_MS;
             let predicted = WalkerPrediction::new(tables, BITS, &baseline, &pose, age_ms);
@@ -229,7 +233,8 @@ mod tests {
     #[test]
     fn a_steered_walker_takes_less_than_nine_bits() {
         let bits = |steps: usize| {
-            let (mut sum, mut count) = (0, 0);
+            let mut sum = 0;
+            let mut count = 0;
             for seed in 1_000..1_200 {
                 let mut walk = SteeredWalk::new(seed);
                 let all: Vec<Pose> = (0..200).map(|_| walk.step().0).collect();
@@ -262,7 +267,8 @@ mod tests {
     fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each() {
         let mut walks: Vec<SteeredWalk> = (0..30).map(SteeredWalk::new).collect();
         let mut receiver = Walkers(walks.iter().map(|_| BaselineHistory::new(0)).collect());
-        let (mut bits, mut count) = (0, 0);
+        let mut bits = 0;
+        let mut count = 0;
         for number in 1..200_u64 {
             let stamp = GameTime::from_millis(number * STEP_MS);
             // An acknowledgement takes one tick, or two.

@@ -376,7 +376,8 @@ mod tests {
 
     #[test]
     fn a_ticket_lets_in_once() {
-        let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
+        let mut verifier = verifier();
+        let token = signer().sign(&ticket(1));
         assert!(verify_at(&mut verifier, NOW, &token).is_ok());
         assert_eq!(verify_at(&mut verifier, NOW, &token), Err(TicketError::Used));
         assert!(verify_at(&mut verifier, NOW, &signer().sign(&ticket(2))).is_ok());
@@ -394,7 +395,8 @@ mod tests {
 
     #[test]
     fn a_used_ticket_stays_used_when_the_clock_jumps_ahead_and_back() {
-        let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
+        let mut verifier = verifier();
+        let token = signer().sign(&ticket(1));
         assert!(verify_at(&mut verifier, NOW, &token).is_ok());
         let late = Ticket { expires_unix_s: NOW + 10_000, ..ticket(2) };
         assert!(verify_at(&mut verifier, NOW + 5_000, &signer().sign(&late)).is_ok());
@@ -465,7 +467,8 @@ mod tests {
 
     #[test]
     fn a_refused_ticket_is_not_used_up() {
-        let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
+        let mut verifier = verifier();
+        let token = signer().sign(&ticket(1));
         assert_eq!(verifier.verify(NOW, &token, HERE, |_| false), Err(TicketError::Foreign));
         assert!(verify_at(&mut verifier, NOW, &token).is_ok());
     }
@@ -495,7 +498,8 @@ mod tests {
 
     #[test]
     fn refusals_are_counted_by_reason() {
-        let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
+        let mut verifier = verifier();
+        let token = signer().sign(&ticket(1));
         for token in [&token[..], &token[..], &token[..], &[1; 80], &[]] {
             let _ = verify_at(&mut verifier, NOW, token);
         }

@@ -116,7 +116,8 @@ fn limits(rows: &[Row]) -> String {
         let percent = |loss: Option<f32>, none: &str| {
             loss.map_or(none.to_owned(), |loss| format!("{loss} %"))
         };
-        let (first, fine_at) = (percent(first, "none measured"), percent(fine, "-"));
+        let first = percent(first, "none measured");
+        let fine_at = percent(fine, "-");
         let behind =
             of_scheme().find(|row| Some(row.loss) == fine).map(|row| row.figures.behind_p50_ms);
         let behind = behind.map_or("-".to_owned(), |ms| format!("{ms:.0} ms"));

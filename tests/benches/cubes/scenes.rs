@@ -179,7 +179,8 @@ fn tick_times(players: &CubePlayers) -> Vec<Duration> {
     let mut room =
         recording.room(&ambit_game_server::standard()).expect("the header of a room that has run");
     println!("  - the room created within {:?}", elapsed_since(started));
-    let (mut times, mut outputs) = (Vec::new(), Vec::new());
+    let mut times = Vec::new();
+    let mut outputs = Vec::new();
     while let Some((at, mut inputs)) = recording.next_tick().expect("the room's own recording") {
         outputs.clear();
         let started = now();
@@ -200,7 +201,8 @@ fn step_times(cubes: &str, size: &str) -> Vec<Duration> {
     let (config, mut game) =
         ambit_game_server::standard().prepare(&header).expect("valid room parameters");
     let mut world = World::new(&config, game.schema());
-    let (mut times, mut changes) = (Vec::new(), Vec::new());
+    let mut times = Vec::new();
+    let mut changes = Vec::new();
     for frame in 1..=600 * 60 {
         world.begin_tick(frame_time(frame));
         if frame == 1 {

@@ -58,7 +58,8 @@ impl BesiegedCluster {
     /// Starts it; its WorldServers log to files in the folder `logs`.
     pub(crate) fn start(scratch: &ScratchFolder, logs: &Path, runtime: &Runtime) -> Result<Self> {
         let nats = Nats::start(scratch)?;
-        let (mut worlds, mut relays) = (Vec::new(), Vec::new());
+        let mut worlds = Vec::new();
+        let mut relays = Vec::new();
         for _ in 0..2 {
             let relay = Relay::start(runtime)?;
             let world = start_world(scratch, &nats, "127.0.0.1:0", &relay)?;
@@ -186,7 +187,8 @@ fn start_world(
     listen: &str,
     relay: &Relay,
 ) -> Result<Server> {
-    let (urls, peers) = (nats.urls(), relay.address.to_string());
+    let urls = nats.urls();
+    let peers = relay.address.to_string();
     let arguments = [
         "--hosts",
         "cluster",

@@ -31,7 +31,8 @@ impl MemoryLog {
     pub(crate) fn print(&self, time: Duration) {
         for (kind, samples) in &self.samples {
             let mean = |from: Duration, to: Duration| {
-                let (mut sum, mut count) = (0, 0);
+                let mut sum = 0;
+                let mut count = 0;
                 for (_, kib) in samples.iter().filter(|(at, _)| (from..to).contains(at)) {
                     sum += kib;
                     count += 1;

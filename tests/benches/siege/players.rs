@@ -82,7 +82,8 @@ impl HonestPlayers {
                     let Ok(output) = visit.output() else { continue };
                     let words = String::from_utf8_lossy(&output.stderr);
                     let summary = summary(&output.stdout, &words);
-                    let (has_begun, have_stayed) = (has_begun(&summary), have_stayed(&summary));
+                    let has_begun = has_begun(&summary);
+                    let have_stayed = have_stayed(&summary);
                     if !has_begun || !have_stayed {
                         // Without a file, the summary at the end has to do.
                         let _ = writeln!(log, "after {} visits: {words}", visits.made.len());
@@ -191,7 +192,8 @@ fn bots(
 ) -> Command {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
-    let (count, seconds) = (count.to_string(), seconds.to_string());
+    let count = count.to_string();
+    let seconds = seconds.to_string();
     command
         .args(["--json", "--server", servers, "--room", room])
         .args(["--count", &count, "--seconds", &seconds])

@@ -74,17 +74,17 @@ pub fn drive_about(players: &mut CubePlayers, seed: u64, time: Duration) {
 /// What each client handles now.
 pub fn client_loads(players: &CubePlayers) -> Vec<ClientLoad> {
     let room = players.system.room(players.room).expect("the room runs");
-    let (world, config) = (room.world(), room.config());
+    let world = room.world();
+    let config = room.config();
     let grid = Grid::new(config.width, config.height, config.cell);
     (0..PLAYERS)
         .map(|user| {
-            let (viewer, avatar) = (
-                players.client_id(user).expect("the user is in the room"),
-                players.avatar(user).expect("the user is in the room"),
-            );
+            let viewer = players.client_id(user).expect("the user is in the room");
+            let avatar = players.avatar(user).expect("the user is in the room");
             // The zones lie around the cell of the avatar, or around a cell that it has left by
             // less than the margin (hysteresis).
-            let (at, margin) = (world.position(avatar), config.margin_m);
+            let at = world.position(avatar);
+            let margin = config.margin_m;
             let corners =
                 [(-margin, -margin), (-margin, margin), (margin, -margin), (margin, margin)];
             let homes = corners.map(|(x, y)| grid.cell_at(Position::new(at.x + x, at.y + y, at.z)));

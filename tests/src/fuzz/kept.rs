@@ -25,12 +25,15 @@ pub fn kept_log(data: &[u8]) -> Reached {
     }
     let mut choices = Choices::new(data);
     let mut state = KeptState::default();
-    let (mut segment, mut bytes) = (1, Vec::new());
+    let mut segment = 1;
+    let mut bytes = Vec::new();
     begin_segment(SALT, &mut bytes);
     while !choices.is_over() {
         let kind = choices.byte() % 10;
-        let (id, number) = (u64::from(choices.byte() % 4), u64::from(choices.byte()));
-        let (room, at) = (RoomId(id), GameTime::from_millis(number));
+        let id = u64::from(choices.byte() % 4);
+        let number = u64::from(choices.byte());
+        let room = RoomId(id);
+        let at = GameTime::from_millis(number);
         let key = RecordKey::Player(PlayerId(id));
         let content = choices.bytes();
         let entry = match kind {

@@ -30,7 +30,8 @@ pub fn link(data: &[u8]) -> Reached {
             }
             RECEIVE => pair.receive(|_| {}),
             RECEIVE_CORRUPTED => {
-                let (at, patch) = (choices.word(), choices.bytes());
+                let at = choices.word();
+                let patch = choices.bytes();
                 pair.received_only_peer = false;
                 pair.receive(|datagram| corrupt(datagram, at, patch));
             }

@@ -32,7 +32,8 @@ const SEND_INTERVALS: [u64; 6] = [1, 2, 5, 11, 40, 90];
 pub fn poses(data: &[u8]) -> Reached {
     let mut choices = Choices::new(data);
     let mut known = known_objects().clone();
-    let (mut number, mut read) = (LAST_NUMBER, Vec::new());
+    let mut number = LAST_NUMBER;
+    let mut read = Vec::new();
     let mut reached = Reached::new();
     while !choices.is_over() {
         number += 1 + u64::from(choices.byte() % 64);
@@ -120,7 +121,9 @@ fn input_with_section(section: &[u8]) -> Vec<u8> {
 }
 
 fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
-    let (number, mut out, mut history) = (LAST_NUMBER + 1, Vec::new(), Vec::new());
+    let number = LAST_NUMBER + 1;
+    let mut out = Vec::new();
+    let mut history = Vec::new();
     let mut state = FineState::default();
     let mut writer =
         SectionWriter::with_state(&mut out, &SectionHeader::new(level, number, acked), &mut state);

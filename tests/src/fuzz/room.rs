@@ -197,7 +197,8 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         put_bytes(input, bytes);
     };
     let at = |x, y| FieldValue::Position(Position::on_ground(x, y));
-    let (none, own) = (FieldValue::None, FieldValue::Object(Alias::default()));
+    let none = FieldValue::None;
+    let own = FieldValue::Object(Alias::default());
     let of = |kind, fields: &[FieldValue<Alias>]| (kind, fields.to_vec());
     let contents = [
         of(0, &[at(30.0, 12.0)]),

@@ -51,7 +51,8 @@ pub fn directory(data: &[u8]) -> Reached {
     let mut choices = Choices::new(data);
     let mut records = BTreeMap::new();
     while !choices.is_over() {
-        let (kind, number) = (choices.below(4), 1 + u64::from(choices.byte() % 8));
+        let kind = choices.below(4);
+        let number = 1 + u64::from(choices.byte() % 8);
         let key = match kind {
             0 => RecordKey::Ids,
             1 => RecordKey::Host(HostId(number)),

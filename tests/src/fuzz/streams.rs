@@ -84,7 +84,9 @@ pub fn schema(data: &[u8]) -> Reached {
 pub fn ticket(data: &[u8]) -> Reached {
     let signer = TicketSigner::from_seed(&[7; 32]);
     let mut verifier = TicketVerifier::new(signer.public_key()).expect("a key");
-    let (mut choices, mut now, mut serial) = (Choices::new(data), 1_000, 0);
+    let mut choices = Choices::new(data);
+    let mut now = 1_000;
+    let mut serial = 0;
     // The verifier forgets used tickets once they are expired. If the clock goes back after that,
     // it refuses all tickets that are as old as the forgotten ones.
     let mut latest = now;
@@ -115,7 +117,8 @@ pub fn ticket(data: &[u8]) -> Reached {
                 check(now, &token).expect_err("a ticket is accepted only once");
             }
             2 => {
-                let (at, patch) = (usize::from(choices.word()), choices.bytes());
+                let at = usize::from(choices.word());
+                let patch = choices.bytes();
                 let token = signer.sign(&good);
                 let mut changed = token.clone();
                 let at = at % (token.len() + 1);

@@ -77,7 +77,9 @@ pub fn config(data: &[u8]) -> Reached {
 
 /// The known-hosts file: a server that was added is known, with that fingerprint only.
 pub fn known_hosts(data: &[u8]) -> Reached {
-    let (server, shown, other) = ("example.org:7777", Fingerprint([5; 32]), Fingerprint([6; 32]));
+    let server = "example.org:7777";
+    let shown = Fingerprint([5; 32]);
+    let other = Fingerprint([6; 32]);
     let _ = text(data).parse::<Fingerprint>();
     let scratch = Scratch::new("known_hosts", data);
     let known = KnownHosts::from_path(&scratch.0);
@@ -140,7 +142,8 @@ impl Scratch {
     fn new(name: &str, data: &[u8]) -> Self {
         // Tests of one process run side by side.
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let process = std::process::id();
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("ambit-fuzz-{name}-{process}-{number}"));
         std::fs::create_dir_all(&folder).expect("the temporary folder can be created");
         let path = folder.join("file");

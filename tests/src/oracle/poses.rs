@@ -134,7 +134,8 @@ impl PoseOracle {
             let Some(tick) = find_tick(&self.history, stamp) else {
                 continue;
             };
-            let (known, truth) = (seen.pose(stamp + self.delay), tick.pose(object));
+            let known = seen.pose(stamp + self.delay);
+            let truth = tick.pose(object);
             if known != truth {
                 return Err(format!(
                     "{viewer:?} has {known:?} for {object:?} at {stamp:?}; the truth is {truth:?}"

@@ -109,7 +109,8 @@ fn find_joins(system: &System, room: RoomId) -> (u64, PlayerJoins) {
     let (recording, _) = system.recording(room).expect("the room runs");
     let mut recording = Recording::read(recording).expect("the room's own recording");
     let delay = system.room(room).expect("the room runs").config().delay;
-    let (mut joins, mut first) = (PlayerJoins::new(), None);
+    let mut joins = PlayerJoins::new();
+    let mut first = None;
     while let Some((now, inputs)) = recording.next_tick().expect("the room's own recording") {
         let frame = frame_at((now + delay).whole_millis());
         first.get_or_insert(frame);

@@ -140,7 +140,8 @@ impl GroundTruth {
     /// True position at a time.
     pub fn position_at(&self, object: usize, time: GameTime) -> [f32; 3] {
         let micros = time.micros() * FRAME_HZ;
-        let (frame, part) = (micros / 1_000_000, (micros % 1_000_000) as f32 / 1e6);
+        let frame = micros / 1_000_000;
+        let part = (micros % 1_000_000) as f32 / 1e6;
         let [a, b] = [frame, frame + 1].map(|frame| {
             let position = POSE_FORMAT.position(self.pose(object, frame));
             [position.x, position.y, position.z]
@@ -157,10 +158,8 @@ impl GroundTruth {
         let track = &self.objects[object];
         let index = track
             .pose_index((time.micros() * FRAME_HZ / 1_000_000).saturating_sub(self.first_frame));
-        let (before, after) = (
-            index.saturating_sub(IN_PLAY_FRAMES),
-            (index + IN_PLAY_FRAMES).min(track.changes.len() - 1),
-        );
+        let before = index.saturating_sub(IN_PLAY_FRAMES);
+        let after = (index + IN_PLAY_FRAMES).min(track.changes.len() - 1);
         track.changes[before] != track.changes[after]
     }
 
@@ -179,7 +178,8 @@ impl GroundTruth {
         for (index, track) in
             self.objects.iter().enumerate().filter(|(index, _)| self.exists(*index, frame))
         {
-            let (truth, pose) = (self.pose(index, frame), world.pose(track.id));
+            let truth = self.pose(index, frame);
+            let pose = world.pose(track.id);
             let format = world.pose_format(track.id);
             // Interpolated rooms send the same scene on a coarser grid.
             let off = format.position(&pose).distance(POSE_FORMAT.position(truth));

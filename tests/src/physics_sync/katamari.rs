@@ -107,7 +107,8 @@ fn sample_drawn(players: &CubePlayers, truth: &GroundTruth, samples: &mut Vec<Ka
 }
 
 fn evaluate(truth: &GroundTruth, samples: &[KatamariSample]) -> KatamariResult {
-    let (mut interacting, mut in_play) = (Vec::new(), Vec::new());
+    let mut interacting = Vec::new();
+    let mut in_play = Vec::new();
     let mut interacting_at_once = std::collections::BTreeMap::<GameTime, usize>::new();
     for KatamariSample { object, shows, at } in samples {
         let true_position = truth.position_at(*object, *shows);

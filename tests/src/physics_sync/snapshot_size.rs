@@ -69,7 +69,8 @@ pub fn measure(
         histories: vec![BaselineHistory::new(0); truth.object_count()],
         scene: FineState::default(),
     };
-    let (mut sum, mut bytes) = (0, SnapshotSize::default());
+    let mut sum = 0;
+    let mut bytes = SnapshotSize::default();
     let frames =
         (1 + SETTLING_FRAMES..=truth.last_frame()).step_by((FRAME_HZ / SNAPSHOTS_HZ) as usize);
     for (number, frame) in (1..).zip(frames) {
@@ -122,7 +123,8 @@ impl SnapshotCoder {
     }
 
     fn write(&mut self, header: &SectionHeader, stamp: GameTime, poses: &[Pose]) -> Vec<u8> {
-        let (mut bytes, mut history) = (Vec::new(), Vec::new());
+        let mut bytes = Vec::new();
+        let mut history = Vec::new();
         let mut writer = SectionWriter::with_state(&mut bytes, header, &mut self.scene);
         for (slot, (pose, known)) in (0..).zip(poses.iter().zip(&self.histories)) {
             let window = header.acked.and_then(|acked| known.baseline(&acked));

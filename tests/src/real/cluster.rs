@@ -33,7 +33,8 @@ impl Nats {
         let routes: Vec<_> =
             (0..NODE_COUNT).map(|node| format!("nats://127.0.0.1:{}", ports[node])).collect();
         let node = |node: usize| {
-            let (clients, monitor) = (ports[NODE_COUNT + node], ports[2 * NODE_COUNT + node]);
+            let clients = ports[NODE_COUNT + node];
+            let monitor = ports[2 * NODE_COUNT + node];
             let store: PathBuf = scratch.path().join(format!("nats{node}"));
             let arguments = [
                 ("-a", "127.0.0.1".to_owned()),
@@ -123,7 +124,8 @@ impl Nats {
     /// Waits until the follower has been sent all that is in the directory.
     pub fn wait_for_follower(&self) -> Result<()> {
         wait_until("the follower's copy of the directory", || {
-            let (mut written, mut delivered) = (0, 0);
+            let mut written = 0;
+            let mut delivered = 0;
             for node in &self.nodes {
                 let page = get(node.monitor, "/jsz?streams=1&consumers=1&config=1")?;
                 let page: serde_json::Value = serde_json::from_str(&page)?;

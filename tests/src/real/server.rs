@@ -163,7 +163,8 @@ impl Server {
         let ticks = |metrics: &Metrics| metrics.get("ambit_tick_seconds_count").copied();
         let rooms = |metrics: &Metrics| metrics.get("ambit_host_rooms").copied();
         let at_first = self.wait_for_metrics("a room", |now| rooms(now) >= Some(1.0))?;
-        let (before, rooms) = (ticks(&at_first), rooms(&at_first));
+        let before = ticks(&at_first);
+        let rooms = rooms(&at_first);
         // A second of each room, and a little.
         let wanted = before.unwrap_or_default() + 25.0 * rooms.unwrap_or_default();
         self.wait_for_metrics("ticks", |now| ticks(now) >= Some(wanted))

@@ -14,7 +14,9 @@ pub const OVERHEAD_BYTES: u64 = 28 + 25;
 
 /// The largest number of bytes that were sent within any second.
 pub fn most_in_a_second(sent: &[(LocalTime, Bytes)]) -> u64 {
-    let (mut most, mut within, mut first) = (0, 0, 0);
+    let mut most = 0;
+    let mut within = 0;
+    let mut first = 0;
     for (at, datagram) in sent {
         within += size(datagram);
         while sent[first].0 + Duration::from_secs(1) <= *at {

@@ -40,7 +40,8 @@ impl Heading {
     /// The unit vector in this direction: cosine and sine.
     pub fn direction(self) -> (f32, f32) {
         let part = self.0 % QUARTER_TURN;
-        let (cos, sin) = (quarter_sine(QUARTER_TURN - part), quarter_sine(part));
+        let cos = quarter_sine(QUARTER_TURN - part);
+        let sin = quarter_sine(part);
         match self.0 / QUARTER_TURN {
             0 => (cos, sin),
             1 => (-sin, cos),

@@ -236,7 +236,8 @@ impl Walkers {
     }
 
     fn spawn_steered(&mut self, world: &mut World, mut rng: Rng) -> ObjectId {
-        let (place, heading) = (random_position(*world.grid(), &mut rng), Heading(rng.u16(..)));
+        let place = random_position(*world.grid(), &mut rng);
+        let heading = Heading(rng.u16(..));
         let pose = STEERED_FORMAT.pose(place, heading.to_radians(), WALK_M_PER_S);
         let object = world.spawn(STEERED, vec![Component::Pose(pose)]);
         self.steered.push(SteeredWalker { object, rng, place, heading });
@@ -291,7 +292,8 @@ fn random_position(grid: Grid, rng: &mut Rng) -> Position {
 fn random_leg(grid: Grid, rng: &mut Rng) -> (Position, Position) {
     let longest = Position::default().distance(Position::on_ground(grid.width(), grid.height()));
     loop {
-        let (from, to) = (random_position(grid, rng), random_position(grid, rng));
+        let from = random_position(grid, rng);
+        let to = random_position(grid, rng);
         if rng.f32() * longest < from.distance(to) {
             return (from.lerp(to, rng.f32()).quantised(), to);
         }

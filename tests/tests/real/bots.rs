@@ -112,7 +112,8 @@ fn four_bots_play_cubes_on_a_bad_network() -> Result<()> {
         (&416.into(), &0.into(), &104.0.into())
     );
 
-    let (mut own, mut pressed) = (std::collections::BTreeMap::new(), [0; 4]);
+    let mut own = std::collections::BTreeMap::new();
+    let mut pressed = [0; 4];
     for line in std::fs::read_to_string(&dump)?.lines() {
         let event: Value = serde_json::from_str(line)?;
         let client = event["client"].as_u64().context("a client")? as usize;

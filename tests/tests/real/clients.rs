@@ -185,7 +185,8 @@ async fn typed_commands_name_objects_and_are_refused_to_another_version() -> Res
     let unseen = anns.command(GreetingCommand::Greet { whom: stranger, how });
     assert_eq!(unseen, Err(SendError::NoSuchObject));
     bob.quit().await;
-    let (whom, how) = (stranger, Manner::Curtly);
+    let whom = stranger;
+    let how = Manner::Curtly;
     let late = bobs.command(GreetingCommand::Greet { whom, how });
     assert_eq!(late, Err(SendError::NotPlaying));
     ann.quit().await;
@@ -263,10 +264,11 @@ async fn a_player_whose_values_are_all_dropped_leaves() -> Result<()> {
         (connect(&scratch, &server, "ann").await?, connect(&scratch, &server, "bob").await?);
     ann.watch_rooms(true).await?;
     let (room, game) = play_field(&bob).await?;
-    let (id, gone) = (room.id(), |event| match event {
+    let id = room.id();
+    let gone = |event| match event {
         LobbyEvent::RoomGone(room) => Some(room),
         _ => None,
-    });
+    };
     drop((bob, room));
     assert!(ann.rooms().await?.iter().any(|room| room.id == id));
     drop(game);

@@ -150,7 +150,8 @@ fn a_crowd_plays_on_while_the_leader_is_killed() -> Result<()> {
     let mut cluster = Cluster::start(&scratch)?;
     let mut crowds = Vec::new();
     for (room, world) in cluster.worlds.iter().enumerate() {
-        let (room, small) = (format!("room{room}"), ["--param", "size=60x60"]);
+        let room = format!("room{room}");
+        let small = ["--param", "size=60x60"];
         let flags = [&small[..], &["--param", "obstacles=10"]].concat();
         crowds.push(BotCrowd::start(&scratch, world.world, &room, CROWD_SIZE, &flags)?);
     }
@@ -333,7 +334,8 @@ fn a_host_that_hung_beyond_its_lease_finds_its_room_elsewhere() -> Result<()> {
 fn a_room_whose_creation_was_not_answered_is_created_once() -> Result<()> {
     let scratch = ScratchFolder::new("cluster-create");
     let mut cluster = Cluster::start(&scratch)?;
-    let (leader, follower) = (cluster.leader().world, cluster.follower().world);
+    let leader = cluster.leader().world;
+    let follower = cluster.follower().world;
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
         let mut ann = RawClient::connect(leader, ALPN_WORLD).await?;
@@ -394,7 +396,8 @@ fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<
         let mut racers = tokio::task::JoinSet::new();
         let start = std::sync::Arc::new(tokio::sync::Barrier::new(RACERS));
         for racer in 0..RACERS {
-            let (server, start) = (servers[racer % 2], start.clone());
+            let server = servers[racer % 2];
+            let start = start.clone();
             racers.spawn(async move {
                 let mut client = RawClient::connect(server, ALPN_WORLD).await?;
                 client.hello(&format!("racer{racer}")).await?;

@@ -306,7 +306,8 @@ fn in_kubernetes_only_world_servers_reach_nats() {
         names.map(|name| name.as_str().expect("a name").to_owned()).collect()
     };
     for (file, name) in [("nats.yaml", "nats"), ("world-server.yaml", "world")] {
-        let (policy, pod) = (policy(name), pods(&format!("kubernetes/{file}"), name));
+        let policy = policy(name);
+        let pod = pods(&format!("kubernetes/{file}"), name);
         assert_eq!(policy["podSelector"]["matchLabels"], pod["metadata"]["labels"], "{name}");
         for rule in policy["ingress"].as_array().expect("rules") {
             let port = rule["ports"][0]["port"].as_str().expect("a port");

@@ -83,7 +83,9 @@ fn end_hosts(signal: &str, at_once: usize, flags: &[&str]) -> Result<()> {
         counting.wait_for_commands(10)?;
         outlast_suspicion();
     }
-    let (mut acknowledged, mut moves, mut gaps) = (0, 0, Vec::new());
+    let mut acknowledged = 0;
+    let mut moves = 0;
+    let mut gaps = Vec::new();
     for crowd in crowds {
         let summary = crowd.finish()?;
         acknowledged += summary["acknowledged"].as_u64().unwrap_or_default();

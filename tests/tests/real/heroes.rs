@@ -83,7 +83,8 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     ann.run_command(create, "created")?;
     ann.run_command("start", "started")?;
     let mut bots = None;
-    let (mut room_host, mut before) = (None, Vec::new());
+    let mut room_host = None;
+    let mut before = Vec::new();
     for step in ["choose", "fight", "chest", "share", "merchant", "boss"] {
         if ["fight", "chest"].contains(&step) {
             // Just after everybody's jump to another map, and while the chest is closed: it is open
@@ -262,7 +263,8 @@ fn kill_the_host(server: &Server, room_host: &mut Option<u32>) -> Result<()> {
     let mut hosts = server.children();
     hosts.sort_by_key(|host| Some(*host) != *room_host);
     for host in &hosts {
-        let (host, moved) = (*host, server.metrics()?["ambit_rooms_moved_total"]);
+        let host = *host;
+        let moved = server.metrics()?["ambit_rooms_moved_total"];
         server_signal(host, "KILL")?;
         wait_until("the end of the host", || {
             Ok((!server.children().contains(&host)).then_some(()))

@@ -21,7 +21,8 @@ fn a_room_that_overruns_loses_its_own_ticks_and_its_players_are_told() -> Result
     // Its players are told, with figures.
     let notice = bob.wait_until("the notice", is_overload)?;
     let count = |event: &Value, key| event[key].as_u64().context(format!("{key}: {event}"));
-    let (run, due) = (count(&notice, "ticks_run")?, count(&notice, "ticks_due")?);
+    let run = count(&notice, "ticks_run")?;
+    let due = count(&notice, "ticks_due")?;
     assert!(run > 0 && 2 * run < due, "{notice}");
     let stats = bob.run_command("stats", "stats")?;
     assert!(count(&stats, "room_load_level")? > 0, "{stats}");

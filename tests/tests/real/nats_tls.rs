@@ -29,8 +29,10 @@ fn a_server_reaches_nats_with_tls_and_credentials() -> Result<()> {
         .concat(),
     )?;
     let (ca, other_ca) = (path("ca.pem"), path("other-ca.pem"));
-    let (right, wrong) = (path("right.txt"), path("wrong.txt"));
-    let (certificate, key) = (path("world.pem"), path("world.key"));
+    let right = path("right.txt");
+    let wrong = path("wrong.txt");
+    let certificate = path("world.pem");
+    let key = path("world.key");
     let flags = |ca, credentials| {
         [
             ["--hosts", "cluster"],

@@ -168,7 +168,8 @@ async fn chat(bob: &mut Console, ann: &Page, eve: &Page) -> Result<()> {
 type Tracks = BTreeMap<String, Vec<(f64, f64, f64)>>;
 
 fn read_tracks(path: &Path) -> Result<Tracks> {
-    let (mut names, mut tracks) = (BTreeMap::new(), Tracks::new());
+    let mut names = BTreeMap::new();
+    let mut tracks = Tracks::new();
     for line in std::fs::read_to_string(path)?.lines() {
         let line: Json = serde_json::from_str(line)?;
         let number = |key: &str| line[key].as_f64().with_context(|| format!("{key}: {line}"));
@@ -195,7 +196,8 @@ const AHEAD_MS: u32 = 500;
 /// Compares what was shown with where the avatars were at that time, the own one with its way from
 /// then on.
 fn check(who: &str, frames: &[ShownFrame], tracks: &Tracks) -> Result<()> {
-    let (mut errors, mut steady_errors) = (Vec::new(), Vec::new());
+    let mut errors = Vec::new();
+    let mut steady_errors = Vec::new();
     let mut moved_m = 0.0;
     let mut last = BTreeMap::new();
     for frame in frames {
@@ -280,7 +282,8 @@ fn at(track: &[(f64, f64, f64)], t: f64) -> Option<(f64, f64)> {
         return Some((x0, y0));
     }
     let way = |index: usize| {
-        let (from, to) = (track.get(index.checked_sub(1)?)?, track.get(index)?);
+        let from = track.get(index.checked_sub(1)?)?;
+        let to = track.get(index)?;
         (to.0 - from.0 < 1.5 * TICK_MS).then_some((to.1 - from.1, to.2 - from.2))
     };
     let (dx, dy) = way(after)?;

@@ -135,7 +135,8 @@ async fn drive(game: &RawClient, joined: &Joined) -> Result<PlainReplica> {
     let mut replica = PlainReplica::new(joined);
     let mut controls = Controls::new(joined);
     let mut sends = tokio::time::interval(SEND_INTERVAL);
-    let (mut arrived, mut last_pose) = (0_u64, Duration::ZERO);
+    let mut arrived = 0_u64;
+    let mut last_pose = Duration::ZERO;
     loop {
         tokio::select! {
             datagram = game.connection.read_datagram() => {

@@ -13,7 +13,8 @@ fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()
     // By booked load: what a busy machine measures would decide otherwise.
     let server = Server::start(&scratch, &["--hosts", "process:2", "--placement", "least-loaded"])?;
     assert_eq!(server.children().len(), 2, "{}", server.ready);
-    let (mut consoles, mut addresses) = (Vec::new(), Vec::new());
+    let mut consoles = Vec::new();
+    let mut addresses = Vec::new();
     for (index, name) in ["ann", "bob", "cat", "dan"].into_iter().enumerate() {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
         console.run_command(&format!("create room{index} game=field npcs=5"), "created")?;

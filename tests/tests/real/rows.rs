@@ -19,7 +19,8 @@ type Table = BTreeMap<String, i64>;
 fn all_players_have_the_table_of_the_trace_whatever_dies() -> Result<()> {
     let scratch = ScratchFolder::new("rows");
     let folder = |name: &str| scratch.path().join(name).display().to_string();
-    let (kept, traces) = (folder("kept"), folder("traces"));
+    let kept = folder("kept");
+    let traces = folder("traces");
     let flags = ["--hosts", "process:2", "--keep", &kept, "--trace", &traces, "--grace", "2m"];
     let server = Server::start_with_test_games(&scratch, &flags)?;
     let mut ann = Console::start(&scratch, server.world, "ann", &BAD_LINE)?;

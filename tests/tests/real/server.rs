@@ -174,10 +174,8 @@ fn metrics_count_what_happened() -> Result<()> {
         assert_eq!(metrics[&format!("ambit_{series}")], expected, "{series}");
     }
     for direction in ["in", "out"] {
-        let (datagrams, bytes) = (
-            metrics[&format!("ambit_datagrams_total{{direction=\"{direction}\"}}")],
-            metrics[&format!("ambit_datagram_bytes_total{{direction=\"{direction}\"}}")],
-        );
+        let datagrams = metrics[&format!("ambit_datagrams_total{{direction=\"{direction}\"}}")];
+        let bytes = metrics[&format!("ambit_datagram_bytes_total{{direction=\"{direction}\"}}")];
         assert!(
             datagrams > 0.0 && bytes > datagrams,
             "{direction}: {datagrams} datagrams, {bytes} bytes"

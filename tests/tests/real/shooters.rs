@@ -118,7 +118,8 @@ fn standing(console: &mut Console) -> Result<(i64, i64)> {
         let of_all = rows(&table, "score").map(|row| row["components"][column].as_i64());
         of_all.map(Option::unwrap_or_default).sum()
     };
-    let (points, hits) = (sum("points"), sum("hits"));
+    let points = sum("points");
+    let hits = sum("hits");
     // Two points for whoever hits, one less for whoever is hit and has one.
     assert!((hits..=2 * hits).contains(&points), "{table}");
     Ok((round.context("a round")?, hits))
@@ -127,7 +128,8 @@ fn standing(console: &mut Console) -> Result<(i64, i64)> {
 /// No ship has jumped, whatever died, unless it was hit just before: then it comes back elsewhere.
 fn check_ways(traces: &Path) -> Result<()> {
     let mut ways: BTreeMap<u64, Vec<(f64, f64, f64)>> = BTreeMap::new();
-    let (mut hits, mut hit_at) = (BTreeMap::new(), Vec::new());
+    let mut hits = BTreeMap::new();
+    let mut hit_at = Vec::new();
     for file in std::fs::read_dir(traces)? {
         for line in std::fs::read_to_string(file?.path())?.lines() {
             let Ok(line) = serde_json::from_str::<Value>(line) else { continue };

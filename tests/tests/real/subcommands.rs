@@ -41,7 +41,8 @@ fn one_program_serves_plays_and_replays_its_own_game() -> Result<()> {
     let recording = recording.context("a recording")?;
     let recording = recording.to_str().context("a plain path")?;
     let [first, second] = [(); 2].map(|()| run(&scratch, &["replay", recording]));
-    let (first, second) = (first?, second?);
+    let first = first?;
+    let second = second?;
     assert!(text(&first).contains("game greeting") && text(&first).contains("ran until"));
     assert_eq!(text(&first), text(&second));
 

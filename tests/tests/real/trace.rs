@@ -23,7 +23,8 @@ const CELL_M: f64 = 10.0;
 #[test]
 fn clients_follow_the_avatars_that_the_trace_puts_near_them() -> Result<()> {
     let scratch = ScratchFolder::new("truth");
-    let (trace, dump) = (scratch.path().join("trace"), scratch.path().join("dump.jsonl"));
+    let trace = scratch.path().join("trace");
+    let dump = scratch.path().join("dump.jsonl");
     let server = Server::start(&scratch, &["--trace", trace.to_str().context("a plain path")?])?;
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
@@ -45,7 +46,8 @@ fn clients_follow_the_avatars_that_the_trace_puts_near_them() -> Result<()> {
     drop(server);
 
     let truth = Trace::read(&trace.join("room-1.jsonl"))?;
-    let (mut followed_ms, mut farthest) = (0.0, 0.0_f64);
+    let mut followed_ms = 0.0;
+    let mut farthest = 0.0_f64;
     for (client, log) in read_followed(&dump)? {
         let own = truth
             .positions

@@ -187,7 +187,8 @@ impl Balls {
 
     /// Object, whether it is the user's own, and the time, position and velocity that are drawn.
     fn drawn_objects(&self, user: usize) -> Vec<(ObjectId, bool, GameTime, Position, [f32; 3])> {
-        let (now, client) = (self.system.local_time(user), self.client(user));
+        let now = self.system.local_time(user);
+        let client = self.client(user);
         let room = self.system.room(self.room).expect("the room runs");
         let Some(player) = client.player() else {
             return Vec::new();

@@ -26,7 +26,8 @@ fn nine_hundred_cubes_stay_within_budget_and_every_age_is_bounded() {
         room.measure_ages(&[0, 1], Duration::from_secs(12), TOLERANCE_UNITS, |_, _, _| false);
     for user in 0..2 {
         let sent = room.system.user(user).sent_datagrams.as_ref().expect("recorded");
-        let (most, all) = (wire::most_in_a_second(sent), wire::bytes(sent));
+        let most = wire::most_in_a_second(sent);
+        let all = wire::bytes(sent);
         println!("user {user}: {} bytes in the fullest second, {} on average", most, all / 12);
         assert!(most <= BUDGET_BYTES, "user {user}: {most} bytes within a second");
         assert!(sent.len() >= 12 * 55, "user {user}: {} datagrams in 12 s", sent.len());

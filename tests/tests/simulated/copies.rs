@@ -134,7 +134,8 @@ struct Player {
 impl Player {
     fn new(user: usize) -> Self {
         let mut rng = fastrand::Rng::with_seed(user as u64);
-        let (walks_in, casts_in) = (rng.u64(1..10), rng.u64(30..90));
+        let walks_in = rng.u64(1..10);
+        let casts_in = rng.u64(30..90);
         Player { user, rng, walks_in, casts_in }
     }
 

@@ -170,7 +170,8 @@ impl Trial {
 
     /// The line is dark for 500 ms; then the host dies.
     fn run_into_the_dark(&mut self) {
-        let (host, sent) = (self.host(), self.sent());
+        let host = self.host();
+        let sent = self.sent();
         self.system.darken_line(host, Duration::from_secs(5));
         // The entries before it may still be confirmed.
         let late = Duration::from_millis(200);
@@ -189,7 +190,8 @@ impl Trial {
 
     /// The room goes on at the other host, with all confirmed commands, and confirms the rest.
     fn finish(mut self) -> Outcome {
-        let (dead, seed) = (self.system.placements(), self.seed);
+        let dead = self.system.placements();
+        let seed = self.seed;
         self.system.run_until("a new host", |system| system.placements() > dead);
         self.pause_for(Duration::from_secs(5));
         self.check_confirmed();

@@ -67,7 +67,8 @@ fn in_one_spot_teams_and_targets_of_a_crowd_stay_fresh() {
         .collect();
     let ages =
         measured.measure_ages(&watched, Duration::from_secs(6), UNITS, |_, viewer, object| {
-            let (one, other) = (players[&viewer], players[&object]);
+            let one = players[&viewer];
+            let other = players[&object];
             let apart = positions[&one].abs_diff(positions[&other]);
             (one / TEAM_SIZE) as u8 == (other / TEAM_SIZE) as u8
                 || apart == TARGET_OFFSET

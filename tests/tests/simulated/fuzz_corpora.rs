@@ -14,7 +14,8 @@ const MAX_CORPUS_BYTES: usize = 600_000;
 
 #[test]
 fn every_input_of_the_corpora_runs_without_panic() {
-    let (mut bytes, mut failed) = (0, Vec::new());
+    let mut bytes = 0;
+    let mut failed = Vec::new();
     for target in TARGETS {
         let inputs = corpus::read(target.name).expect("an archive");
         assert!(

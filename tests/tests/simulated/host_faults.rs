@@ -441,7 +441,8 @@ impl HostFaults {
         if !client.is_connected() {
             return;
         }
-        let (room, player) = (client.room(), client.player());
+        let room = client.room();
+        let player = client.player();
         let Some(own) = room.and_then(|room| listed.iter().find(|listed| listed.id == room.0))
         else {
             if self.rng.u8(..10) == 0 {

@@ -64,7 +64,9 @@ fn what_leaves_is_drawn_where_it_is_up_to_its_end() {
     let settings = [("size", "120x120"), ("npcs", "120"), ("wolves", "0"), ("obstacles", "0")];
     let (mut system, room) = room_of(5, 6, &good_network(), &settings);
     system.run_for(Duration::from_secs(2));
-    let (mut sent, mut compared, mut left) = (BTreeMap::new(), 0, 0);
+    let mut sent = BTreeMap::new();
+    let mut compared = 0;
+    let mut left = 0;
     for step in 0..3_000 {
         if step % 150 == 0 {
             for user in 0..6 {
@@ -290,7 +292,8 @@ fn a_blink_that_is_told_late_is_drawn_at_no_place_between() {
     let settings = [("size", "90x90"), ("npcs", "0"), ("wolves", "0"), ("obstacles", "0")];
     let (mut system, room) = room_of(7, 6, &line, &settings);
     system.run_for(Duration::from_secs(3));
-    let (mut checked, mut late) = (0, 0);
+    let mut checked = 0;
+    let mut late = 0;
     for round in 0..3_000 {
         if round % 300 == 0 {
             for user in 0..6 {

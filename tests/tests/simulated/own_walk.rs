@@ -71,7 +71,9 @@ fn a_tapped_key_brings_the_avatar_never_back() {
 fn a_way_of_many_turns_is_drawn_without_jumps_and_ends_at_the_host_s() {
     for (seed, line) in (21..).zip(["delay=50ms", "delay=50ms,jitter=10ms,loss=13"]) {
         let mut walker = Walker::with(seed, "field", line, None, &[("obstacles", "60")]);
-        let (mut longest_m, mut waits, mut at) = (0.0_f32, 0, walker.drawn());
+        let mut longest_m = 0.0_f32;
+        let mut waits = 0;
+        let mut at = walker.drawn();
         for frame in 0..60 * 60 {
             if frame >= waits {
                 waits = frame + walker.rng.u32(9..60);
@@ -162,7 +164,8 @@ impl Walker {
             let from = self.drawn();
             let to = self.free_place(from);
             self.give(&format!("move {:.2} {:.2}", to.x, to.y));
-            let (mut at, mut first) = (from, None);
+            let mut at = from;
+            let mut first = None;
             for frame in 1..90 {
                 self.run_for(FRAME);
                 let next = self.drawn();
@@ -186,7 +189,8 @@ impl Walker {
         let near = self.free_place(from);
         let to = from.lerp(near, AHEAD_M / from.distance(near));
         self.give(&format!("move {:.2} {:.2}", to.x, to.y));
-        let (mut at, mut back_m) = (from, 0.0_f32);
+        let mut at = from;
+        let mut back_m = 0.0_f32;
         for frame in 0..90 {
             if frame == TAP.as_micros() / FRAME.as_micros() {
                 self.give(&format!("move {:.2} {:.2}", at.x, at.y));
@@ -217,7 +221,8 @@ impl Walker {
     }
 
     fn drawn(&mut self) -> Position {
-        let (now, frame) = (self.system.local_time(0), &mut self.frame);
+        let now = self.system.local_time(0);
+        let frame = &mut self.frame;
         self.system.with_client(0, |client: &mut Client, _| frame.update(client, now, now));
         self.frame.avatar().expect("the avatar is in sight").position()
     }
@@ -231,7 +236,8 @@ impl Walker {
         loop {
             let mut near = |middle: f32| middle + 3.0 * (2.0 * self.rng.f32() - 1.0);
             let to = Position::on_ground(near(self.begins.x), near(self.begins.y));
-            let (way_m, room) = (from.distance(to), self.system.room(self.room));
+            let way_m = from.distance(to);
+            let room = self.system.room(self.room);
             if (1.0..5.0).contains(&way_m) {
                 let beyond = from.lerp(to, (AHEAD_M / way_m).max(1.0));
                 let statics = room.expect("the room runs").world().statics();

@@ -34,7 +34,8 @@ fn by_the_second_order_ships_take_fewer_poses_and_are_as_near() {
     let [first, second, automatic] = orders.map(|order| watch(line, &[("order", order)]));
     let per_ship = |seen: &ShipsSeen| seen.poses_per_s as f64 / seen.in_sight;
     for seen in [&second, &automatic] {
-        let (poses, of_first) = (per_ship(seen), per_ship(&first));
+        let poses = per_ship(seen);
+        let of_first = per_ship(&first);
         assert!(poses * 10.0 < of_first * 8.0, "{poses} poses a ship, {of_first} by the first");
         assert!(seen.error_m(0.5) < 0.1 && seen.error_m(0.99) < 1.0, "{}", seen.error_m(0.99));
         assert!(seen.ages.quantile_ms(0.99) < Some(120), "{:?}", seen.ages.quantile_ms(0.99));

@@ -159,7 +159,8 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
 /// updates come only in between. Returns the numbers of enters and leaves.
 pub(crate) fn check_events(system: &System, user: usize) -> (usize, usize) {
     let mut here = BTreeSet::new();
-    let (mut enters, mut leaves) = (0, 0);
+    let mut enters = 0;
+    let mut leaves = 0;
     for event in &system.user(user).events {
         match event {
             ViewEvent::Enter(enter) => {

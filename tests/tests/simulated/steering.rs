@@ -121,7 +121,8 @@ fn others_see_how_fast_a_ship_flies() {
     system.hold_keys(ann, held.with(ShipControl::TurnLeft.index(), true));
     // One who turns sees whoever flies about now and then.
     system.hold_keys(bob, held.with(ShipControl::TurnRight.index(), true));
-    let (mut frame, mut fastest) = (Frame::default(), 0.0_f32);
+    let mut frame = Frame::default();
+    let mut fastest = 0.0_f32;
     for _ in 0..600 {
         system.run_for(FRAME);
         let now = system.local_time(bob);
@@ -131,7 +132,8 @@ fn others_see_how_fast_a_ship_flies() {
             continue;
         };
         let ([x, y, _], (sin, cos)) = (ship.velocity(), ship.heading().sin_cos());
-        let (along, across) = (x * cos + y * sin, y * cos - x * sin);
+        let along = x * cos + y * sin;
+        let across = y * cos - x * sin;
         // It flies where its nose points; a picture is between two headings.
         assert!(across.abs() < 4.0 && along > -0.1, "{:?} at {}", ship.velocity(), ship.heading());
         fastest = fastest.max(along);
@@ -201,7 +203,8 @@ impl Pilot {
         let world = system.room(room).expect("the room runs").world();
         let ship = world.objects().find(|&object| world.is_avatar(object)).expect("a ship");
         let start = world.position(ship);
-        let (truth, frames) = (BTreeMap::new(), Vec::new());
+        let truth = BTreeMap::new();
+        let frames = Vec::new();
         Self { system, rng: fastrand::Rng::with_seed(seed), user, room, ship, start, truth, frames }
     }
 

@@ -68,7 +68,9 @@ fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
             .map(|walker| crowd_world.world.pose(walker))
             .collect::<Vec<_>>()
     };
-    let (mut before, mut bounces, mut turns) = (poses(&crowd_world), 0, [0; 17]);
+    let mut before = poses(&crowd_world);
+    let mut bounces = 0;
+    let mut turns = [0; 17];
     for _ in 0..200 {
         crowd_world.tick();
         assert_eq!(crowd_world.world.active_objects().len(), 50);
@@ -96,7 +98,8 @@ fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
 
 #[test]
 fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
-    let (edge, near) = (100.0, 10.0);
+    let edge = 100.0;
+    let near = 10.0;
     let mut crowd_world = crowd(WalkMode::Steered, 400, edge, 4);
     let at_border = |position: &Position| {
         let inside = |at: f32| (near..=edge - near).contains(&at);

@@ -59,7 +59,8 @@ fn a_party_keeps_all_from_map_to_map_while_hosts_die() {
 fn travel(seed: u64) -> Travels {
     let (mut system, world, users) = begin(seed);
     let mut rng = Rng::with_seed(seed);
-    let (mut travels, mut dies_at) = (Travels::default(), 0);
+    let mut travels = Travels::default();
+    let mut dies_at = 0;
     // Where each player was seen last, and what it had there when all left.
     let mut seen: BTreeMap<PlayerId, (RoomId, Option<Owned>)> = BTreeMap::new();
     for step in 0..MAX_STEPS {
@@ -86,7 +87,8 @@ fn travel(seed: u64) -> Travels {
                 continue;
             };
             let room = system.room(id).expect("it was there");
-            let (now, owned) = (phase(room), owned(room, player));
+            let now = phase(room);
+            let owned = owned(room, player);
             let last = seen.insert(player, (id, (now == "onward").then(|| owned.clone())));
             if let Some((_, Some(left))) = last.filter(|(last, _)| *last != id) {
                 assert_eq!(left, owned, "seed {seed}, step {step}: {player} in phase {now}");
@@ -253,7 +255,8 @@ fn decide(room: &Room, player: PlayerId) -> Option<String> {
 }
 
 fn nearest(room: &Room, name: &str, at: Position) -> Option<Position> {
-    let (world, kind) = (room.world(), kind(room, name));
+    let world = room.world();
+    let kind = kind(room, name);
     let all = world.objects().filter(|object| world.kind(*object) == kind);
     let places = all.map(|object| world.position(object));
     places.min_by(|one, other| one.ground_distance(at).total_cmp(&other.ground_distance(at)))

@@ -318,7 +318,9 @@ fn flatten(tree: &str, prefix: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
 }
 
 fn split_top(text: &str) -> Vec<String> {
-    let (mut parts, mut depth, mut part) = (Vec::new(), 0, String::new());
+    let mut parts = Vec::new();
+    let mut depth = 0;
+    let mut part = String::new();
     for c in text.chars() {
         match c {
             '{' => depth += 1,

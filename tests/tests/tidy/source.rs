@@ -31,7 +31,8 @@ pub(crate) fn files(endings: &[&str]) -> Vec<Source> {
     let mut folders = vec![root()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a folder of the project can be read").flatten() {
-            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
             if path.is_dir() {
                 if !["target", "node_modules", "generated"].contains(&name.as_str())
                     && !name.starts_with('.')

@@ -23,7 +23,8 @@ impl Handler<Connect> for WorldServer {
         ctx: &mut Self::Context,
     ) -> Self::Result {
         self.last_conn += 1;
-        let (conn, address) = (ConnId(self.last_conn), connection.address());
+        let conn = ConnId(self.last_conn);
+        let address = connection.address();
         self.clients
             .insert(conn, ConnectedClient { connection, queue, pending: PendingWrites::default() });
         self.call_lobby(ctx, |lobby, now| lobby.handle_connect(now, conn, address));

@@ -19,7 +19,8 @@ pub(crate) fn world_server() -> WorldServer {
         TicketSigner::from_seed(&[1; 32]),
     );
     let (clock, _) = LobbyClock::start();
-    let (children, lifeline) = (watch::channel(0).0, oneshot::channel().0);
+    let children = watch::channel(0).0;
+    let lifeline = oneshot::channel().0;
     WorldServer::new(lobby, clock, children, None, None, Arc::default(), lifeline)
 }
 

@@ -122,7 +122,8 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
 
 /// Quantiles of several hosts cannot be summed: takes the worst of each.
 fn merge_worst(of_all: &mut Option<TickFigures>, of_one: Option<TickFigures>) {
-    let (all, one) = (of_all.unwrap_or_default(), of_one.unwrap_or_default());
+    let all = of_all.unwrap_or_default();
+    let one = of_one.unwrap_or_default();
     *of_all = Some(TickFigures {
         p50_us: all.p50_us.max(one.p50_us),
         p99_us: all.p99_us.max(one.p99_us),

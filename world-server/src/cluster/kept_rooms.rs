@@ -72,7 +72,8 @@ struct StoredRoomName {
 impl StoredRoomName {
     fn parse(name: &str) -> Option<Self> {
         let (epoch, room) = name.split_once('-')?;
-        let (epoch, room) = (epoch.parse().ok()?, RoomId(room.parse().ok()?));
+        let epoch = epoch.parse().ok()?;
+        let room = RoomId(room.parse().ok()?);
         Some(Self { room, epoch })
     }
 }
@@ -191,7 +192,8 @@ impl KeptRooms {
         let changed =
             versions.iter().filter(|(room, version)| self.stored.get(*room) != Some(*version));
         let changed: Vec<RoomId> = changed.map(|(room, _)| *room).collect();
-        let (bucket, epoch) = (&self.bucket, self.epoch);
+        let bucket = &self.bucket;
+        let epoch = self.epoch;
         let stored: Vec<anyhow::Result<Option<(RoomId, u64, usize)>>> =
             futures_util::stream::iter(changed)
                 .map(async |room| {

@@ -123,7 +123,8 @@ async fn accept_clients(
     common: &Arc<CommonToSessions>,
 ) {
     while let Ok((to_client, mut from_client)) = connection.accept_bi().await {
-        let (world, common) = (world.clone(), Arc::clone(common));
+        let world = world.clone();
+        let common = Arc::clone(common);
         tokio::spawn(async move {
             let Ok(Ok(relay)) =
                 timeout(HELLO_TIMEOUT, read_message::<Relay>(&mut from_client)).await

@@ -267,7 +267,8 @@ mod tests {
     fn a_leader_restores_a_directory_that_has_less_than_it_has_written() {
         let own = with_epoch(1, 6);
         let decide = |written, found| LeaderRecovery::decide(&own, written, ms_ago(100), &found);
-        let (later, earlier) = (with_epoch(2, 8), with_epoch(3, 2));
+        let later = with_epoch(2, 8);
+        let earlier = with_epoch(3, 2);
         let again = LeaderRecovery::WriteAgain { after: 9 };
         assert_eq!(decide(7, found(9, own.clone())), again, "a lost receipt");
         assert_eq!(decide(9, found(9, own.clone())), again);
@@ -285,7 +286,8 @@ mod tests {
 
     #[test]
     fn of_two_servers_that_brokers_let_write_the_later_one_stays() {
-        let (first, second) = (with_epoch(1, 70), with_epoch(2, 71));
+        let first = with_epoch(1, 70);
+        let second = with_epoch(2, 71);
         for written in [80, 90] {
             // Each finds what the other has written, in copies that differ.
             for last in [75, 85, 95] {

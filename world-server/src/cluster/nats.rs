@@ -89,7 +89,8 @@ impl NatsSettings {
             }
             Err(error) => error,
         };
-        let (servers, error_text) = (self.addresses(), with_causes(&error));
+        let servers = self.addresses();
+        let error_text = with_causes(&error);
         if let Some(advice) = explain(&error) {
             bail!("NATS at {servers}: {advice} ({error_text})");
         }

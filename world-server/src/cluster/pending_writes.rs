@@ -54,7 +54,9 @@ impl<T> PendingWrites<T> {
         unavailable: bool,
         key: impl Fn(&T) -> K,
     ) -> Vec<T> {
-        let (mut blocked, mut out, mut rest) = (BTreeSet::new(), Vec::new(), VecDeque::new());
+        let mut blocked = BTreeSet::new();
+        let mut out = Vec::new();
+        let mut rest = VecDeque::new();
         for waiting in self.0.drain(..) {
             let key = key(&waiting.item);
             let may_go = waiting.write_number <= written || unavailable && !waiting.strict;

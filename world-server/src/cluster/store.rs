@@ -402,7 +402,8 @@ pub(crate) async fn run_writer(
     mut done: watch::Receiver<bool>,
 ) {
     leader.epoch = epoch;
-    let (mut after, mut written_at) = (epoch, now());
+    let mut after = epoch;
+    let mut written_at = now();
     let mut renewals = tokio::time::interval(RENEW_INTERVAL);
     renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut dead = Vec::new();
@@ -444,7 +445,8 @@ pub(crate) async fn run_writer(
                 );
                 if dead.len() >= MAX_WRITES_IN_FLIGHT {
                     tokio::spawn({
-                        let (store, dead) = (store.clone(), std::mem::take(&mut dead));
+                        let store = store.clone();
+                        let dead = std::mem::take(&mut dead);
                         async move { store.purge_records(dead).await }
                     });
                 }

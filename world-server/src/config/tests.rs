@@ -151,7 +151,8 @@ fn settings_of_another_way_of_hosting_are_refused() {
         match Config::from_arguments(arguments) {
             Ok(_) => assert!(is_accepted, "{hosts} {flags:?}"),
             Err(error) => {
-                let (error, mode) = (error.to_string(), format!("`--hosts {hosts}`"));
+                let error = error.to_string();
+                let mode = format!("`--hosts {hosts}`");
                 assert!(
                     !is_accepted && error.contains(flags[0]) && error.contains(&mode),
                     "{error}"

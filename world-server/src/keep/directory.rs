@@ -257,7 +257,8 @@ impl Keeper {
 
     /// Writes what is due, until all is written.
     fn run(&self, mut files: SegmentFiles) {
-        let (mut left_out, mut is_slow) = (0, false);
+        let mut left_out = 0;
+        let mut is_slow = false;
         loop {
             self.report(self.write_next(&mut files).err());
             let stats = self.stats();
@@ -395,7 +396,8 @@ impl ThisStart {
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
         let before = UnfinishedStarts::parse(text.as_deref());
-        let (mut plan, mut noted) = (before.plan(), before.begin());
+        let mut plan = before.plan();
+        let mut noted = before.begin();
         if !has_rooms {
             (plan, noted) = (StartPlan::default(), UnfinishedStarts::default());
         }

@@ -191,7 +191,10 @@ fn entry_at(salt: LogSalt, bytes: &[u8]) -> FoundEntry<'_> {
         let bytes = hashed[at..].first_chunk().expect("inside of the head");
         u64::from_be_bytes(*bytes)
     };
-    let (kind, id, number, at) = (hashed[4], field(5), field(13), field(21));
+    let kind = hashed[4];
+    let id = field(5);
+    let number = field(13);
+    let at = field(21);
     let length = hashed[29..].first_chunk().expect("inside of the head");
     let length = u32::from_be_bytes(*length) as usize;
     let Some(content) = rest.get(..length) else {
@@ -207,7 +210,8 @@ fn entry_at(salt: LogSalt, bytes: &[u8]) -> FoundEntry<'_> {
         3 => RecordKey::Player(PlayerId(id)),
         _ => RecordKey::Room(RoomId(id)),
     };
-    let (room, at) = (RoomId(id), GameTime::from_micros(at));
+    let room = RoomId(id);
+    let at = GameTime::from_micros(at);
     let entry = match kind {
         1..=4 => KeptEntry::Record { key, value: content },
         5..=8 => KeptEntry::RecordGone(key),
@@ -413,12 +417,14 @@ mod tests {
     #[test]
     fn what_a_player_has_sent_is_no_entry_if_the_entry_around_it_is_damaged() {
         let mut forged = Vec::new();
-        let (key, value) = (GONE, b"forged".as_slice());
+        let key = GONE;
+        let value = b"forged".as_slice();
         append([0; 8], KeptEntry::Record { key, value }, &mut forged);
         let mut bytes = Vec::new();
         begin_segment(SALT, &mut bytes);
         let begin = bytes.len();
-        let (key, value) = (RecordKey::Room(ROOM), &forged[..]);
+        let key = RecordKey::Room(ROOM);
+        let value = &forged[..];
         append(SALT, KeptEntry::Record { key, value }, &mut bytes);
         append(SALT, entry_of_snapshot(1, 50), &mut bytes);
         bytes[begin] ^= 1;
@@ -470,7 +476,8 @@ mod tests {
         state.read(1, &first).unwrap();
         let mut second = Vec::new();
         begin_segment(SALT, &mut second);
-        let (key, value) = (RecordKey::Ids, b"2".as_slice());
+        let key = RecordKey::Ids;
+        let value = b"2".as_slice();
         append(SALT, KeptEntry::Record { key, value }, &mut second);
         let mut partial = state.clone();
         partial.read(2, &second).unwrap();
@@ -484,7 +491,8 @@ mod tests {
 
     /// A segment with entries of all kinds, and where each one ends.
     fn log() -> (Vec<u8>, Vec<usize>) {
-        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        let mut bytes = Vec::new();
+        let mut ends = Vec::new();
         begin_segment(SALT, &mut bytes);
         ends.push(bytes.len());
         let record = |key, value| KeptEntry::Record { key, value };

@@ -62,7 +62,8 @@ pub(in crate::lobby) struct WrittenRecords {
 impl Lobby {
     /// Puts out all records that have changed since the last call.
     pub(in crate::lobby) fn emit_changed_records(&mut self) {
-        let (players, rooms) = (self.players.take_changed(), self.rooms.take_changed());
+        let players = self.players.take_changed();
+        let rooms = self.rooms.take_changed();
         if !self.config.directory {
             return;
         }

@@ -81,7 +81,8 @@ impl FairShares {
     /// than can be saved takes all, and leaves a debt.
     pub(super) fn spend(&mut self, now: LocalTime, network: SourceNetwork, cost: u32) -> bool {
         self.earn(now);
-        let (earned, most) = (self.earned, self.most);
+        let earned = self.earned;
+        let most = self.most;
         let cost = u128::from(cost) * MICRO;
         let Some(share) = self.networks.get_mut(&network) else {
             return false;

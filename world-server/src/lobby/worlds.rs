@@ -119,7 +119,8 @@ impl Lobby {
     /// Handles a player in a gate: reserves a seat on the target map, or notifies the player why
     /// not.
     pub(super) fn handle_gate_request(&mut self, now: LocalTime, host: HostId, request: &AtGate) {
-        let (id, player) = (RoomId(request.room), PlayerId(request.player));
+        let id = RoomId(request.room);
+        let player = PlayerId(request.player);
         let Some(room) =
             self.rooms.get(id).filter(|room| room.phase == RoomPhase::Running { host })
         else {
@@ -148,7 +149,8 @@ impl Lobby {
 
     /// Handles a player who has left through a gate, or could not.
     pub(super) fn handle_departed(&mut self, now: LocalTime, host: HostId, departed: Departed) {
-        let (id, player) = (RoomId(departed.room), PlayerId(departed.player));
+        let id = RoomId(departed.room);
+        let player = PlayerId(departed.player);
         let Some(room) = self.rooms.get(id).filter(|room| room.game_host() == Some(host)) else {
             return;
         };
@@ -193,11 +195,13 @@ impl Lobby {
 
     /// Handles a player who has arrived on the target map.
     pub(super) fn handle_arrived(&mut self, now: LocalTime, host: HostId, arrived: &Arrived) {
-        let (id, player) = (RoomId(arrived.room), PlayerId(arrived.player));
+        let id = RoomId(arrived.room);
+        let player = PlayerId(arrived.player);
         let Some(room) = self.rooms.get(id).filter(|room| room.game_host() == Some(host)) else {
             return;
         };
-        let (world, here) = (room.world_id(), room.incarnation);
+        let world = room.world_id();
+        let here = room.incarnation;
         let may_lack_arrivals = self.may_lack_arrivals(id);
         let known = &mut self.rooms.at_mut(world).world;
         let Some(MapTransfer {
@@ -213,7 +217,8 @@ impl Lobby {
         if (*number, *to) != (arrived.number, id) {
             return;
         }
-        let (from, ahead) = (*from, (incarnation + 1).saturating_sub(here));
+        let from = *from;
+        let ahead = (incarnation + 1).saturating_sub(here);
         let transfer = known.transfers.remove(&player).expect("it was there");
         if may_lack_arrivals {
             let arrival = RecentArrival::new(transfer);

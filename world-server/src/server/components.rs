@@ -91,7 +91,9 @@ impl ServerComponents {
         let [hosts_stop, member_stop, http_stop] =
             std::array::from_fn(|_| CancellationToken::new());
         let (role, mut roles) = watch::channel(ClusterRole::Seeking);
-        let (mut embedded, mut lobby_ended, mut member) = (None, None, None);
+        let mut embedded = None;
+        let mut lobby_ended = None;
+        let mut member = None;
         let mut keeper = None;
         if config.hosts == HostingMode::Cluster {
             let part = cluster_member(config, &registry, &addresses, servers.clone(), role).await?;
@@ -393,7 +395,8 @@ fn listen(
     certificates: &Arc<WebCertificates>,
 ) -> anyhow::Result<(Endpoint, Option<Endpoint>)> {
     let resets = crate::identity::reset_secret(config, identity)?;
-    let (mut for_players, for_peers) = (player_protocols(config), peer_protocols(config));
+    let mut for_players = player_protocols(config);
+    let for_peers = peer_protocols(config);
     let peers = if let Some(address) = config.peer_listen {
         let resets = resets.of_endpoint("peers");
         let peers = endpoint::listen(address, certificates, &resets, &for_peers);

@@ -71,7 +71,8 @@ pub(super) fn start_lobby(
     };
     let mut lobby =
         Lobby::new(lobby_config, games, Box::new(check), Box::new(random_bytes()), signer);
-    let (now, mut write_queue) = (clock.now(), None);
+    let now = clock.now();
+    let mut write_queue = None;
     let mut checkpoints = RoomCheckpoints::default();
     match source {
         LobbySource::Nothing => {}
@@ -273,7 +274,8 @@ mod tests {
             let digits = rest.split(|c: char| !c.is_ascii_digit()).next().expect("a first part");
             digits.parse::<u32>().expect("a number")
         };
-        let (npcs, seats) = (largest("npcs"), largest("capacity"));
+        let npcs = largest("npcs");
+        let seats = largest("capacity");
         let registry = ambit_game_server::standard();
         let is_accepted = |npcs: u32, capacity: u32| {
             let given = [("npcs", npcs.to_string()), ("size", "60x60".to_owned())];

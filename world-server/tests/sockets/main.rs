@@ -84,7 +84,8 @@ async fn a_panic_in_a_room_affects_no_other_room() {
     let server = RunningServer::start(&[]);
     let mut ann = TestClient::hello(&server, "ann").await;
     let mut bob = TestClient::hello(&server, "bob").await;
-    let (bad, good) = (ann.open_room("bomb").await, bob.open_room("field").await);
+    let bad = ann.open_room("bomb").await;
+    let good = bob.open_room("field").await;
     let mut inside = GameClient::join(&good).await;
     inside.expect_joined().await;
 
@@ -201,7 +202,8 @@ async fn a_client_behind_in_its_news_stays_and_learns_what_it_has_missed() {
         }
         talkers.push(talker);
     }
-    let (mut read, mut missed) = (0, 0);
+    let mut read = 0;
+    let mut missed = 0;
     while read + missed < 600 {
         match behind.next().await.body {
             Some(LobbyMessageBody::Chat(_)) => read += 1,

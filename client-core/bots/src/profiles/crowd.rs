@@ -229,7 +229,8 @@ mod tests {
     fn a_bot_walks_and_casts_spells_within_the_map() {
         let mut harness = CrowdBotHarness::new(1);
         let actions = harness.run_for(Duration::from_mins(10));
-        let (mut moves, mut casts) = (0, [0; 4]);
+        let mut moves = 0;
+        let mut casts = [0; 4];
         for action in actions {
             match &action.fields[..] {
                 [FieldValue::Position(Position { x, y, .. })] => {

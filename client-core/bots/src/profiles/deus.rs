@@ -132,7 +132,8 @@ const LISTS: [(&str, &str); 3] = [("course", "offer"), ("score", "bag"), ("score
 impl DeusView {
     /// `None` without an own hero, or in another game.
     pub(crate) fn of(client: &Client, now: LocalTime) -> Option<Self> {
-        let (t, game) = (client.room_time(now)?, client.running_game()?);
+        let t = client.room_time(now)?;
+        let game = client.running_game()?;
         let hero = client.avatar().filter(|own| &**own.kind() == "hero")?;
         let places = |kind: &'static str| {
             let of_kind = client.objects().filter(move |object| &**object.kind() == kind);
@@ -226,8 +227,10 @@ fn text(object: &VisibleObject<'_, ()>, component: &str, t: GameTime) -> String 
 
 impl DeusBot {
     pub(crate) fn new(seed: u64) -> Self {
-        let (rng, zero) = (fastrand::Rng::with_seed(seed), LocalTime::ZERO);
-        let (goal, ready_at) = (None, BTreeMap::new());
+        let rng = fastrand::Rng::with_seed(seed);
+        let zero = LocalTime::ZERO;
+        let goal = None;
+        let ready_at = BTreeMap::new();
         Self { rng, cast_at: zero, walk_at: zero, goal, learn_at: zero, ready_at }
     }
 
@@ -478,7 +481,8 @@ mod tests {
 
     #[test]
     fn a_bot_on_its_way_says_so_again_only_if_its_goal_has_moved() {
-        let (now, mut bot) = (LocalTime::from_millis(10_000), DeusBot::new(7));
+        let now = LocalTime::from_millis(10_000);
+        let mut bot = DeusBot::new(7);
         let mut says = |after: Duration, x: f32| {
             bot.decide(now + after, &view("warrior", &[(x, 30.0)])).unwrap_or_default()
         };

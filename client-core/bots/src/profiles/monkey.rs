@@ -171,7 +171,10 @@ mod tests {
     fn commands_of_all_kinds_and_objects_in_sight_are_used() {
         let schema = Schema::example();
         let mut monkey = MonkeyBot::new(1);
-        let (mut used, mut messages, mut keys, mut seen) = ([0; 4], 0, 0, 0);
+        let mut used = [0; 4];
+        let mut messages = 0;
+        let mut keys = 0;
+        let mut seen = 0;
         for _ in 0..2_000 {
             match monkey.decide(&schema, (100.0, 50.0), &[ClientObjectId(7)]) {
                 MonkeyAct::Command(GameCommand { kind, fields }) => {

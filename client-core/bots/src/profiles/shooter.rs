@@ -70,13 +70,16 @@ pub(crate) struct ShooterView {
 impl ShooterView {
     /// `None` without an own ship, or in another game.
     pub(crate) fn of(client: &Client, now: LocalTime) -> Option<Self> {
-        let (t, game) = (client.room_time(now)?, client.running_game()?);
+        let t = client.room_time(now)?;
+        let game = client.running_game()?;
         let schema = client.schema()?;
         let mut controls = [0; 5];
         for (bit, name) in controls.iter_mut().zip(CONTROLS) {
             *bit = schema.control_index(name)?;
         }
-        let (mut own, mut ships, mut missiles) = (None, Vec::new(), Vec::new());
+        let mut own = None;
+        let mut ships = Vec::new();
+        let mut missiles = Vec::new();
         for object in client.objects() {
             let Some(at) = object.position(t) else { continue };
             let linear = object.drawn(t).map_or_else(|| object.path_velocity(t), |it| it.linear);
@@ -98,7 +101,8 @@ impl ShooterView {
 
 impl ShooterBot {
     pub(crate) fn new(seed: u64) -> Self {
-        let (place, until) = (Position::default(), LocalTime::ZERO);
+        let place = Position::default();
+        let until = LocalTime::ZERO;
         Self { rng: fastrand::Rng::with_seed(seed), place, until }
     }
 
@@ -117,7 +121,8 @@ impl ShooterBot {
         let turn = wrapped(dodge.unwrap_or(aim) - view.yaw);
         let is_within = |metres| nearest.is_some_and(|ship| own.ground_distance(ship.at) < metres);
         let [east, north] = view.own.velocity;
-        let (is_close, is_slow) = (is_within(CLOSE_M), east.hypot(north) < SLOW_M_PER_S);
+        let is_close = is_within(CLOSE_M);
+        let is_slow = east.hypot(north) < SLOW_M_PER_S;
         let [left, right, accelerate, brake, fire] = view.controls;
         let held = [
             (left, turn > STEADY_RAD),

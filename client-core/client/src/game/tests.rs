@@ -33,7 +33,8 @@ async fn axes_are_set_and_keys_are_held_and_not_the_reverse() {
     let game = game(playing());
     assert_eq!(game.set_axis_named("throttle", 0.5), Ok(()));
     let name = |name: &str| name.to_owned();
-    let (key, axis) = (game.set_axis_named("jump", 1.0), game.hold_named(["throttle"]));
+    let key = game.set_axis_named("jump", 1.0);
+    let axis = game.hold_named(["throttle"]);
     assert_eq!(key, Err(SendError::NoAxis(name("jump"))));
     assert_eq!(axis, Err(SendError::IsAxis(name("throttle"))));
     let unknown = game.set_axis_named("fly", 1.0);
@@ -43,7 +44,8 @@ async fn axes_are_set_and_keys_are_held_and_not_the_reverse() {
 #[tokio::test]
 async fn a_game_that_is_over_does_not_steer_the_next_one() {
     let game = game(playing());
-    let (code, message) = ("kicked".to_owned(), String::new());
+    let code = "kicked".to_owned();
+    let message = String::new();
     game.queue.close(GameEvent::Ended { code, message });
     assert_eq!(game.hold_named(["jump"]), Err(SendError::NotPlaying));
     assert_eq!(held(&game), 0);
@@ -55,7 +57,8 @@ async fn a_game_that_is_over_does_not_steer_the_next_one() {
 #[tokio::test]
 async fn a_game_that_is_over_does_not_give_up_a_newer_seat() {
     let game = game(playing());
-    let (code, message) = ("left".to_owned(), String::new());
+    let code = "left".to_owned();
+    let message = String::new();
     game.queue.close(GameEvent::Ended { code, message });
     let session = game.session.clone();
     assert_eq!(game.leave().await, Err(RequestError::NotInThisRoom));
@@ -112,7 +115,8 @@ fn join_game(client: &mut ClientCore, now: LocalTime) {
             web_certificates_sha256: Vec::new(),
         }),
     ] {
-        let (request, body) = (0, Some(body));
+        let request = 0;
+        let body = Some(body);
         client.handle_world_message(now, WorldToClient { request, body });
     }
     client.handle_game_connected(now);

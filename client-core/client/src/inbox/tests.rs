@@ -16,7 +16,8 @@ const ROOM: RoomId = RoomId(7);
 #[tokio::test]
 async fn an_answer_goes_to_the_request_that_waits_for_it() {
     let inbox = Inbox::new();
-    let (one, two) = (ask(&inbox, 1), ask(&inbox, 2));
+    let one = ask(&inbox, 1);
+    let two = ask(&inbox, 2);
     inbox.handle(ViewEvent::Done { request: 2 });
     inbox.handle(refused(ErrorSubject::Request(1), "room_full"));
     let refusal = one.await.expect("answered").expect_err("refused");

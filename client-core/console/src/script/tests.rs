@@ -326,7 +326,9 @@ fn chat_goes_to_the_room_or_without_a_room_to_the_lobby() {
 #[test]
 fn the_next_line_waits_for_the_chat_message() {
     let chat = |from| {
-        let (channel, from_name, text) = (ChatChannel::Lobby, String::new(), String::new());
+        let channel = ChatChannel::Lobby;
+        let from_name = String::new();
+        let text = String::new();
         ViewEvent::Chat(ChatMessage { channel, from: PlayerId(from), from_name, to: None, text })
     };
     let mut harness = ScriptHarness::new();
@@ -479,12 +481,15 @@ fn codes(steps: &[ScriptStep]) -> Vec<&'static str> {
 }
 
 fn refused(request: u64) -> ViewEvent {
-    let (about, code) = (ErrorSubject::Request(request), "not_in_room".to_owned());
+    let about = ErrorSubject::Request(request);
+    let code = "not_in_room".to_owned();
     ViewEvent::Error(Failure { subject: about, code, message: String::new() })
 }
 
 fn welcome(room: Option<RoomId>) -> ViewEvent {
-    let (player, name, grace) = (PlayerId(1), "ann".to_owned(), Duration::from_secs(30));
+    let player = PlayerId(1);
+    let name = "ann".to_owned();
+    let grace = Duration::from_secs(30);
     ViewEvent::Welcome(Welcome { player, name, resumed: false, room, grace, games: Vec::new() })
 }
 
@@ -518,7 +523,8 @@ fn started(schema: Schema) -> ViewEvent {
 }
 
 fn enter(own: bool) -> ViewEvent {
-    let (t, position) = (GameTime::ZERO, Some(Position::default()));
+    let t = GameTime::ZERO;
+    let position = Some(Position::default());
     ViewEvent::Enter(ObjectEntered {
         id: ClientObjectId(1),
         kind: "avatar".into(),

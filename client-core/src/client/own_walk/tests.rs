@@ -29,7 +29,8 @@ fn a_straight_walk_never_goes_back_whenever_the_command_takes_effect() {
     for late_ms in [-25, -10, 0, 10, 25, 150, 280] {
         let mut scene = Scene::at(10.0, 10.0);
         scene.give(1, 14.0, 10.0);
-        let (mut x, mut frames) = (10.0, 0);
+        let mut x = 10.0;
+        let mut frames = 0;
         let answered = 6;
         while frames < 90 {
             scene.frame();
@@ -212,7 +213,8 @@ impl Scene {
         let arena = Arena { width_m: 100.0, height_m: 100.0 };
         let now = GameTime::from_millis(10_000);
         let host = standing(Position::on_ground(x, y));
-        let (walk, avatar) = (OwnWalk::new(arena, LEAD), ClientObjectId(7));
+        let walk = OwnWalk::new(arena, LEAD);
+        let avatar = ClientObjectId(7);
         let mut scene = Self { walk, host, avatar, now, effects: Vec::new() };
         scene.advance();
         scene

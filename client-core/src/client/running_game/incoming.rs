@@ -162,7 +162,8 @@ impl<V> RunningGame<V> {
                 out.stats.late_events += u64::from(late);
                 self.uplinks.count_received(1, u64::from(late));
                 let received = ReceivedEvent { kind, effect, fields };
-                let (engaged, own) = (&mut self.engaged_objects, self.replica.own_id());
+                let engaged = &mut self.engaged_objects;
+                let own = self.replica.own_id();
                 self.held_events.handle(room_now, received, &self.replica, |event| {
                     emit_game_event(engaged, own, event, out);
                 });

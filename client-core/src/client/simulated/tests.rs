@@ -23,7 +23,8 @@ fn a_falling_cube_is_drawn_falling_without_new_poses() {
     harness.enter(CUBE, &falling());
     harness.run_for(300);
     let seen = harness.replica.get(OBJECT).expect("in sight");
-    let (t, drawn) = (ms(harness.now), seen.drawn(ms(harness.now)).expect("it has a pose"));
+    let t = ms(harness.now);
+    let drawn = seen.drawn(ms(harness.now)).expect("it has a pose");
     let seconds = (harness.now - 1_000 - 150) as f32 / 1_000.0;
     let fallen = 9.81 * seconds * seconds / 2.0;
     assert!((drawn.position.z - (8.0 - fallen)).abs() < 0.1, "{drawn:?} after {seconds} s");
@@ -261,7 +262,8 @@ impl SimulatedHarness {
     fn run_for(&mut self, for_ms: u64) {
         for now in self.now..=self.now + for_ms {
             self.replica.advance(ms(now), &mut ());
-            let (one_way, rtt) = (Duration::from_millis(40), Duration::from_millis(80));
+            let one_way = Duration::from_millis(40);
+            let rtt = Duration::from_millis(80);
             let presses =
                 PressedKeys::from_inputs(self.inputs.iter().copied(), Duration::from_millis(50));
             let presses = self.simulated.predicts().then_some(&presses);

@@ -200,7 +200,8 @@ impl ClientHarness {
     ) -> Vec<u8> {
         let stamp = self.room_time().saturating_sub(ONE_WAY_DELAY);
         self.host.receive(self.now.saturating_sub(ONE_WAY_DELAY));
-        let (schema, number) = (schema(), self.host.link.next_number());
+        let schema = schema();
+        let number = self.host.link.next_number();
         let context = BodyContext { schema: &schema, delay: LOCAL_LAG, approximate_now: stamp };
         let mut bytes = Vec::new();
         self.host.link.write_datagram(stamp.into(), &mut bytes, |writer, _| {

@@ -29,7 +29,8 @@ fn a_walker_is_interpolated_between_its_poses() {
         walkers.tick(&mut harness, 5.0 + 0.2 * step as f32);
     }
     let id = walker(&harness);
-    let (t, stamp) = (harness.room_time(), walkers.sent[20].1);
+    let t = harness.room_time();
+    let stamp = walkers.sent[20].1;
     assert_eq!(t, stamp + ONE_WAY_DELAY);
     // The newest pose takes effect one local lag after its stamp.
     assert_near(harness.client.shown_at(id, stamp + LOCAL_LAG), 9.0);
@@ -56,7 +57,8 @@ fn a_render_delay_applies_to_poses_and_not_to_timelines() {
     for step in 1..=20 {
         walkers.tick(&mut harness, 5.0 + 0.2 * step as f32);
     }
-    let (id, now) = (walker(&harness), harness.room_time());
+    let id = walker(&harness);
+    let now = harness.room_time();
     // 200 ms after it arrived: 240 ms after its stamp, and 90 ms after its room time.
     assert_eq!(harness.client.shown_time(harness.now), Some(now.saturating_sub(ms(90))));
     assert_near(harness.client.position(id, harness.now), 9.0 - 0.2 * 200.0 / 50.0);
@@ -173,7 +175,8 @@ fn a_light_client_acknowledges_datagrams_but_knows_no_poses() {
         let acked = harness.host.link.sent_packets().acked_set().expect("a datagram was received");
         (acked, stats.datagrams_up, stats.pose_datagrams, stats.poses, shown, stats.lost_tracks)
     };
-    let (light, full) = (run(PoseDecoding::Light), run(PoseDecoding::Full));
+    let light = run(PoseDecoding::Light);
+    let full = run(PoseDecoding::Full);
     assert_eq!((light.0, light.1, light.2), (full.0, full.1, full.2));
     assert_eq!((light.3, light.4, light.5), (0, false, 0));
     assert_eq!((full.3, full.4), (40, true));
@@ -316,7 +319,8 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
     let block = map.encode();
     let now = harness.room_time().saturating_sub(ONE_WAY_DELAY).into();
     harness.host.link.send_block(now, block.clone().into()).expect("the queue is not full");
-    let (mut emitted, mut progress) = (None, Vec::new());
+    let mut emitted = None;
+    let mut progress = Vec::new();
     for _ in 0..400 {
         harness.advance(ms(10));
         harness.send(&[]);
@@ -415,7 +419,8 @@ impl Walkers {
     /// The walker enters at x = 5, beside the avatar.
     fn enter(harness: &mut ClientHarness) -> Self {
         let at = harness.room_time();
-        let (number, stamp) = (harness.host.link.next_number(), at.saturating_sub(ONE_WAY_DELAY));
+        let number = harness.host.link.next_number();
+        let stamp = at.saturating_sub(ONE_WAY_DELAY);
         harness.send(&[enter(0, at, 1.0), enter_walker(1, at, 5.0)]);
         harness.advance(ms(200));
         harness.events();
@@ -442,7 +447,8 @@ impl Walkers {
     }
 
     fn write(&mut self, harness: &mut ClientHarness, mode: BaselineMode, x: f32) -> u64 {
-        let (acked, pose) = (self.acked(harness), pose_at(x, 4.0));
+        let acked = self.acked(harness);
+        let pose = pose_at(x, 4.0);
         let baseline = self.baseline(acked).filter(|_| mode != BaselineMode::Absolute).copied();
         let sent = &mut self.sent;
         let datagram = harness.write_with(&[], |number, stamp| {

@@ -226,7 +226,8 @@ fn a_wrong_extrapolation_is_smoothed_away() {
         harness.replica.get(ClientObjectId(1)).and_then(|seen| seen.drawn(at(t))).expect("drawn")
     };
     assert_eq!((drawn(700).position.x, harness.shown_x(1, 700)), (5.0, Some(5.5)));
-    let (soon, later) = (drawn(750).position.x, drawn(850).position.x);
+    let soon = drawn(750).position.x;
+    let later = drawn(850).position.x;
     assert!(5.0 < soon && soon < later && later < 5.5, "{soon} {later}");
     assert!(!drawn(850).at_rest);
     assert_eq!((drawn(3_000).position.x, drawn(3_000).at_rest), (5.5, true));

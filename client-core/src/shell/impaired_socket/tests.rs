@@ -108,7 +108,8 @@ fn transmit(contents: &[u8]) -> Transmit<'_> {
 }
 
 async fn receive(socket: &ImpairedSocket) -> Vec<u8> {
-    let (mut buffer, mut meta) = ([0; 64], [RecvMeta::default()]);
+    let mut buffer = [0; 64];
+    let mut meta = [RecvMeta::default()];
     let poll = |context: &mut Context<'_>| {
         socket.poll_recv(context, &mut [IoSliceMut::new(&mut buffer)], &mut meta)
     };

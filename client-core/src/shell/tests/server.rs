@@ -54,7 +54,8 @@ impl Server {
             sessions: Arc::default(),
             config,
         };
-        let (connections, refusal) = (server.connections.clone(), server.refusal.clone());
+        let connections = server.connections.clone();
+        let refusal = server.refusal.clone();
         let sessions = server.sessions.clone();
         tokio::spawn(async move {
             while let Some(incoming) = endpoint.accept().await {

@@ -89,7 +89,8 @@ impl<L: PhysicsLink> RemotePhysics<L> {
     fn note_step(&mut self) -> Option<()> {
         let mut reader = WordReader::new(&self.results);
         for _ in 0..reader.word()? {
-            let (body, pose) = (reader.body()?, reader.pose()?);
+            let body = reader.body()?;
+            let pose = reader.pose()?;
             *self.poses.get_mut(body.slot())? = pose;
             self.changed.push(body);
         }
@@ -154,7 +155,8 @@ impl<L: PhysicsLink> SharedPhysics for RemotePhysics<L> {
             frames: frames.try_into().unwrap_or(u32::MAX),
             pose: *pose,
         };
-        let (mut orders, mut results) = (FixedWords::default(), [0; POSE_WORDS]);
+        let mut orders = FixedWords::default();
+        let mut results = [0; POSE_WORDS];
         order.write(&mut orders);
         let sent = &orders.words[..orders.count];
         let executed = (!self.has_failed).then(|| self.link.execute(sent, &mut results));

@@ -92,7 +92,8 @@ fn a_remote_physics_gives_the_same_bits_as_the_physics_behind_it() {
 fn a_world_that_fails_moves_bodies_by_the_given_poses_alone() {
     let mut remote = remote();
     let mut rng = fastrand::Rng::with_seed(1);
-    let (first, later) = (random_pose(&mut rng), random_pose(&mut rng));
+    let first = random_pose(&mut rng);
+    let later = random_pose(&mut rng);
     let body = remote.add(CUBE, &first);
     // The module knows no such body, and panics.
     remote.set_pose(BodyId::new(0, 77), &later);

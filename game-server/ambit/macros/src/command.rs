@@ -122,8 +122,12 @@ impl<'i> CommandVariant<'i> {
         };
         let count = fields.map_or(0, |fields| fields.named.len());
         require_at_most(MAX_FIELDS, count, "fields", &variant.ident)?;
-        let (mut name, mut label, mut key) = (None, String::new(), None);
-        let (mut newest_only, mut only_for, mut walk) = (false, String::new(), None);
+        let mut name = None;
+        let mut label = String::new();
+        let mut key = None;
+        let mut newest_only = false;
+        let mut only_for = String::new();
+        let mut walk = None;
         let mut sign = None;
         for attribute in variant.attrs.iter().filter(|a| a.path().is_ident("command")) {
             attribute.parse_nested_meta(|meta| {
@@ -187,7 +191,8 @@ impl<'i> CommandVariant<'i> {
         let sign = self.sign.as_ref().map_or(none, some);
         let specs = self.fields.into_iter().flat_map(|fields| &fields.named);
         let pairs = specs.map(|field| {
-            let (ident, ty) = (field.ident.as_ref().expect("a named field"), &field.ty);
+            let ident = field.ident.as_ref().expect("a named field");
+            let ty = &field.ty;
             let name = names::of_field(ident);
             let label = label_of_field(field)?;
             Ok((field_spec(ty, &name), field_presentation(ty, &label)))
@@ -221,7 +226,8 @@ impl<'i> CommandVariant<'i> {
         // Of this macro, also where a type comes from another one.
         let given = quote!(fields);
         let fields = fields.named.iter().map(|field| {
-            let (ident, ty) = (&field.ident, &field.ty);
+            let ident = &field.ident;
+            let ty = &field.ty;
             let value = field_reading(ty, &given);
             quote!(#ident: #value?)
         });
@@ -234,7 +240,8 @@ impl<'i> CommandVariant<'i> {
         let fields = command.fields.into_iter().flat_map(|fields| &fields.named);
         let (names, values): (Vec<_>, Vec<_>) = fields
             .map(|field| {
-                let (ident, ty) = (&field.ident, &field.ty);
+                let ident = &field.ident;
+                let ty = &field.ty;
                 let value = quote_spanned!(ty.span()=>
                     <#ty as ::ambit::__private::MessageField>::into_value(#ident)
                 );
@@ -252,7 +259,8 @@ impl<'i> CommandVariant<'i> {
 
 impl Walk {
     fn read(meta: &ParseNestedMeta<'_>) -> Result<Self> {
-        let (mut speed, mut radius) = (None, None);
+        let mut speed = None;
+        let mut radius = None;
         meta.parse_nested_meta(|option| {
             if option.path.is_ident("speed") {
                 let m_per_s: Expr = option.value()?.parse()?;

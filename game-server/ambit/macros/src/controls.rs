@@ -88,8 +88,12 @@ struct ReadControl {
 
 fn read(variant: &Variant) -> Result<ReadControl> {
     require_unit(variant, "a control")?;
-    let (mut given, mut tapped, mut direction, mut keys) = (None, false, None, Vec::new());
-    let (mut label, mut axis) = (String::new(), None::<AxisOption>);
+    let mut given = None;
+    let mut tapped = false;
+    let mut direction = None;
+    let mut keys = Vec::new();
+    let mut label = String::new();
+    let mut axis = None::<AxisOption>;
     for attribute in &variant.attrs {
         if attribute.path().is_ident("key") {
             let list = attribute.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated);

@@ -51,7 +51,8 @@ fn list(input: ParseStream<'_>) -> Result<Punctuated<Path, Token![,]>> {
 impl Declaration {
     /// Reads the attributes, and goes on after a mistake.
     fn read(input: &DeriveInput) -> (Self, Option<syn::Error>) {
-        let (mut declaration, mut mistakes) = (Self::default(), None::<syn::Error>);
+        let mut declaration = Self::default();
+        let mut mistakes = None::<syn::Error>;
         let mut report = |mistake: syn::Error| match &mut mistakes {
             Some(mistakes) => mistakes.combine(mistake),
             None => mistakes = Some(mistake),
@@ -103,7 +104,8 @@ impl Declaration {
     fn generate(&self, input: &DeriveInput) -> TokenStream {
         let game = &input.ident;
         let (timer, has_timers) = (self.timer_type(), self.timer.is_some());
-        let (controls, settings) = (self.controls_type(), self.parameters_type());
+        let controls = self.controls_type();
+        let settings = self.parameters_type();
         // Functions of their own: a method of `KindOf` would report a type without `Kind` again.
         let kind_declarations = self.kinds.iter().map(
             |kind| quote_spanned!(kind.span()=> ::ambit::__private::declared_kind::<Self, #kind>()),
@@ -175,8 +177,10 @@ impl Declaration {
     }
 
     fn generate_stub(&self, input: &DeriveInput) -> TokenStream {
-        let (timer, members) = (self.timer_type(), self.members(input));
-        let (controls, settings) = (self.controls_type(), self.parameters_type());
+        let timer = self.timer_type();
+        let members = self.members(input);
+        let controls = self.controls_type();
+        let settings = self.parameters_type();
         let items = quote! {
             type Timer = #timer;
             type Controls = #controls;

@@ -18,7 +18,8 @@ pub(crate) fn read(attributes: &[Attribute], fields: &[&Field]) -> Result<TokenS
     if let Some(second) = effects.next() {
         return Err(error(second, "there is one effect at most"));
     }
-    let (mut form, mut options) = (None, Vec::new());
+    let mut form = None;
+    let mut options = Vec::new();
     attribute.parse_nested_meta(|meta| {
         let known = || {
             let places = if fields.is_empty() {

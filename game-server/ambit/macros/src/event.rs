@@ -25,14 +25,16 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let name = checked_name(given, names::snake_case(event), event.span())?;
     let effect = effect::read(&input.attrs, &fields)?;
     let specs = fields.iter().map(|field| {
-        let (ident, ty) = (field.ident.as_ref().expect("the fields have names"), &field.ty);
+        let ident = field.ident.as_ref().expect("the fields have names");
+        let ty = &field.ty;
         field_spec(ty, &names::of_field(ident))
     });
     let shown = fields.iter().map(|field| field_presentation(&field.ty, ""));
     // Of this macro, also where a type comes from another one.
     let this = quote!(self);
     let values = fields.iter().map(|field| {
-        let (ident, ty) = (&field.ident, &field.ty);
+        let ident = &field.ident;
+        let ty = &field.ty;
         quote_spanned!(ty.span()=>
             <#ty as ::ambit::__private::MessageField>::into_value(#this.#ident)
         )
@@ -44,7 +46,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         quote!(#ident: #value.ok()?)
     });
     let about = about.filter(|_| cfg!(feature = "rules")).map(|about| {
-        let (ident, ty) = (&about.ident, &about.ty);
+        let ident = &about.ident;
+        let ty = &about.ty;
         let object = quote_spanned!(ty.span()=>
             ::ambit::__private::EventObject::object(&#this.#ident)
         );
@@ -102,7 +105,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
 
 /// `#[event(name = "...", text = "...")]`.
 fn options(attributes: &[Attribute], fields: &[&Field]) -> Result<(Option<LitStr>, String)> {
-    let (mut name, mut text) = (None, String::new());
+    let mut name = None;
+    let mut text = String::new();
     for attribute in attributes.iter().filter(|a| a.path().is_ident("event")) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("name") {

@@ -118,7 +118,8 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
 }
 
 fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStream {
-    let (reader, editor) = (reader_name(input), editor_name(input));
+    let reader = reader_name(input);
+    let editor = editor_name(input);
     let view = view_name(input);
     let typed = quote! {
         const NAME: &'static str = "";
@@ -221,9 +222,14 @@ impl<'i> ComponentField<'i> {
 
     fn read(index: usize, field: &'i Field, is_room_wide: bool) -> Result<Self> {
         let component = Self::without_attributes(index, field, is_room_wide);
-        let (ident, ty, mut name) = (component.ident, component.ty, None);
-        let (mut codec, mut audience) = (component.codec, component.audience);
-        let (mut label, mut unit, mut is_public) = (String::new(), String::new(), true);
+        let ident = component.ident;
+        let ty = component.ty;
+        let mut name = None;
+        let mut codec = component.codec;
+        let mut audience = component.audience;
+        let mut label = String::new();
+        let mut unit = String::new();
+        let mut is_public = true;
         let mut words = Vec::new();
         let mut sign = component.sign;
         for attribute in &field.attrs {
@@ -422,7 +428,9 @@ impl KindOptions {
 
     fn read_reckoning(&mut self, attribute: &Attribute) -> Result<()> {
         const ORDERS: [&str; 4] = ["first", "second", "automatic", "own"];
-        let (mut fields, mut curve, mut ms) = (Vec::new(), None, None);
+        let mut fields = Vec::new();
+        let mut curve = None;
+        let mut ms = None;
         attribute.parse_nested_meta(|meta| {
             match meta.path.get_ident() {
                 Some(name) if name == "order" => {
@@ -551,7 +559,8 @@ fn read_component_option(
         let message = format!("there is no component `{component}`; `{option}` names {what}");
         return Err(error(component, message));
     };
-    let (ty, number) = (components[index].ty, index as u8);
+    let ty = components[index].ty;
+    let number = index as u8;
     Ok(quote_spanned!(component.span()=>
         ::core::option::Option::Some(
             ::ambit::__private::#check::<#ty>(#number)
@@ -577,7 +586,9 @@ fn in_rooms(
     options: &KindOptions,
     components: &[ComponentField<'_>],
 ) -> TokenStream {
-    let (kind, reader, editor) = (&input.ident, reader_name(input), editor_name(input));
+    let kind = &input.ident;
+    let reader = reader_name(input);
+    let editor = editor_name(input);
     let words = components.iter().flat_map(|component| &component.words);
     let initial = components.iter().zip(0_u8..).map(|(component, index)| {
         let ComponentField { ident, ty, role, .. } = component;
@@ -634,7 +645,8 @@ fn declaration(
     };
     let has_pose = pose_check(options, components);
     let reckoning = options.reckoning();
-    let (label, is_projectile) = (&options.label, options.is_projectile);
+    let label = &options.label;
+    let is_projectile = options.is_projectile;
     let freshness = options.freshness.iter().map(|(name, value)| quote!(freshness.#name = #value;));
     let look = options.look.iter().map(|(name, value)| {
         let name = if name == "size" { format_ident!("size_m") } else { name.clone() };
@@ -710,8 +722,10 @@ fn declaration(
 /// `WalkerRef` and `WalkerMut`, with a method for each component, and `WalkerView`, with a field
 /// for each but the first.
 fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStream {
-    let (kind, vis) = (&input.ident, &input.vis);
-    let (reader, editor) = (reader_name(input), editor_name(input));
+    let kind = &input.ident;
+    let vis = &input.vis;
+    let reader = reader_name(input);
+    let editor = editor_name(input);
     let reader_doc = format!("Reads a [`{kind}`]: a method for each component.");
     let editor_doc = format!("Edits a [`{kind}`]: a method for each component.");
     let methods = |is_editor: bool| {
@@ -735,7 +749,8 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
             }
         })
     };
-    let (readers, editors) = (methods(false), methods(true));
+    let readers = methods(false);
+    let editors = methods(true);
     let view = view_name(input);
     let view_doc = format!("A [`{kind}`] as a client shows it.");
     let shown = components.iter().filter(|component| !component.is_place).map(|component| {
@@ -751,7 +766,8 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
     let fields = components.iter().filter(|component| !component.is_place);
     let (printed, compared): (Vec<_>, Vec<_>) = fields
         .map(|ComponentField { ident, ty, .. }| {
-            let (name, ident) = (ident.to_string(), at_type(ident, ty));
+            let name = ident.to_string();
+            let ident = at_type(ident, ty);
             let printed = quote_spanned!(ty.span()=> .field(#name, &self.#ident));
             (printed, quote_spanned!(ty.span()=> && self.#ident == other.#ident))
         })

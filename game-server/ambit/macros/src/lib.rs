@@ -42,7 +42,8 @@ fn expand(
     let input = parse_macro_input!(input as DeriveInput);
     expansion(&input)
         .unwrap_or_else(|error| {
-            let (error, stub) = (error.to_compile_error(), stub(&input));
+            let error = error.to_compile_error();
+            let stub = stub(&input);
             quote!(#error #stub)
         })
         .into()

@@ -56,7 +56,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_no_generics(input, "a struct of parameters")?;
     let fields = named_fields(input, "a struct of parameters", EXAMPLE)?;
     let mut room = room_defaults(&input.attrs)?;
-    let (mut table, mut reading, mut checks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut table = Vec::new();
+    let mut reading = Vec::new();
+    let mut checks = Vec::new();
     for field in fields {
         let parameter = read(field)?;
         if let Some((key, allowed)) = parameter.narrowed {
@@ -128,8 +130,10 @@ fn room_defaults(attributes: &[Attribute]) -> Result<Vec<RoomDefault>> {
             let Some(name) = meta.path.get_ident() else {
                 return Err(meta.error("name a parameter of every room: `size = \"300x300\"`"));
             };
-            let (key, value) = (name.to_string(), meta.value()?.parse::<Expr>()?);
-            let (default, span) = (literal(&value)?, name.span());
+            let key = name.to_string();
+            let value = meta.value()?.parse::<Expr>()?;
+            let default = literal(&value)?;
+            let span = name.span();
             defaults.push(RoomDefault { key, default, allowed: None, span });
             Ok(())
         })?;

@@ -39,7 +39,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         Reason::General(_) => None,
     });
     require_distinct("refusals", "give one another name with `#[refusal(name = \"...\")]`", named)?;
-    let (mut declarations, mut arms) = (Vec::new(), Vec::new());
+    let mut declarations = Vec::new();
+    let mut arms = Vec::new();
     for (variant, reason) in reasons {
         let ident = &variant.ident;
         arms.push(match reason {

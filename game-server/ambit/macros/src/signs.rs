@@ -31,8 +31,10 @@ pub(crate) fn read_word(word: &Ident, ty: &str, known: &[&str]) -> Result<TokenS
 
 /// `#[variant("rat", figure = beast, size = 0.8, boss)]`.
 pub(crate) fn read_variant(attribute: &Attribute) -> Result<TokenStream> {
-    let (mut of, mut figure) = (None::<LitStr>, quote!(::core::option::Option::None));
-    let (mut size, mut is_boss) = (quote!(1.0), false);
+    let mut of = None::<LitStr>;
+    let mut figure = quote!(::core::option::Option::None);
+    let mut size = quote!(1.0);
+    let mut is_boss = false;
     attribute.parse_args_with(|input: syn::parse::ParseStream<'_>| {
         of = Some(input.parse()?);
         if input.parse::<Option<syn::Token![,]>>()?.is_none() {

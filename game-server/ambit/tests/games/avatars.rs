@@ -97,7 +97,8 @@ fn a_player_without_an_avatar_is_refused_and_the_room_goes_on() {
     let mut room = Room::new(RoomConfig::default(), Box::<Typed<Careless>>::default());
     assert_eq!(join(&mut room, 1, "ann"), []);
     for (number, name) in [(2, "ghost"), (3, "twin")] {
-        let (client, player) = (ClientId(number), PlayerId(number.into()));
+        let client = ClientId(number);
+        let player = PlayerId(number.into());
         let refused = RoomOutput::WithoutAvatar { client, player };
         assert_eq!(join(&mut room, number, name), [refused]);
         assert_eq!(room.avatar(player), None);

@@ -109,7 +109,8 @@ impl Game for Mistakes {
 
 /// Nothing of this moves the walker.
 fn walk(world: &mut World<Mistakes>, player: Player<'_, Mistakes>) {
-    let (here, now) = (world.centre(), world.now());
+    let here = world.centre();
+    let now = world.now();
     let there = Position::on_ground(here.x + 50.0, here.y);
     let mut walker = world.avatar(player);
     let mut path = walker.path();
@@ -138,7 +139,8 @@ fn count(world: &mut World<Mistakes>, player: Player<'_, Mistakes>) {
     walker.mana().add(f32::MAX);
     assert_eq!(walker.mana().value(), 100.0);
     walker.mana().set_both(-f32::MAX, f32::MAX);
-    let (value, rate) = (walker.mana().value(), walker.mana().rate());
+    let value = walker.mana().value();
+    let rate = walker.mana().rate();
     assert!(value == 0.0 && (500.0..512.0).contains(&rate), "{rate}");
     walker.mana().effective(GameTime::MAX).set(1.0);
     walker.awake().effective(GameTime::MAX).set(false);
@@ -150,7 +152,8 @@ fn count(world: &mut World<Mistakes>, player: Player<'_, Mistakes>) {
 
 impl Mistakes {
     fn steer(&self, world: &mut World<Self>) {
-        let (here, upright) = (world.centre(), [0.0, 0.0, 0.0, 1.0]);
+        let here = world.centre();
+        let upright = [0.0, 0.0, 0.0, 1.0];
         let mut cart = world.edit(self.cart.expect("started")).expect("it exists");
         let mut cart = cart.pose();
         cart.set(NOWHERE, 0.0, 0.0);
@@ -181,7 +184,8 @@ fn spawn(world: &mut World<Mistakes>) {
     for (position, number) in [(NOWHERE, f32::NAN), (FAR_AWAY, f32::MAX)] {
         let path = Path::at(position);
         let mana = Gauge::of(number).changing(number);
-        let (count, awake) = (i64::MIN.into(), false.into());
+        let count = i64::MIN.into();
+        let awake = false.into();
         let walker = world.spawn(Walker { path, mana, count, awake });
         let walker = world.get(walker).expect("it exists");
         assert_eq!(walker.mana().value(), 100.0);
@@ -199,7 +203,8 @@ fn wait(world: &mut World<Mistakes>, player: Player<'_, Mistakes>) {
     world.after(Duration::MAX, Timer::Never);
     world.at(GameTime::MAX, Timer::Never);
     world.at(GameTime::ZERO, Timer::Now);
-    let (by, now) = (player.avatar(), world.now());
+    let by = player.avatar();
+    let now = world.now();
     for at in [GameTime::ZERO, GameTime::MAX] {
         world.emit(Bang { by, at: FAR_AWAY }).at(at);
         world.engage(by, by, at);
@@ -276,7 +281,8 @@ fn a_search_without_sense_finds_nothing() {
 fn an_object_may_leave_the_map_unless_the_game_prevents_it() {
     let room = TestRoom::<Mistakes>::new();
     let world = room.world();
-    let (width, height) = (world.width(), world.height());
+    let width = world.width();
+    let height = world.height();
     let beyond = Position::new(width + 10.0, -10.0, 3.0);
     assert!(!world.is_on_map(beyond));
     assert_eq!(world.nearest_on_map(beyond), Position::new(width, 0.0, 3.0));

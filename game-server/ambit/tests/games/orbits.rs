@@ -98,7 +98,8 @@ impl Game for Orbits {
     fn step(&mut self, world: &mut World<Self>, _: Duration) {
         let moons: Vec<_> = world.players().map(|player| (player.id(), player.avatar())).collect();
         for (player, moon) in moons {
-            let (at, held) = (world.position(moon), world.held(player));
+            let at = world.position(moon);
+            let held = world.held(player);
             let Some(at) = at else { continue };
             world.steer(moon, &mut Movement::at_rest(at, 0.0), held);
         }

@@ -165,7 +165,9 @@ fn a_player_has_one_row_of_a_kind_and_it_is_the_first_one() {
     room.edit(|world, _| {
         let mut rows: Vec<Id<Standing>> = Vec::new();
         world.find_all(&mut rows);
-        let (points, stake, plan) = (50.into(), 0.into(), 0.into());
+        let points = 50.into();
+        let stake = 0.into();
+        let plan = 0.into();
         let again = world.spawn_row(player, Standing { name: "again".into(), points, stake, plan });
         assert_eq!(rows, [again]);
         world.find_all(&mut rows);
@@ -260,7 +262,8 @@ fn who_comes_while_another_leaves_has_the_rows_that_are_left() {
 fn a_row_that_another_player_gets_is_that_player_s_own() {
     let mut room = TestRoom::<Running>::new();
     let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, bad_line()));
-    let (from, to) = (room.player(ann), room.player(bob));
+    let from = room.player(ann);
+    let to = room.player(bob);
     room.edit(|world, _| {
         let row = world.row::<Standing>(from).expect("ann has a row").id();
         world.set_owner(row, to);
@@ -285,7 +288,9 @@ fn a_row_of_a_player_who_is_not_there_is_removed() {
     let mut room = TestRoom::<Running>::new();
     let ann = room.join("ann", Line::default());
     room.edit(|world, _| {
-        let (points, stake, plan) = (0.into(), 0.into(), 0.into());
+        let points = 0.into();
+        let stake = 0.into();
+        let plan = 0.into();
         world.spawn_row(PlayerId(77), Standing { name: "ghost".into(), points, stake, plan });
     });
     room.run(1.secs());

@@ -213,7 +213,8 @@ impl Ships {
             seen.find_within(at, reach_m, &mut near);
             let contact = |ship: &Id<Ship>| {
                 let target = world.owner(*ship).filter(|owner| *owner != shot.by)?;
-                let (one, other) = (world.motion(missile)?, seen.motion(*ship)?);
+                let one = world.motion(missile)?;
+                let other = seen.motion(*ship)?;
                 Some((first_contact(one, other, span, RADIUS_M)?, target))
             };
             let first = near.iter().filter_map(contact).min_by_key(|(time, _)| *time);

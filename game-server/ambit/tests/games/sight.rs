@@ -310,7 +310,8 @@ fn the_order_of_two_sounds_does_not_say_whose_they_are() {
         scene.room.run(1.secs());
         (scene.heard(scene.ann), scene.room.datagrams(scene.ann).to_vec())
     };
-    let (one, other) = ((430.0, 430.0), (530.0, 480.0));
+    let one = (430.0, 430.0);
+    let other = (530.0, 480.0);
     let (heard, datagrams) = run(one, other);
     let expected =
         ["bang: direction south-west, loudness 3", "bang: direction east-south-east, loudness 4"];

@@ -228,7 +228,9 @@ fn a_declaration_becomes_a_schema() {
     let arrival =
         Effect { form: EffectForm::Arrival, colour: 0x80_c0ff, size_m: 1.5, ..Effect::default() };
     assert_eq!(shown.kinds[0].effect, Some(arrival));
-    let (form, from, at) = (EffectForm::Beam, Some(2), Some(1));
+    let form = EffectForm::Beam;
+    let from = Some(2);
+    let at = Some(1);
     let reach = Some(0);
     let beam = Effect { form, colour: 0xff_4020, size_m: 0.5, at, from, reach, due: None };
     assert_eq!(shown.events[0].effect, Some(beam));
@@ -620,7 +622,8 @@ fn commands_reach_the_game_by_type() {
     assert_eq!(scene.send(Command::Rest), Ok(()));
     let avatar = scene.avatar;
     for at in [Some(to), None] {
-        let (spell, target) = (Spell::FireBall, Some(avatar));
+        let spell = Spell::FireBall;
+        let target = Some(avatar);
         let command = Command::Cast { spell, at, target };
         let answer = scene.send(command);
         let expected = at.ok_or(RoomRefusal::Code(ErrorCode::BadPosition));

@@ -70,7 +70,8 @@ fn wave(room: &mut TestRoom<Run>, to: Option<Id<Runner>>) {
     let by = runner(room, 0);
     room.edit(|world, _| {
         let at = Position::on_ground(3.0, 4.0);
-        let (mood, words) = (Mood::Sad, "hello".to_owned());
+        let mood = Mood::Sad;
+        let words = "hello".to_owned();
         world.announce(Waved { by, to, mood, loudly: true, times: 3, at, words });
     });
     room.run(1.secs());

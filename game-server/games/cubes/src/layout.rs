@@ -61,7 +61,8 @@ impl CubeLayout {
         let first = self.spacing_m * columns.saturating_sub(1) as f32 / 2.0;
         let Arena { width_m, height_m } = self.arena;
         (0..self.cubes).map(move |number| {
-            let (column, row) = ((number % columns) as f32, (number / columns) as f32);
+            let column = (number % columns) as f32;
+            let row = (number / columns) as f32;
             let x = width_m / 2.0 - first + column * self.spacing_m;
             let y = height_m / 2.0 - first + row * self.spacing_m;
             POSE_FORMAT.moving(Position::new(x, y, CUBE_EDGE_M / 2.0), UPRIGHT, None)

@@ -297,7 +297,8 @@ impl Game for CubesGame {
     /// change.
     fn save(&self) -> Option<Vec<u8>> {
         let body = |body: BodyId| {
-            let (object, physics) = (self.objects[body.slot()], &self.physics);
+            let object = self.objects[body.slot()];
+            let physics = &self.physics;
             (object, physics.kind(body), physics.pose(body), physics.keys(body))
         };
         let bodies: Vec<SavedBody> = self.physics.bodies().map(body).collect();

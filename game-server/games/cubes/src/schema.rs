@@ -167,7 +167,8 @@ pub(super) fn set_key_flags(
         return;
     };
     let set = |flag: FlagMut<'_>, control: u8| {
-        let (mut flag, is_down) = (flag.effective(from), keys.down(control));
+        let mut flag = flag.effective(from);
+        let is_down = keys.down(control);
         if flag.is_on() != is_down {
             flag.set(is_down);
         }

@@ -95,7 +95,8 @@ fn keys_act_from_the_horizon_on_and_set_their_flags() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let avatar = scene.join(ANN);
     scene.ticks(40);
-    let (before, since) = (scene.world.pose(avatar), scene.world.now());
+    let before = scene.world.pose(avatar);
+    let since = scene.world.now();
     assert!(before.flag, "the avatar fell to the floor and is at rest");
     scene.hold(ANN, &[control::RIGHT, control::ATTRACT]);
     let flags =
@@ -270,7 +271,8 @@ fn cubes_that_a_player_touches_or_attracts_are_engaged() {
 fn interpolated_cubes_use_the_coarse_grid_and_no_velocities_at_rest() {
     let mut scene = Scene::new(&[("cubes", "50"), ("sync", "interpolated"), ("drive", "dice")]);
     scene.join(ANN);
-    let (mut moving, mut resting) = (0, 0);
+    let mut moving = 0;
+    let mut resting = 0;
     for _ in 0..400 {
         scene.tick();
         for object in scene.world.active_objects().iter().copied() {

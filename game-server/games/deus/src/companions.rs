@@ -40,13 +40,16 @@ impl Deus {
         let of_spell = |it: &&CompanionState| it.owner == owner && it.spell == spell;
         let here = self.companions.values().filter(of_spell).count();
         let free = (calls.at_once as usize).saturating_sub(here).min(calls.count as usize);
-        let (now, for_s) = (world.now(), calls.for_s * duration);
+        let now = world.now();
+        let for_s = calls.for_s * duration;
         let places = places_around(world, from, NEAR_M).skip(here).take(free);
         for place in places.collect::<Vec<_>>() {
             let time_left = Gauge::full().changing(-100.0 / for_s);
             let id = world.spawn(Companion { path: Path::at(place), time_left });
-            let (points, ends) = (calls.damage * power, now + for_s.secs());
-            let (strikes_at, walk) = (now, GoalWalk::default());
+            let points = calls.damage * power;
+            let ends = now + for_s.secs();
+            let strikes_at = now;
+            let walk = GoalWalk::default();
             let state = CompanionState { owner, spell, points, ends, strikes_at, walk };
             self.companions.insert(id, state);
             world.after(ASSIST, DeusTimer::Assist(id));
@@ -55,7 +58,8 @@ impl Deus {
 
     /// A companion decides what to do next.
     pub(crate) fn assist(&mut self, world: &mut DeusWorld, id: Id<Companion>) {
-        let (now, content) = (world.now(), self.content.clone());
+        let now = world.now();
+        let content = self.content.clone();
         let Some(at) = world.position(id) else { return };
         let Some(state) = self.companions.get_mut(&id) else { return };
         let owner = self.heroes.get(&state.owner).filter(|hero| hero.is_alive);
@@ -75,7 +79,8 @@ impl Deus {
                 self.lead(world, id, goal, calls.speed_m_per_s);
             } else if now >= state.strikes_at {
                 state.strikes_at = now + calls.every_s.secs();
-                let (by, points) = (state.owner, state.points);
+                let by = state.owner;
+                let points = state.points;
                 let points = points * self.weakness(monster, table.damage_kind);
                 self.hurt_monster(world, monster, by, points);
             }

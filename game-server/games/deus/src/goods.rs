@@ -34,7 +34,8 @@ pub(crate) struct HeroBag {
 impl Deus {
     /// The items of a chest: one for each hero who takes part. What is cheap only the merchant has.
     pub(crate) fn draw_items(&mut self, world: &mut DeusWorld) {
-        let (items, least) = (&self.content.items, self.content.waves.found_from);
+        let items = &self.content.items;
+        let least = self.content.waves.found_from;
         let indices = (0..).zip(items.values());
         let mut kinds: Vec<u8> =
             indices.filter(|(_, item)| item.price >= least).map(|(index, _)| index).collect();
@@ -124,7 +125,8 @@ impl Deus {
     pub(crate) fn buy(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) -> DeusAnswer {
         self.require_merchant()?;
         let (_, table) = self.content.item(item).ok_or(DeusRefusal::NotYours)?;
-        let (price, carries) = (table.price, self.content.waves.carries);
+        let price = table.price;
+        let carries = self.content.waves.carries;
         let hero = self.playing(id)?;
         if hero.bag.items.len() >= carries {
             return Err(DeusRefusal::BagFull);

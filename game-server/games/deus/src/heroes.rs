@@ -159,7 +159,8 @@ impl Deus {
 
     /// Shows what a hero is and has, but for health and mana. What has not changed is not sent.
     pub(crate) fn show(&self, world: &mut DeusWorld, id: Id<Hero>) {
-        let (content, hero) = (&self.content, self.heroes.get(&id));
+        let content = &self.content;
+        let hero = self.heroes.get(&id);
         let Some((hero, class)) = hero.and_then(|hero| Some((hero, hero.class?))) else { return };
         let class = &content.class(class).name;
         if let Some(mut avatar) = world.edit(id) {

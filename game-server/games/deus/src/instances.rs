@@ -128,7 +128,8 @@ impl Deus {
 
     /// What all have left for follows on this map.
     fn go_on(&mut self, world: &mut DeusWorld) {
-        let (next, waves) = (self.journey.next, &self.content.waves);
+        let next = self.journey.next;
+        let waves = &self.content.waves;
         let seconds = if next.is_end() { waves.end_s } else { waves.gather_s };
         if next.is_end() || next == Phase::Choose {
             self.clear_fight(world);
@@ -157,7 +158,8 @@ impl Deus {
 
     pub(crate) fn carried(&self, world: &DeusWorld, id: Id<Hero>) -> Option<Vec<u8>> {
         let hero = self.heroes.get(&id).filter(|_| self.phase == Phase::Onward)?;
-        let (row, now) = (world.row::<HeroRow>(hero.player)?, world.now());
+        let row = world.row::<HeroRow>(hero.player)?;
+        let now = world.now();
         let ready = hero.ready_at.iter().map(|(spell, at)| (*spell, TimeLeft::until(*at, now)));
         Some(saved::of(&CarriedHero {
             next: self.journey.next,
@@ -235,7 +237,8 @@ impl Deus {
     }
 
     fn restore_hero(&mut self, world: &mut DeusWorld, id: Id<Hero>, carried: &CarriedHero) {
-        let (now, content) = (world.now(), self.content.clone());
+        let now = world.now();
+        let content = self.content.clone();
         let class = carried.class.filter(|class| usize::from(*class) < content.classes.len());
         let (Some(class), Some(hero)) = (class, self.heroes.get_mut(&id)) else { return };
         hero.class = Some(class);

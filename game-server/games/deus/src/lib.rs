@@ -181,7 +181,8 @@ impl Game for Deus {
         let mut rng = world.rng_for(3, newcomer.id.0);
         let room = &self.layout.slot(self.layout.merchants()).rooms[0];
         let at = room.place_to_begin(world.statics(), &mut rng);
-        let (player, waits) = (newcomer.id, self.phase.is_wave());
+        let player = newcomer.id;
+        let waits = self.phase.is_wave();
         let state = HeroState { player, waits, ..HeroState::default() };
         let hero = world.spawn(Hero {
             path: Path::at(at),

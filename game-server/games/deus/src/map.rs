@@ -75,15 +75,18 @@ pub(crate) struct MapRoom {
 impl GroundPlan {
     /// Draws all maps, and adds their obstacles.
     pub(crate) fn build(world: &mut DeusWorld, maps: &MapsTable) -> Self {
-        let (width, height) = (world.width(), world.height());
+        let width = world.width();
+        let height = world.height();
         if width.min(height) < 2.0 * SITE_M {
             let mut rng = world.rng_for(1, u64::from(world.map()) << 32);
             add_walls(world, &mut rng);
             return Self { slots: vec![MapSlot::hall((width, height))] };
         }
         let across = |size: f32| if size >= 2.0 * SLOT_M.0 { 2 } else { 1 };
-        let (columns, rows) = (across(width), across(height));
-        let (wide, high) = (width / columns as f32, height / rows as f32);
+        let columns = across(width);
+        let rows = across(height);
+        let wide = width / columns as f32;
+        let high = height / rows as f32;
         let size = (wide.min(SLOT_M.1), high.min(SLOT_M.1));
         let across = |size: f32| ((size / SITE_M) as usize).min(MOST_ACROSS);
         let mut slots = Vec::new();
@@ -95,7 +98,8 @@ impl GroundPlan {
             if index > 0 && index + 1 == columns * rows {
                 slot.draw(world, 1, std::slice::from_ref(&maps.merchant), &mut rng);
             } else {
-                let (columns, rows) = (across(size.0), across(size.1));
+                let columns = across(size.0);
+                let rows = across(size.1);
                 slot.columns = columns;
                 slot.site = (size.0 / columns as f32, size.1 / rows as f32);
                 slot.draw(world, rows, &maps.room, &mut rng);
@@ -131,7 +135,8 @@ impl MapSlot {
     fn hall(size: (f32, f32)) -> Self {
         let half = (size.0 / 2.0, size.1 / 2.0);
         let middle = Position::on_ground(half.0, half.1);
-        let (spawns, traps) = (Vec::new(), Vec::new());
+        let spawns = Vec::new();
+        let traps = Vec::new();
         let room = MapRoom { middle, half, doors: [false; 4], spawns, traps, chest: None };
         Self { low: (0.0, 0.0), site: size, columns: 1, rooms: vec![room] }
     }
@@ -158,7 +163,8 @@ impl MapSlot {
         let mut group: Vec<usize> = (0..self.rooms.len()).collect();
         for (room, side) in pairs {
             let Some(other) = self.neighbour(room, side) else { continue };
-            let (one, two) = (group[room], group[other]);
+            let one = group[room];
+            let two = group[other];
             if one != two || rng.u8(..SPARE_DOORS) == 0 {
                 self.rooms[room].doors[side] = true;
                 self.rooms[other].doors[side + 2] = true;
@@ -212,7 +218,8 @@ impl MapSlot {
 
     /// The room on this side of another one.
     fn neighbour(&self, room: usize, side: usize) -> Option<usize> {
-        let (column, row) = (room % self.columns, room / self.columns);
+        let column = room % self.columns;
+        let row = room / self.columns;
         match side {
             0 => (column + 1 < self.columns).then(|| room + 1),
             1 => Some(room + self.columns).filter(|other| *other < self.rooms.len()),
@@ -243,7 +250,8 @@ impl MapSlot {
         least_m: f32,
         rng: &mut Rng,
     ) -> Position {
-        let (mut best, mut found) = ((0.0, self.rooms[0].middle), Vec::new());
+        let mut best = (0.0, self.rooms[0].middle);
+        let mut found = Vec::new();
         for _ in 0..MAX_TRIES {
             let place = self.rooms[rng.usize(..self.rooms.len())].somewhere(rng);
             if statics.is_blocked(place, BODY_RADIUS_M) {
@@ -302,7 +310,8 @@ impl MapRoom {
     /// On which side of the room a place is; `None` inside.
     fn side_of(&self, at: Position) -> Option<usize> {
         let (x, y) = (at.x - self.middle.x, at.y - self.middle.y);
-        let (beyond_x, beyond_y) = (x.abs() - self.half.0, y.abs() - self.half.1);
+        let beyond_x = x.abs() - self.half.0;
+        let beyond_y = y.abs() - self.half.1;
         if beyond_x.max(beyond_y) <= 0.0 {
             return None;
         }
@@ -330,7 +339,8 @@ impl MapRoom {
 
     /// A free place near the middle.
     pub(crate) fn place_to_begin(&self, statics: &Statics, rng: &mut Rng) -> Position {
-        let (angle, radius) = (rng.f32() * std::f32::consts::TAU, rng.f32().sqrt() * 4.0);
+        let angle = rng.f32() * std::f32::consts::TAU;
+        let radius = rng.f32().sqrt() * 4.0;
         let (x, y) = (radius * angle.cos(), radius * angle.sin());
         let place = Position::on_ground(self.middle.x + x, self.middle.y + y);
         if statics.is_blocked(place, BODY_RADIUS_M) { self.middle } else { place }
@@ -339,7 +349,8 @@ impl MapRoom {
 
 /// Adds the pillars of a hall that is the whole world.
 pub(crate) fn add_walls(world: &mut DeusWorld, rng: &mut Rng) {
-    let (width, height) = (world.width(), world.height());
+    let width = world.width();
+    let height = world.height();
     let middle = world.centre();
     let pillars = (width * height / M2_PER_PILLAR) as u32;
     for _ in 0..pillars {
@@ -362,14 +373,16 @@ pub(crate) fn add_walls(world: &mut DeusWorld, rng: &mut Rng) {
 pub(crate) fn unreached(table: &RoomTable) -> Option<(f32, f32)> {
     // Obstacles have no negative positions on the wire.
     let middle = Position::on_ground(SITE_M, SITE_M);
-    let (room, mut statics) = (MapRoom::of(table, middle, [1.0, 1.0]), Statics::default());
+    let room = MapRoom::of(table, middle, [1.0, 1.0]);
+    let mut statics = Statics::default();
     room.add_contents(&mut statics, table, [1.0, 1.0]);
     let is_free = |from: Position, to: Position| {
         let is_blocked = statics.is_blocked(to, BODY_RADIUS_M);
         !is_blocked && ambit_ways::is_free(&statics, BODY_RADIUS_M, from, to)
     };
     let place = |x: f32, y: f32| Position::on_ground(middle.x + x, middle.y + y);
-    let (mut reached, mut open) = (BTreeSet::new(), vec![(0_i8, 0_i8)]);
+    let mut reached = BTreeSet::new();
+    let mut open = vec![(0_i8, 0_i8)];
     while let Some((x, y)) = open.pop() {
         let from = place(x.into(), y.into());
         for (dx, dy) in SIDES {

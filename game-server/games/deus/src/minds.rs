@@ -61,7 +61,8 @@ impl Deus {
 
     /// A monster decides what to do next.
     pub(crate) fn think(&mut self, world: &mut DeusWorld, id: Id<Monster>, due: GameTime) {
-        let (now, content) = (world.now(), self.content.clone());
+        let now = world.now();
+        let content = self.content.clone();
         let Some(at) = world.position(id) else { return };
         let Some(monster) = self.monsters.get(&id) else { return };
         if monster.thinks_at != due {
@@ -126,7 +127,8 @@ impl Deus {
             (monster.target, monster.goes_home) = (None, true);
         }
         monster.goes_home &= from_home > ARRIVED_M && !hunts;
-        let (old, goes_home) = (monster.target, monster.goes_home);
+        let old = monster.target;
+        let goes_home = monster.goes_home;
         let places = |(hero, _)| Some((hero, world.position(hero)?));
         let kept = self.visible().filter(|(hero, _)| Some(*hero) == old).find_map(places);
         if kept.is_some() || goes_home {
@@ -224,7 +226,8 @@ impl Deus {
         let Some(monster) = self.monsters.get(&id) else { return };
         let radius_m = table.blow_m * monster.phase(table).map_or(1.0, |phase| phase.blow);
         let windup = table.windup_s.secs();
-        let (radius, due) = ((10.0 * radius_m) as i64, windup.as_millis() as i64);
+        let radius = (10.0 * radius_m) as i64;
+        let due = windup.as_millis() as i64;
         world.emit(Tell { monster: id, at, radius, due });
         world.after(windup, DeusTimer::Blow(id, at, radius_m));
         self.stand(world, mind, world.now() + windup + table.rest_s.secs());

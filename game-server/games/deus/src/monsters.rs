@@ -134,7 +134,8 @@ impl Deus {
             let mut rng = world.rng_for(2, u64::from(index) | (self.wave as u64) << 32);
             let slot = self.layout.slot(self.slot);
             let at = slot.place_away_from(world.statics(), &places, FIRST_DISTANCE_M, &mut rng);
-            let (kind, boss) = (row.draw(&mut rng), boss.filter(|_| index == 0));
+            let kind = row.draw(&mut rng);
+            let boss = boss.filter(|_| index == 0);
             let Some(kind) = boss.or(kind) else { continue };
             let strength = match boss {
                 Some(_) => waves.strength_of_boss(self.wave, self.living().count()),

@@ -64,7 +64,8 @@ impl Deus {
     pub(crate) fn plan_monster(&mut self, world: &mut DeusWorld, id: Id<Monster>) {
         let now = world.now();
         let Some(monster) = self.monsters.get_mut(&id) else { return };
-        let (per_cent, rate) = (100.0 / monster.health, monster.effects.rate_at(now));
+        let per_cent = 100.0 / monster.health;
+        let rate = monster.effects.rate_at(now);
         let Some(mut object) = world.edit(id) else { return };
         object.health().set_both((per_cent * monster.left).max(0.0), per_cent * rate);
         let Some(mut lapses_at) = monster.effects.next_end(now) else { return };

@@ -54,7 +54,8 @@ impl Deus {
         index: u8,
         at: Option<Position>,
     ) -> DeusAnswer {
-        let (caster, now) = (player.avatar(), world.now());
+        let caster = player.avatar();
+        let now = world.now();
         let content = self.content.clone();
         let hero = self.playing(caster)?;
         if hero.waits {
@@ -98,7 +99,8 @@ impl Deus {
         let delay = table.delay_s.secs();
         // A bolt that flies at once tells it all by itself.
         if !(delay.is_zero() && matches!(table.shape, SpellShape::Bolt { .. })) {
-            let (spell, due) = (Listed(index), delay.as_millis() as i64);
+            let spell = Listed(index);
+            let due = delay.as_millis() as i64;
             world.emit(HeroCast { caster, spell, at: place, due });
         }
         self.make_noise(world, caster, table.noise_m);
@@ -211,7 +213,8 @@ impl Deus {
 
     /// What a spell does to a hero.
     fn benefit(&mut self, world: &mut DeusWorld, spell: CastSpell<'_>, target: Id<Hero>) {
-        let (table, now) = (spell.table, world.now());
+        let table = spell.table;
+        let now = world.now();
         if table.heal > 0.0 {
             self.relieve(world, target, table.heal * spell.healing);
         }
@@ -247,7 +250,8 @@ impl Deus {
         let span = (now, flight.ends_at());
         let first = flight.first_met(world, span, BOLT_MEETS, |_: Id<Monster>| !pierces);
         let ends = first.map_or(flight.ends_at(), |(time, _)| time);
-        let (at, due) = (flight.position_at(ends), ends.since(now).as_millis() as i64);
+        let at = flight.position_at(ends);
+        let due = ends.since(now).as_millis() as i64;
         world.emit(BoltFlies { caster, at, due });
         self.bolts.push(FlyingBolt { caster, spell: spell.index, flight, passed: Vec::new() });
     }
@@ -262,7 +266,8 @@ impl Deus {
 
     /// Moves a bolt; returns whether it flies on.
     fn fly(&mut self, world: &mut DeusWorld, bolt: &mut FlyingBolt) -> bool {
-        let (content, span) = (self.content.clone(), (world.previous_now(), world.now()));
+        let content = self.content.clone();
+        let span = (world.previous_now(), world.now());
         let FlyingBolt { caster, spell, flight, passed } = bolt;
         let Some(spell) = self.spell_of(&content, world, *caster, *spell) else { return false };
         while let Some((_, monster)) =

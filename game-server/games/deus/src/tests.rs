@@ -116,7 +116,8 @@ fn a_spell_of_another_class_without_mana_or_a_place_is_refused() {
 #[test]
 fn the_dead_are_seen_by_nobody_else() {
     let mut room = Room::with(&[("size", "60x60")]);
-    let (ann, bob) = (room.join("ann", Line::default()), room.join("bob", Line::default()));
+    let ann = room.join("ann", Line::default());
+    let bob = room.join("bob", Line::default());
     room.command(ann, "choose mage");
     room.command(bob, "choose warrior");
     room.run(5.secs());
@@ -137,7 +138,8 @@ fn the_dead_are_seen_by_nobody_else() {
 #[test]
 fn a_hero_walks_at_the_speed_that_its_player_knows() {
     let mut room = Room::with(&[("size", "60x60")]);
-    let (ann, bob) = (room.join("ann", Line::default()), room.join("bob", Line::default()));
+    let ann = room.join("ann", Line::default());
+    let bob = room.join("bob", Line::default());
     let player = room.player(ann);
     let mut known_and_true = || {
         room.run(300.millis());
@@ -199,7 +201,8 @@ fn nobody_delays_the_first_wave_by_choosing_again_or_by_waiting() {
 
     // Whoever has chosen leaves; another one waits for ever, and a third one wants to play.
     let mut room = Room::with(&[("size", "60x60")]);
-    let (ann, _) = (room.join("ann", Line::default()), room.join("bob", Line::default()));
+    let ann = room.join("ann", Line::default());
+    let _ = room.join("bob", Line::default());
     room.command(ann, "choose mage");
     room.run(1.secs());
     room.leave(ann);

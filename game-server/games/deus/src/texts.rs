@@ -29,14 +29,16 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
             _ => 0,
         };
         let alone = !table.shape.needs_place();
-        let (sign, made_of) = (table.sign, table.made_of);
+        let sign = table.sign;
+        let made_of = table.made_of;
         let shown = ChoicePresentation { cooldown_ms, alone, reach_cm, sign, made_of, ..about };
         (&*table.name, shown)
     });
     let classes = content.classes.iter().map(|table| {
         let spells = content.spells.iter().filter(|spell| spell.class == table.name);
         let spells: Vec<_> = spells.map(|spell| spaced(&spell.name)).collect();
-        let (health, mana) = (table.health, table.mana);
+        let health = table.health;
+        let mana = table.mana;
         let help =
             format!("{} {health} health, {mana} mana. Spells: {}.", table.about, spells.join(", "));
         (&*table.name, about(format!("Choose {}", spaced(&table.name)), help, NEWCOMER))
@@ -90,8 +92,10 @@ pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
         let about = |(name, table): (&String, &ItemTable)| {
             let label = format!("{} {}", shown.label, spaced(name));
             let cost = cost_of(content, &command.name, table);
-            let (help, only_for) = (help_of_item(table), "alive".into());
-            let (thing, tint) = (table.thing, table.tint);
+            let help = help_of_item(table);
+            let only_for = "alive".into();
+            let thing = table.thing;
+            let tint = table.tint;
             let shown = ChoicePresentation { thing, tint, ..ChoicePresentation::default() };
             ChoicePresentation { label, help, only_for, cost, ..shown }
         };
@@ -170,7 +174,9 @@ fn help_of_spell(table: &SpellTable) -> String {
         parts.push(format!("gives {} health to {}", table.heal, name(1)));
     }
     if let Some(lasting) = table.lasting {
-        let (damage, heal, slow) = (lasting.damage_per_s, lasting.heal_per_s, lasting.slow);
+        let damage = lasting.damage_per_s;
+        let heal = lasting.heal_per_s;
+        let slow = lasting.slow;
         if damage > 0.0 {
             parts.push(format!("takes {damage} a second from {} for {} s", name(0), lasting.for_s));
         }

@@ -41,7 +41,8 @@ impl Deus {
                 let Some(object) = trap.object.filter(|_| distance <= STEP_M) else { continue };
                 trap.has_snapped = true;
                 let windup = table.windup_s.secs();
-                let (radius, due) = ((10.0 * table.radius_m) as i64, windup.as_millis() as i64);
+                let radius = (10.0 * table.radius_m) as i64;
+                let due = windup.as_millis() as i64;
                 world.emit(Snap { trap: object, radius, due });
                 world.after(windup, DeusTimer::Snap(object));
             }
@@ -53,7 +54,8 @@ impl Deus {
         let Some(at) = world.position(object) else { return };
         world.despawn(object);
         self.traps.retain(|trap| trap.object != Some(object));
-        let (radius_m, damage) = (self.content.maps.trap.radius_m, self.content.maps.trap.damage);
+        let radius_m = self.content.maps.trap.radius_m;
+        let damage = self.content.maps.trap.damage;
         for hero in self.living_near(world, at, radius_m) {
             self.hurt_hero(world, hero, damage);
         }

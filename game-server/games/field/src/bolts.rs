@@ -97,7 +97,8 @@ impl FieldGame {
                     && self.creatures.is_alive(target)
                     && !bolt.passed_through.contains(&target);
                 let contact = || {
-                    let (bolt, target) = (world.motion(id)?, world.motion(target)?);
+                    let bolt = world.motion(id)?;
+                    let target = world.motion(target)?;
                     first_contact(bolt, target, span, BOLT_REACH_M)
                 };
                 if let Some(at) = may_hit.then(contact).flatten() {
@@ -124,7 +125,8 @@ impl FieldGame {
             return;
         }
         let effect = round_up_to_step(at).max(since + TIME_STEP);
-        let (caster, hidden) = (flight.caster, flight.hidden);
+        let caster = flight.caster;
+        let hidden = flight.hidden;
         if veiled {
             flight.passed_through.push(target);
         } else {
@@ -187,7 +189,8 @@ fn find_near(
     let Some(bolt) = world.get(bolt) else {
         return;
     };
-    let (start, end) = (bolt.path().at(span.0), bolt.path().at(span.1));
+    let start = bolt.path().at(span.0);
+    let end = bolt.path().at(span.1);
     // Targets are at their current positions; at the start of the span they may have been this much
     // farther away.
     let walked = FASTEST_M_PER_S * world.now().since(span.0).as_secs_f32();

@@ -76,7 +76,9 @@ impl Creatures {
     }
 
     pub(super) fn add_pilot(&mut self, avatar: ObjectId, rng: Rng) {
-        let (walks_at, foe, shoots_at) = (GameTime::ZERO, None, GameTime::ZERO);
+        let walks_at = GameTime::ZERO;
+        let foe = None;
+        let shoots_at = GameTime::ZERO;
         self.add(avatar, rng, CreatureRole::Pilot { walks_at, foe, shoots_at });
     }
 
@@ -86,7 +88,9 @@ impl Creatures {
     }
 
     pub(super) fn add(&mut self, creature: ObjectId, rng: Rng, role: CreatureRole) {
-        let (rng, safe_until, reads_until) = (rng.into(), GameTime::ZERO, GameTime::ZERO);
+        let rng = rng.into();
+        let safe_until = GameTime::ZERO;
+        let reads_until = GameTime::ZERO;
         let state = Creature { rng, dead: false, safe_until, reads_until, role };
         self.creatures.insert(creature, state);
     }

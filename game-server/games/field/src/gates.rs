@@ -30,13 +30,16 @@ struct AvatarTransferState {
 
 /// Where avatars arrive on one map: at the west gate, then at the east gate.
 pub(super) fn arrival_points(world: &FieldWorld) -> [Position; 2] {
-    let (width, middle) = (world.width(), world.height() / 2.0);
+    let width = world.width();
+    let middle = world.height() / 2.0;
     [Position::on_ground(ARRIVAL_M, middle), Position::on_ground(width - ARRIVAL_M, middle)]
 }
 
 /// The gates of this map in a row of `maps` maps.
 pub(super) fn gates(world: &FieldWorld, maps: u32) -> Vec<Gate> {
-    let (here, width, height) = (world.map(), world.width(), world.height());
+    let here = world.map();
+    let width = world.width();
+    let height = world.height();
     let gate = |from_x: f32, map: u32, at: Position| Gate {
         low: Position::on_ground(from_x, height / 2.0 - GATE_HALF_WIDTH_M),
         high: Position::on_ground(from_x + GATE_DEPTH_M, height / 2.0 + GATE_HALF_WIDTH_M),
@@ -56,7 +59,8 @@ impl FieldGame {
         if !self.creatures.is_alive(id.object()) {
             return None;
         }
-        let (now, mage) = (world.now(), self.creatures.cast_state(id.object()));
+        let now = world.now();
+        let mage = self.creatures.cast_state(id.object());
         Some(saved::of(&AvatarTransferState {
             health: avatar.health().value(),
             mana: avatar.mana().value(),

@@ -48,7 +48,8 @@ pub(super) fn add_obstacles(
     clearings: &[Position],
     rng: &mut Rng,
 ) {
-    let (width, height) = (world.width(), world.height());
+    let width = world.width();
+    let height = world.height();
     let cover = count as f32 * MEAN_OBSTACLE_M2 / (width * height);
     let scale = (MAX_COVER / cover.max(MAX_COVER)).sqrt();
     for _ in 0..count {
@@ -70,7 +71,8 @@ fn random_obstacle(
     half_x *= scale;
     half_y *= scale;
     for _ in 0..MAX_TRIES {
-        let (room_x, room_y) = (width - 2.0 * half_x, height - 2.0 * half_y);
+        let room_x = width - 2.0 * half_x;
+        let room_y = height - 2.0 * half_y;
         let (x, y) = (half_x + rng.f32() * room_x, half_y + rng.f32() * room_y);
         let block = Obstacle::on_ground(x, y, half_x, half_y, OBSTACLE_HEIGHT_M);
         let is_clear = |place: &Position| block.ground_distance(*place) >= ARRIVAL_CLEARING_M;
@@ -89,13 +91,15 @@ fn half_extent(rng: &mut Rng) -> (f32, f32) {
     if rng.u8(..ONE_WALL_IN) > 0 {
         return (0.5 + rng.f32() * 2.5, 0.5 + rng.f32() * 2.5);
     }
-    let (length, thickness) = (4.0 + rng.f32() * 6.0, 0.25);
+    let length = 4.0 + rng.f32() * 6.0;
+    let thickness = 0.25;
     if rng.bool() { (length, thickness) } else { (thickness, length) }
 }
 
 /// A random free position of the map.
 pub(super) fn free_place(world: &FieldWorld, rng: &mut Rng) -> Position {
-    let (width, height) = (world.width(), world.height());
+    let width = world.width();
+    let height = world.height();
     let place = |rng: &mut Rng| Position::on_ground(rng.f32() * width, rng.f32() * height);
     first_free(world, rng, place)
 }

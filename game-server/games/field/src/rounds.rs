@@ -38,8 +38,10 @@ impl FieldGame {
         if seconds == 0 && target == 0 {
             return;
         }
-        let (round, target) = (1.into(), target.into());
-        let (time_left, last_winner) = (Gauge::empty(), "".into());
+        let round = 1.into();
+        let target = target.into();
+        let time_left = Gauge::empty();
+        let last_winner = "".into();
         world.spawn(Contest { round, target, time_left, last_winner });
         self.begin_round(world);
     }

@@ -95,7 +95,8 @@ impl FieldGame {
         player: Player<Self>,
     ) -> Result<Position, FieldRefusal> {
         self.require_alive(player)?;
-        let (caster, now) = (player.avatar().object(), world.now());
+        let caster = player.avatar().object();
+        let now = world.now();
         let until = now + VEIL_DURATION;
         if self.creatures.is_veiled(caster, now) {
             return Err(FieldRefusal::OnCooldown);
@@ -119,7 +120,8 @@ impl FieldGame {
         target: Position,
     ) -> Result<Position, FieldRefusal> {
         self.require_alive(player)?;
-        let (caster, now) = (player.avatar().object(), world.now());
+        let caster = player.avatar().object();
+        let now = world.now();
         if now < self.creatures.cast_state(caster).blink_ready_at {
             return Err(FieldRefusal::OnCooldown);
         }

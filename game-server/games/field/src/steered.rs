@@ -172,7 +172,8 @@ impl FieldGame {
 
 /// Each name once; then with a number.
 fn pilot_name(index: u32) -> String {
-    let (at, round) = (index as usize % PILOT_NAMES.len(), index as usize / PILOT_NAMES.len());
+    let at = index as usize % PILOT_NAMES.len();
+    let round = index as usize / PILOT_NAMES.len();
     let name = PILOT_NAMES[at];
     if round == 0 { name.to_owned() } else { format!("{name} {}", round + 1) }
 }

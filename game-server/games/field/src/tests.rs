@@ -176,12 +176,14 @@ impl Scene {
 
     /// Sets the health, without regeneration.
     fn set_health(&mut self, player: PlayerId, value: f32) {
-        let (avatar, now) = (self.avatar(player), self.world.now());
+        let avatar = self.avatar(player);
+        let now = self.world.now();
         self.world.set_gauge(avatar, HEALTH, now, value, 0.0);
     }
 
     fn set_mana(&mut self, player: PlayerId, value: f32) {
-        let (avatar, now) = (self.avatar(player), self.world.now());
+        let avatar = self.avatar(player);
+        let now = self.world.now();
         self.world.set_gauge(avatar, MANA_LEFT, now, value, 0.0);
     }
 

@@ -49,7 +49,8 @@ impl FieldGame {
             avatar.felled().add(1);
         }
         let Some(avatar) = world.get(caster) else { return };
-        let (name, felled) = (avatar.name().to_owned(), avatar.felled());
+        let name = avatar.name().to_owned();
+        let felled = avatar.felled();
         let best = &mut self.best_hunters;
         // Whoever had as many before stays ahead.
         let is_less =
@@ -77,7 +78,8 @@ impl FieldGame {
         let mut avatar = world.avatar(player);
         let health = avatar.health().value() + f32::from(amount);
         avatar.health().set_both(health, HEALTH_PER_S);
-        let (target, amount) = (player.avatar(), amount.into());
+        let target = player.avatar();
+        let amount = amount.into();
         world.emit(Healed { target, amount });
     }
 

@@ -79,7 +79,8 @@ impl FieldGame {
 
     /// Whether this is a living creature that others can know of, and hurt.
     pub(super) fn is_target(&self, world: &FieldWorld, creature: ObjectId) -> bool {
-        let (creatures, now) = (&self.creatures, world.now());
+        let creatures = &self.creatures;
+        let now = world.now();
         let is_out_of_reach =
             creatures.is_veiled(creature, now) || creatures.is_safe(creature, now);
         creatures.is_alive(creature) && !is_out_of_reach

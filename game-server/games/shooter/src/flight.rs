@@ -53,10 +53,12 @@ pub(crate) fn wrapped(angle: f32) -> f32 {
 }
 
 pub(crate) fn add_walls(world: &mut ShooterWorld) {
-    let (width, height) = (world.width(), world.height());
+    let width = world.width();
+    let height = world.height();
     for wall in &TABLES.walls {
         let (x, y) = (wall.x * width, wall.y * height);
-        let (half_x, half_y) = (wall.half_x * width, wall.half_y * height);
+        let half_x = wall.half_x * width;
+        let half_y = wall.half_y * height;
         let block = Obstacle::on_ground(x, y, half_x, half_y, HEIGHT_M);
         world.statics_mut().add(block.turned(wall.turn_rad).with_look(WALL));
     }
@@ -112,7 +114,8 @@ fn start_radius_m() -> f32 {
 
 /// Any place that is at least `radius_m` from the borders.
 fn random_place(world: &mut ShooterWorld, radius_m: f32) -> Position {
-    let (width, height) = (world.width() - 2.0 * radius_m, world.height() - 2.0 * radius_m);
+    let width = world.width() - 2.0 * radius_m;
+    let height = world.height() - 2.0 * radius_m;
     let (x, y) = (world.rng().f32() * width, world.rng().f32() * height);
     Position::on_ground(x + radius_m, y + radius_m)
 }

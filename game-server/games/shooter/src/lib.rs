@@ -276,7 +276,8 @@ impl Shooter {
     fn score_hit(&mut self, world: &mut ShooterWorld, by: Id<Ship>, target: Id<Ship>) {
         let table = &TABLES.points;
         let row_of = |ship| self.crafts.get(&ship).map(|craft| craft.row);
-        let (by_row, target_row) = (row_of(by), row_of(target));
+        let by_row = row_of(by);
+        let target_row = row_of(target);
         if let Some(mut score) = target_row.and_then(|row| world.edit(row)) {
             score.points().add(table.got_hit);
         }
@@ -446,7 +447,8 @@ impl Game for Shooter {
     /// A ship that fires hits the ship in its missile's way. The picture shows what the ship
     /// sees.
     fn surroundings(&self) -> Surroundings {
-        let (ship, missile) = (&TABLES.ship, &TABLES.missile);
+        let ship = &TABLES.ship;
+        let missile = &TABLES.missile;
         let flies_s = missile.range_m / missile.speed_m_per_s;
         let reach_m = missile.nose_m + missile.range_m + ship.top_speed_m_per_s * flies_s;
         Surroundings::new().reach_m(reach_m).view_m(SIGHT_M)
@@ -460,7 +462,8 @@ impl Game for Shooter {
     fn start(&mut self, world: &mut ShooterWorld) {
         flight::add_walls(world);
         flight::add_asteroids(world, self.asteroids);
-        let (round, goal) = (1.into(), self.goal.into());
+        let round = 1.into();
+        let goal = self.goal.into();
         let time_left = Gauge::of((self.minutes * 60) as f32);
         let waits_for = A_SECOND_SHIP.into();
         world.spawn(Match { round, goal, time_left, winner: "".into(), waits_for });

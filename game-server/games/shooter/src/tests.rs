@@ -66,7 +66,8 @@ fn hit_bob() -> (Room, TestClient, TestClient) {
 
 /// Where a player's ship is in the room, and whether it has a shield.
 fn ship_of(room: &Room, client: TestClient) -> (Position, bool) {
-    let (player, world) = (room.player(client), room.world());
+    let player = room.player(client);
+    let world = room.world();
     let ship = world.player(player).expect("the player is in the room").avatar();
     let is_shielded = world.get(ship).expect("each player has a ship").shielded().is_on();
     (world.position(ship).expect("a ship is somewhere"), is_shielded)
@@ -226,7 +227,8 @@ fn a_ship_that_was_hit_is_a_wreck_for_as_long_as_its_player_reads_by_whom() {
     put(&mut room, ann, Position::on_ground(40.0, 30.0), 0.0);
     put(&mut room, bob, Position::on_ground(70.0, 30.0), 0.0);
     let is_wrecked = |room: &Room| {
-        let (player, world) = (room.player(bob), room.world());
+        let player = room.player(bob);
+        let world = room.world();
         let ship = world.player(player).expect("he is there").avatar();
         world.get(ship).expect("his ship").wrecked().is_on()
     };
@@ -323,7 +325,8 @@ fn an_asteroid_stops_missiles_and_ships() {
     room.hold(ann, [ShipControl::Fire, ShipControl::Accelerate]);
     room.run(4.secs());
     assert_eq!(score(&room, ann), (0, 0));
-    let (player, world) = (room.player(ann), room.world());
+    let player = room.player(ann);
+    let world = room.world();
     let ship = world.player(player).expect("she is there").avatar();
     let at = world.position(ship).expect("her ship");
     let way = rock.centre.x - radius - TABLES.ship.radius_m - at.x;
@@ -586,7 +589,8 @@ fn the_past_is_asked_as_it_was_seen() {
     put(&mut room, bob, Position::on_ground(70.0, 20.0), std::f32::consts::FRAC_PI_2);
     room.hold(bob, [ShipControl::Accelerate]);
     room.run(900.millis());
-    let (ann, bob) = (room.player(ann), room.player(bob));
+    let ann = room.player(ann);
+    let bob = room.player(bob);
     let ship_of = |world: &ShooterWorld, player| world.player(player).expect("a player").avatar();
     let mut then = (GameTime::ZERO, Position::default());
     room.edit(|world, _| {
@@ -595,7 +599,8 @@ fn the_past_is_asked_as_it_was_seen() {
     });
     room.run(200.millis());
     room.edit(|world, _| {
-        let (anns, bobs) = (ship_of(world, ann), ship_of(world, bob));
+        let anns = ship_of(world, ann);
+        let bobs = ship_of(world, bob);
         let here = world.position(bobs).expect("a ship");
         assert!(here.distance(then.1) > 1.5, "{here:?}");
         let seen = world.as_seen_by(ann, then.0);

@@ -97,7 +97,9 @@ fn pulled_tight(
     points: &[Position],
     end: Position,
 ) -> Vec<Position> {
-    let (mut corners, mut here, mut last) = (Vec::new(), from, from);
+    let mut corners = Vec::new();
+    let mut here = from;
+    let mut last = from;
     for &next in points.iter().chain([&end]) {
         if !is_free(statics, radius_m, here, next) && last != here {
             corners.push(last);
@@ -199,7 +201,8 @@ impl Search<'_> {
 
 /// What a way over a free grid costs at least.
 fn octile(x_m: f32, y_m: f32) -> u32 {
-    let (long, short) = (x_m.max(y_m) / STEP_M, x_m.min(y_m) / STEP_M);
+    let long = x_m.max(y_m) / STEP_M;
+    let short = x_m.min(y_m) / STEP_M;
     let [along, across] = COSTS.map(|cost| cost as f32);
     // Rounded down, and the end may be two steps before the target.
     ((long - short) * along + short * across - 2.0 * across).max(0.0) as u32

@@ -58,7 +58,8 @@ mod tests {
     #[test]
     fn each_has_the_nearest_free_place_and_keeps_it() {
         let place = Position::on_ground;
-        let (middle, west) = (place(50.0, 50.0), place(40.0, 50.0));
+        let middle = place(50.0, 50.0);
+        let west = place(40.0, 50.0);
         let mut places = PlacesAround::default();
         let [one, two] = [1, 2].map(ObjectId);
         assert_eq!(places.place_of(one, (middle, west), false), None, "it is too far away");

@@ -233,14 +233,16 @@ impl RoomActor {
             }
         }
         let RoomSetup { room, outlet, shared, .. } = &mut self.setup;
-        let (now, after) = (shared.clock.now(), room.release_after());
+        let now = shared.clock.now();
+        let after = room.release_after();
         outlet.flush(now, after, &shared.counters);
     }
 
     /// Tells the room what it may confirm at the coming tick.
     fn note_kept(&mut self, due: GameTime) {
         let RoomSetup { id, room, shared, .. } = &mut self.setup;
-        let (was_late, has_lease) = (room.is_confirming_late(), shared.lease().has_lease());
+        let was_late = room.is_confirming_late();
+        let has_lease = shared.lease().has_lease();
         room.note_kept(shared.clock.now(), shared.journal_acknowledged(*id), has_lease);
         let may_log = |at| due.since(at) >= LOG_INTERVAL;
         if room.is_confirming_late() && !was_late && self.logged_late.is_none_or(may_log) {

@@ -175,7 +175,8 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
     tokio::select! {
         _ = &mut reading => {}
         error = read_control(shared, &inlet, client, from_client, &reports) => {
-            let (code, reason) = (error.code(), error.message.clone());
+            let code = error.code();
+            let reason = error.message.clone();
             if !report(&reports, Control::last_error(error)) {
                 close(&connection, code, &reason);
             }

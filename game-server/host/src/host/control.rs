@@ -369,7 +369,8 @@ fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
     let callbacks = Arc::new(CallbackTimes::default());
     let game = plan.header.game.clone();
     let made = catch_unwind(AssertUnwindSafe(|| {
-        let (trace, record) = (&shared.config.trace, &shared.config.record);
+        let trace = &shared.config.trace;
+        let record = &shared.config.record;
         let callbacks = Arc::clone(&callbacks);
         let times = Arc::clone(&callbacks);
         let measured = |game| -> Box<dyn Game> { Box::new(MeasuredGame::new(game, times)) };
@@ -423,7 +424,8 @@ fn start_room(
     let capacity = room.capacity();
     let last = room.room().last_tick().unwrap_or_default();
     let schedule = TickSchedule::after(room.room().config().tick_hz, last);
-    let (inbox, ticks) = (Arc::new(Inbox::default()), Arc::new(TickState::default()));
+    let inbox = Arc::new(Inbox::default());
+    let ticks = Arc::new(TickState::default());
     let setup = RoomSetup {
         id,
         incarnation,

@@ -81,7 +81,8 @@ pub(crate) async fn refuse(
     stream: Option<SendStream>,
     error: Error,
 ) {
-    let (code, reason) = (error.code(), error.message.clone());
+    let code = error.code();
+    let reason = error.message.clone();
     let Some(mut stream) = stream else {
         return close(connection, code, &reason);
     };

@@ -271,7 +271,8 @@ mod tests {
     #[test]
     fn a_client_is_counted_while_it_is_connected() {
         let counters = Counters::default();
-        let (first, second) = (counters.client(), counters.client());
+        let first = counters.client();
+        let second = counters.client();
         assert_eq!(counters.read().clients, 2);
         drop(first);
         assert_eq!(counters.read().clients, 1);

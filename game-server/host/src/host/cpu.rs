@@ -24,7 +24,8 @@ impl CpuMeter {
     /// The share of one core since the last call.
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub(crate) fn permille(&mut self) -> u32 {
-        let (used, at) = (process_time(), Instant::now());
+        let used = process_time();
+        let at = Instant::now();
         let share = used.saturating_sub(self.used).as_secs_f64()
             / at.duration_since(self.at).as_secs_f64().max(1e-3);
         (self.used, self.at) = (used, at);

@@ -81,7 +81,8 @@ mod tests {
     #[test]
     fn a_flooding_client_loses_its_excess_but_no_other_client_s_datagrams() {
         let inbox = Arc::new(Inbox::default());
-        let (mut flooding, mut quiet) = (inbox.slot(ClientId(1)), inbox.slot(ClientId(2)));
+        let mut flooding = inbox.slot(ClientId(1));
+        let mut quiet = inbox.slot(ClientId(2));
         let drain = |inbox: &Inbox| {
             let mut datagrams = Vec::new();
             inbox.swap(&mut datagrams);

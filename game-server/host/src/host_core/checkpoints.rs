@@ -165,7 +165,8 @@ mod tests {
 
     #[test]
     fn journal_entries_follow_a_snapshot_that_the_world_server_has() {
-        let (small, large) = (room_of(0), room_of(MAX_ROOM_STATE_BYTES));
+        let small = room_of(0);
+        let large = room_of(MAX_ROOM_STATE_BYTES);
         let (mut sender, _) = CheckpointSender::new(ID, &small).expect("it can be saved");
         let has_journal = |sender: &CheckpointSender, ms| sender.journal(&large, at(ms)).is_some();
         // The room has grown: entries follow the snapshot from before.

@@ -99,7 +99,8 @@ mod tests {
     fn clients_are_told_at_once_that_it_gets_worse_and_later_that_it_is_over() {
         let mut lateness = Lateness::new();
         // 20 ticks a second of 60 ms each, every fourth of which is skipped; then some of rest.
-        let (mut told, mut skipped) = (Vec::new(), 0);
+        let mut told = Vec::new();
+        let mut skipped = 0;
         for tick in 1..=1_200_u64 {
             let is_busy = tick <= 200;
             if is_busy && tick.is_multiple_of(4) {

@@ -204,7 +204,8 @@ fn split_off_pieces(resume: &mut pb::Resume) -> Vec<(Vec<u8>, Vec<pb::RoomTick>)
     let (first, last) = pieces_of(&resume.state);
     pieces.extend(first.map(|piece| (piece.to_vec(), Vec::new())));
     resume.state = last.to_vec();
-    let (mut bytes, mut last) = (0, Vec::new());
+    let mut bytes = 0;
+    let mut last = Vec::new();
     for tick in std::mem::take(&mut resume.ticks) {
         bytes += TICK_HEAD_BYTES + tick.inputs.len();
         if bytes > ROOM_PIECE_BYTES && !last.is_empty() {

@@ -357,7 +357,8 @@ impl RoomHost {
             }
         }
         self.room_outputs = room_outputs;
-        let (id, room) = (self.id, &self.room);
+        let id = self.id;
+        let room = &self.room;
         let snapshot =
             self.checkpoints.as_mut().and_then(|checkpoints| checkpoints.snapshot(id, room, now));
         let snapshot = snapshot.map(|snapshot| HostMessage::Snapshot(id, snapshot));
@@ -408,7 +409,8 @@ impl RoomHost {
 
     fn sync_members(&mut self, members: &[RoomMember], revoked_until: u64) {
         let seats: BTreeSet<PlayerId> = members.iter().map(|member| member.player).collect();
-        let (mut removed, mut renames) = (BTreeSet::new(), Vec::new());
+        let mut removed = BTreeSet::new();
+        let mut renames = Vec::new();
         for change in member_changes(&self.room, members) {
             match change {
                 RoomInput::Remove { player, .. } => drop(removed.insert(player)),

@@ -204,7 +204,8 @@ fn rooms_that_no_world_server_asks_for_are_closed_after_a_minute() {
 #[test]
 fn heartbeats_and_figures_are_sent_when_they_are_due() {
     let mut host = Host::configured(Duration::ZERO);
-    let (mut heartbeats, mut figures) = (0, 0);
+    let mut heartbeats = 0;
+    let mut figures = 0;
     for _ in 0..2_000 {
         let due = host.core.next_deadline() <= Some(host.now());
         host.timeout();

@@ -284,7 +284,8 @@ impl Allowed {
             }
             Self::Size { min, max } => {
                 let (width, height) = text.split_once(['x', 'X'])?;
-                let (width, height) = (plain_number(width)?, plain_number(height)?);
+                let width = plain_number(width)?;
+                let height = plain_number(height)?;
                 let fits = (min..=max).contains(&width) && (min..=max).contains(&height);
                 fits.then_some(ParameterValue::Size(width, height))
             }

@@ -80,7 +80,8 @@ impl RoomConfig {
             }
         }
         if self.outer < self.inner {
-            let (inner, outer) = (self.inner, self.outer);
+            let inner = self.inner;
+            let outer = self.outer;
             let problem = format!("outer={outer} must be at least inner={inner}");
             return Err(BadParameter::Conflict { key: "outer", problem });
         }
@@ -198,11 +199,13 @@ mod tests {
         for (cell, margin) in [("10", "1"), ("7", "1"), ("3.3", "0"), ("40", "20")] {
             let given = [("cell", cell), ("margin", margin)];
             let config = room(&given, Surroundings::new().reach_m(20.0)).expect("possible");
-            let (edge, margin) = (config.cell, config.margin_m);
+            let edge = config.cell;
+            let margin = config.margin_m;
             let zone = (-f32::from(config.inner) * edge, f32::from(config.inner + 1) * edge);
             for step in 0_u8..=100 {
                 let at = -margin + (edge + 2.0 * margin) * f32::from(step) / 100.0;
-                let (low, high) = (at - 20.0, at + 20.0);
+                let low = at - 20.0;
+                let high = at + 20.0;
                 assert!(zone.0 <= low + 1e-3 && high <= zone.1 + 1e-3, "{cell}, {margin}: {at}");
             }
             assert!(config.guaranteed_m(config.inner) >= 20.0);

@@ -64,7 +64,8 @@ pub fn first_contact<'w>(
     (from, to): (GameTime, GameTime),
     reach_m: f32,
 ) -> Option<GameTime> {
-    let (one, other) = (one.into(), other.into());
+    let one = one.into();
+    let other = other.into();
     let mut start = from;
     loop {
         let end = [&one, &other]
@@ -191,7 +192,8 @@ mod tests {
 
     #[test]
     fn objects_within_reach_at_the_start_meet_at_once() {
-        let (one, other) = (path(&[(0, 3.0, 3.0)]), path(&[(0, 3.2, 3.0)]));
+        let one = path(&[(0, 3.0, 3.0)]);
+        let other = path(&[(0, 3.2, 3.0)]);
         assert_eq!(contact(&one, &other, 250, 300), Some(250_000));
     }
 
@@ -207,7 +209,8 @@ mod tests {
     #[test]
     fn a_posed_object_is_met_on_its_segment_of_the_tick_and_at_rest() {
         let post = path(&[(0, 5.0, 0.0)]);
-        let (start, end) = (Position::on_ground(0.0, 0.0), Position::on_ground(10.0, 0.0));
+        let start = Position::on_ground(0.0, 0.0);
+        let end = Position::on_ground(10.0, 0.0);
         let motion = ObjectMotion::Straight {
             from: (GameTime::from_millis(100), start),
             to: (GameTime::from_millis(200), end),
@@ -243,7 +246,8 @@ mod tests {
     fn random_paths_agree_with_small_steps() {
         let mut rng = fastrand::Rng::with_seed(11);
         for case in 0..300 {
-            let (one, other) = (random_path(&mut rng), random_path(&mut rng));
+            let one = random_path(&mut rng);
+            let other = random_path(&mut rng);
             let exact = contact(&one, &other, 0, 2_000);
             let distance = |micros: u64| {
                 let at = |path: &Timeline<Waypoint>| {

@@ -147,7 +147,8 @@ impl HeldControls {
     fn release(&mut self, stay: [bool; MAX_AXES]) {
         let axes =
             std::array::from_fn(|axis| if stay[axis] { self.sampled_axes.0[axis] } else { 0 });
-        let (keys, axes) = (Keymap::default(), Axes(axes));
+        let keys = Keymap::default();
+        let axes = Axes(axes);
         (self.sampled_keys, self.sampled_axes) = (keys, axes);
         self.enqueue(QueuedChange { at: None, keys: Some(keys), axes: Some(axes) });
     }
@@ -516,7 +517,8 @@ mod tests {
         fn new(seed: u64) -> Self {
             let rng = fastrand::Rng::with_seed(seed);
             let loss = (seed % 60) as f32 / 100.0;
-            let (acked_keys, keys) = (Keymap(0), Keymap(0));
+            let acked_keys = Keymap(0);
+            let keys = Keymap(0);
             let controls = HeldControls::default();
             LossyInputLink {
                 rng,

@@ -72,7 +72,8 @@ mod tests {
     fn recently_executed_commands_are_known_in_any_order() {
         for start in [0, 1, u32::MAX - 40] {
             let mut rng = fastrand::Rng::with_seed(3);
-            let (mut done, mut plain) = (ExecutedCommands::default(), BTreeSet::new());
+            let mut done = ExecutedCommands::default();
+            let mut plain = BTreeSet::new();
             assert!(!done.contains(start));
             for step in 0_u32..500 {
                 // Numbers arrive up to 30 steps late, and some never.

@@ -90,7 +90,9 @@ fn turn_of(client: ClientId, turns: u64) -> u64 {
 /// constants. By its power series, which is exact to the last bit of an `f32` at 20 terms.
 pub const fn cos_of_degrees(degrees: f32) -> f32 {
     let angle = degrees.clamp(0.0, 180.0) as f64 * (std::f64::consts::PI / 180.0);
-    let (mut term, mut sum, mut power) = (1.0, 1.0, 0.0);
+    let mut term = 1.0;
+    let mut sum = 1.0;
+    let mut power = 0.0;
     while power < 40.0 {
         power += 2.0;
         term *= -angle * angle / (power * (power - 1.0));

@@ -152,11 +152,9 @@ impl Network {
 
     fn note_poses(&mut self, times: TickTimes, world: &World) {
         for &object in world.active_objects() {
-            let (slot, pose, position_m) = (
-                world.pose_slot(object),
-                world.pose(object),
-                world.position(object).on_the_ground(),
-            );
+            let slot = world.pose_slot(object);
+            let pose = world.pose(object);
+            let position_m = world.position(object).on_the_ground();
             self.shared_state.pose_table.update(slot, stamp(times), pose, position_m);
             if world.has_jumped(object) {
                 self.shared_state.pose_table.note_jump(slot, stamp(times));
@@ -215,7 +213,8 @@ impl Network {
     ) {
         match *change {
             WorldChange::Components { object, mask, late, path_as_before_until } => {
-                let (horizon, is_path) = (times.horizon, mask & 1 != 0);
+                let horizon = times.horizon;
+                let is_path = mask & 1 != 0;
                 // What is planned for later is not told before.
                 let as_before = if is_path { path_as_before_until.min(horizon) } else { horizon };
                 self.for_each_follower(object, |viewer| {

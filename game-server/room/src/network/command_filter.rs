@@ -121,7 +121,8 @@ fn read_command(bytes: &[u8], schema: &Schema) -> Result<Command, (ErrorCode, Wi
     let malformed = |error| (ErrorCode::Malformed, error);
     let command: Command = wire::decode(bytes).map_err(malformed)?;
     let kind = schema.command(command.kind).ok_or_else(|| {
-        let (what, value) = ("command", command.kind.into());
+        let what = "command";
+        let value = command.kind.into();
         (ErrorCode::UnknownCommand, WireError::Unknown { what, value })
     })?;
     if !FieldValue::all_fit(&command.fields, &kind.fields) {

@@ -78,7 +78,8 @@ pub struct LoadMap {
 impl LoadMap {
     /// The loads of an empty map.
     pub fn new(grid: Grid) -> Self {
-        let (columns, rows) = (grid.columns(), grid.rows());
+        let columns = grid.columns();
+        let rows = grid.rows();
         let edge_cells = columns.max(rows).div_ceil(MAX_REGIONS_PER_AXIS);
         let regions =
             usize::from(columns.div_ceil(edge_cells)) * usize::from(rows.div_ceil(edge_cells));
@@ -170,9 +171,11 @@ impl LoadMap {
 
     /// Calls `apply` with the counters of the cell and of its region.
     fn for_cell_and_region(&mut self, cell: Cell, apply: impl Fn(&mut CellCounter, u16)) {
-        let (index, window) = (self.index(cell), self.window);
+        let index = self.index(cell);
+        let window = self.window;
         let columns = usize::from(self.columns.div_ceil(self.edge_cells));
-        let (column, row) = (cell.column / self.edge_cells, cell.row / self.edge_cells);
+        let column = cell.column / self.edge_cells;
+        let row = cell.row / self.edge_cells;
         apply(&mut self.cells[index], window);
         apply(&mut self.regions[usize::from(row) * columns + usize::from(column)], window);
     }

@@ -133,7 +133,8 @@ mod tests {
     fn a_record_longer_than_a_share_is_sent_after_patience_ticks() {
         let mut pacer = Pacer::default();
         pacer.end_tick(Some(9), None);
-        let (mut max_room, mut bytes) = (0, 0);
+        let mut max_room = 0;
+        let mut bytes = 0;
         for _ in 0..60 {
             pacer.begin_tick(|| 8_000, Duration::from_millis(50));
             let room = pacer.available_bits() / 8;

@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn stale_datagrams_without_fresh_ones_are_reported_once() {
-        let (mut faults, at) = (UplinkFaults::default(), GameTime::from_millis);
+        let mut faults = UplinkFaults::default();
+        let at = GameTime::from_millis;
         // A burst of late ones.
         assert!((0..100).all(|_| faults.note_stale(at(50)).is_none()));
         faults.note_fresh();

@@ -36,7 +36,8 @@ pub(super) struct Viewers {
 impl Viewers {
     /// Adds a client that is not in the room.
     pub(super) fn insert(&mut self, viewer: Viewer) {
-        let (client, avatar) = (viewer.client, viewer.avatar);
+        let client = viewer.client;
+        let avatar = viewer.avatar;
         let index = self.entries.insert(Box::new(viewer)) as u32;
         let at = self.by_id_order.partition_point(|&other| self.at(other).client < client);
         self.by_id_order.insert(at, index);

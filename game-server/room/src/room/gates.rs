@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn whom_the_game_sends_away_requests_a_transfer_from_anywhere_once() {
-        let (mut gates, here) = (gates(), Position::on_ground(50.0, 50.0));
+        let mut gates = gates();
+        let here = Position::on_ground(50.0, 50.0);
         let mut send = |at_ms, to| gates.watch(GameTime::from_millis(at_ms), ANN, here, to);
         let target = Some((7, here));
         assert_eq!((send(0, None), send(50, target), send(100, target)), (None, target, None));
@@ -174,12 +175,14 @@ mod tests {
     }
 
     fn watch(gates: &mut Gates, at_ms: u64, x: f32) -> Option<u32> {
-        let (now, place) = (GameTime::from_millis(at_ms), Position::on_ground(x, 50.0));
+        let now = GameTime::from_millis(at_ms);
+        let place = Position::on_ground(x, 50.0);
         gates.watch(now, ANN, place, None).map(|(map, _)| map)
     }
 
     fn gates() -> Gates {
-        let (low, high) = (Position::on_ground(98.0, 45.0), Position::on_ground(100.0, 55.0));
+        let low = Position::on_ground(98.0, 45.0);
+        let high = Position::on_ground(100.0, 55.0);
         let mut gates = Gates::default();
         gates.put_up(vec![Gate { low, high, map: 3, at: Position::on_ground(5.0, 50.0) }]);
         gates

@@ -115,7 +115,8 @@ fn only_objects_that_the_client_follows_can_be_named() {
     // The own avatar has the first slot; the ghost is hidden, and no object has the others.
     let known = scene.room.network().viewer(ann).expect("it has joined");
     let own = known.slots.alias(known.avatar).expect("it is followed");
-    let (slot, epoch) = (own.slot, own.epoch);
+    let slot = own.slot;
+    let epoch = own.epoch;
     let commands = [
         poke(slot, epoch),
         poke(slot, epoch.wrapping_add(1)),
@@ -278,7 +279,8 @@ fn a_flood_of_samples_makes_no_long_journal() {
         scene.join(PlayerId(player), "ann");
     }
     scene.ticks(1);
-    let (mut kept, mut bytes) = (0, 0);
+    let mut kept = 0;
+    let mut bytes = 0;
     for tick in 0..TICKS {
         for player in 0..PLAYERS {
             for step in 0..SAMPLES {
@@ -353,7 +355,8 @@ fn a_handover_sends_a_datagram_to_clients_without_one_in_the_last_tick() {
         };
         outputs.iter().filter_map(client).collect()
     };
-    let (mut final_count, mut tick_count) = (0, 0);
+    let mut final_count = 0;
+    let mut tick_count = 0;
     for round in 0..200 {
         scene.ticks(round % 70);
         let in_last_tick = receivers(&scene.ticks(1));
@@ -465,7 +468,8 @@ impl Game for HiddenGhostGame {
             let ghost = self.ghost.expect("the ghost exists from the start");
             self.revealed = true;
             world.ask_who_sees(ghost);
-            let (now, audience) = (world.now(), EventAudience::Followers(ghost));
+            let now = world.now();
+            let audience = EventAudience::Followers(ghost);
             world.emit(0, audience, now.saturating_sub(Duration::from_millis(30)), Vec::new());
             world.emit(0, audience, now, Vec::new());
         }

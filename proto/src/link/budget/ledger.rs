@@ -71,7 +71,9 @@ mod tests {
     fn the_ledger_counts_the_last_second_and_at_most_one_slot_more() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut ledger, mut departures, mut now) = (Ledger::default(), Vec::new(), 5_000_000);
+            let mut ledger = Ledger::default();
+            let mut departures = Vec::new();
+            let mut now = 5_000_000;
             for _ in 0..2_000 {
                 now += rng.u64(..) % [1, 3_000, 40_000, 1_500_000][rng.usize(..4)];
                 let within = |span: u64| -> u64 {

@@ -159,7 +159,8 @@ impl RateController {
     pub(super) fn set_limit(&mut self, limit: u32) {
         let scaled =
             |rate: u32| (u64::from(rate) * u64::from(limit) / u64::from(self.limit)) as u32;
-        let (rate, before) = (scaled(self.rate), self.trial.map(|trial| scaled(trial.rate_before)));
+        let rate = scaled(self.rate);
+        let before = self.trial.map(|trial| scaled(trial.rate_before));
         self.limit = limit;
         self.rate = self.clamp_rate(rate);
         if let (Some(trial), Some(before)) = (&mut self.trial, before) {

@@ -67,7 +67,8 @@ fn no_second_exceeds_the_rate_even_when_the_rate_changes() {
 fn affordable_at_is_exact_to_the_microsecond() {
     for seed in 0..200 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (mut budget, mut now) = (budget(rng.u32(4_000..130_000)), 1_000_000);
+        let mut budget = budget(rng.u32(4_000..130_000));
+        let mut now = 1_000_000;
         budget.set_shares_with_slices(at(now), rng.bool());
         for _ in 0..100 {
             let class = [TrafficClass::Control, TrafficClass::Game][rng.usize(..2)];
@@ -87,7 +88,8 @@ fn affordable_at_is_exact_to_the_microsecond() {
 
 #[test]
 fn a_game_alone_gets_the_whole_rate_in_even_portions() {
-    let (mut budget, mut departures) = (budget(32_000), Departures::default());
+    let mut budget = budget(32_000);
+    let mut departures = Departures::default();
     for tick in 20..420 {
         let now = tick * 50_000;
         let bytes = budget.available(TrafficClass::Game, at(now));
@@ -106,7 +108,9 @@ fn a_game_alone_gets_the_whole_rate_in_even_portions() {
 /// The rates, in bytes a second, that a game of `per_tick` bytes and unlimited slices get in ten
 /// seconds.
 fn shared(per_tick: usize, bytes_per_s: u32) -> (usize, usize) {
-    let (mut budget, mut departures, mut game) = (budget(bytes_per_s), Departures::default(), 0);
+    let mut budget = budget(bytes_per_s);
+    let mut departures = Departures::default();
+    let mut game = 0;
     budget.set_shares_with_slices(at(1_000_000), true);
     for tick in 20..260 {
         let now = tick * 50_000;
@@ -152,7 +156,8 @@ fn an_acknowledgement_is_always_affordable() {
 
 #[test]
 fn a_credited_burst_does_not_exceed_the_rate_of_a_second() {
-    let (mut budget, mut departures) = (budget(32_000), Departures::default());
+    let mut budget = budget(32_000);
+    let mut departures = Departures::default();
     budget.set_shares_with_slices(at(1_000_000), true);
     budget.credit_slices(at(1_000_000), 20_000);
     while budget.available(TrafficClass::Slices, at(1_000_000)) >= 1_087 {
@@ -169,7 +174,8 @@ fn misled_senders(loss: f64) -> usize {
         let (mut controller, mut rng) =
             (RateController::new(32_000), fastrand::Rng::with_seed(seed));
         (20..1_220_u64).any(|tick| {
-            let (sent, now) = (at(tick * 50_000), at(tick * 50_000 + 130_000));
+            let sent = at(tick * 50_000);
+            let now = at(tick * 50_000 + 130_000);
             controller.handle_sent(sent);
             if rng.f64() < loss {
                 controller.handle_lost(sent);

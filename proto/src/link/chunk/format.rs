@@ -129,8 +129,10 @@ impl ReceivedSet {
 
     /// Lengths of received, missing, received ... slices; only the first can be 0.
     fn runs(&self) -> impl Iterator<Item = usize> + use<> {
-        let (slices, count) = (self.slices, self.count());
-        let (mut from, mut wanted) = (0, true);
+        let slices = self.slices;
+        let count = self.count();
+        let mut from = 0;
+        let mut wanted = true;
         std::iter::from_fn(move || {
             let end =
                 (from..count).find(|&index| slices.contains(index) != wanted).unwrap_or(count);
@@ -146,8 +148,10 @@ impl ReceivedSet {
         if number == 0 {
             return Err(WireError::OutOfRange { what: "number of runs" });
         }
-        let (mut lengths, mut read) = (self.runs(), SliceSet::default());
-        let (mut from, mut received) = (0, true);
+        let mut lengths = self.runs();
+        let mut read = SliceSet::default();
+        let mut from = 0;
+        let mut received = true;
         for run in 0..number {
             let mut length =
                 if C::READS { 0 } else { lengths.next().expect("they were counted") as u64 };

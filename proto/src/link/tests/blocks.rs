@@ -95,7 +95,8 @@ fn a_long_block_travels_in_chunks_and_reports_progress() {
 #[test]
 fn the_queue_is_bounded() {
     let mut link = Link::new(LinkConfig::server());
-    let (now, megabyte) = (LocalTime::from_millis(1_000), block(1 << 20, 1));
+    let now = LocalTime::from_millis(1_000);
+    let megabyte = block(1 << 20, 1);
     (0..4).for_each(|_| {
         link.send_block(now, megabyte.clone()).expect("the queue has room");
     });
@@ -125,7 +126,8 @@ fn a_block_takes_at_most_a_tenth_longer_than_with_an_ideal_sender() {
     for (bytes_per_s, ideal, ideal_at_20) in
         [(32_000, 8.5, 10.7), (64_000, 4.3, 5.4), (125_000, 2.2, 2.9)]
     {
-        let (clear, lossy) = (mean_time(bytes_per_s, 0.0, 1), mean_time(bytes_per_s, 20.0, 20));
+        let clear = mean_time(bytes_per_s, 0.0, 1);
+        let lossy = mean_time(bytes_per_s, 20.0, 20);
         println!("{bytes_per_s}: {clear} {lossy}");
         assert!(clear <= 1.1 * ideal, "{bytes_per_s} bytes/s: {clear} s, ideally {ideal}");
         assert!(
@@ -220,7 +222,9 @@ fn a_block_finds_the_bottleneck_and_keeps_its_queue_short() {
     pair.send_block(&block(1 << 20, 1));
     pair.run(ms(5_000));
     let lost = pair.ends[0].link.stats().lost;
-    let (mut queueing, mut rate, samples) = (0.0, 0.0, 400);
+    let mut queueing = 0.0;
+    let mut rate = 0.0;
+    let samples = 400;
     for _ in 0..samples {
         pair.run(ms(50));
         queueing += f64::from(pair.ends[0].link.stats().queueing_ms) / f64::from(samples);

@@ -249,7 +249,9 @@ impl End {
     }
 
     pub(super) fn write(&mut self, now_ms: u64, sends_bodies: bool) -> Vec<u8> {
-        let (now, mut bytes, mut body_bits) = (self.local(now_ms), Vec::new(), 0);
+        let now = self.local(now_ms);
+        let mut bytes = Vec::new();
+        let mut body_bits = 0;
         let budget = self.link.body_budget_bits(now);
         assert!(budget >= 8 * MIN_BODY_BYTES || self.link.budget.is_some());
         let most = self.max_bodies;
@@ -279,7 +281,8 @@ impl End {
         let asks_for_ack =
             body_bits > 0 && !self.quiet || ping || !messages.is_empty() || has_slice(&bytes);
         assert_eq!(header.asks_for_ack, asks_for_ack);
-        let (at_ms, body_bytes) = (now_ms, body_bits / 8);
+        let at_ms = now_ms;
+        let body_bytes = body_bits / 8;
         self.sent.push(SentDatagram {
             at_ms,
             bytes: bytes.clone(),
@@ -372,7 +375,8 @@ pub(super) fn parts(bytes: &[u8]) -> (DatagramHeader, Messages) {
 
 /// The datagram with its acknowledgement in the 32-bit form.
 fn with_32_bit_ack(bytes: &[u8]) -> Vec<u8> {
-    let (mut header, mut reader) = (DatagramHeader::default(), Reader::new(bytes));
+    let mut header = DatagramHeader::default();
+    let mut reader = Reader::new(bytes);
     header.wire(&mut reader).expect("a header");
     let mut out = Vec::new();
     let mut writer = Writer::new(&mut out);
@@ -400,7 +404,8 @@ fn with_32_bit_ack(bytes: &[u8]) -> Vec<u8> {
 fn has_slice(bytes: &[u8]) -> bool {
     let (mut header, mut messages, mut reader) =
         (DatagramHeader::default(), Messages::default(), Reader::new(bytes));
-    let (mut set, mut has_slice) = (None::<ReceivedSet>, false);
+    let mut set = None::<ReceivedSet>;
+    let mut has_slice = false;
     header.wire(&mut reader).expect("a header");
     if header.extras.is_some() {
         messages.wire(&mut reader).expect("messages");

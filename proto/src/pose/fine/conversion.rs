@@ -48,7 +48,8 @@ fn free_quaternion(bits: u8, turn: [u16; 4]) -> Quaternion {
     let largest = usize::from(turn[0] & 3);
     let (centre, step) = quaternion_steps(bits);
     let mut quaternion = [0.0; 4];
-    let (mut others, mut sum) = (turn[1..].iter(), 0.0);
+    let mut others = turn[1..].iter();
+    let mut sum = 0.0;
     for (index, part) in quaternion.iter_mut().enumerate() {
         if index != largest {
             *part = others.next().map_or(0.0, |step| f32::from(*step) - centre) * step;

@@ -92,7 +92,8 @@ impl DecisionCoder for entropy::RangeDecoder<'_> {
         let slot = self.slot(TOTAL_BITS);
         // Shares are nearly equal: this is close to the right number.
         let mut number = (slot * count) >> TOTAL_BITS;
-        let (mut start, mut end) = (below(number), below(number + 1));
+        let mut start = below(number);
+        let mut end = below(number + 1);
         while slot >= end {
             number += 1;
             (start, end) = (end, below(number + 1));

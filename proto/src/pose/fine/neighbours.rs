@@ -95,8 +95,10 @@ impl CodedNeighbours {
 
     /// The means around a position. Cost: 3 ns for each coded object.
     pub(super) fn means_around(&self, at: Vector) -> NeighbourMeans {
-        let (mut sum, mut close_sum) = ([0.0; VALUES], [0.0; 4]);
-        let (mut all, mut close) = (0.0, 0.0);
+        let mut sum = [0.0; VALUES];
+        let mut close_sum = [0.0; 4];
+        let mut all = 0.0;
+        let mut close = 0.0;
         for one in &self.coded {
             let displacement = sub(one.at, at);
             let distance2 = dot(displacement, displacement) * (1.0 / (EDGE * EDGE));

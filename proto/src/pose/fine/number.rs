@@ -81,7 +81,8 @@ fn code_distance<C: DecisionCoder>(
     spread: f32,
     beyond: impl Fn(i64) -> f32,
 ) -> i64 {
-    let (mut low, mut low_share) = (0, beyond(0));
+    let mut low = 0;
+    let mut low_share = beyond(0);
     let mut reach = 0.0;
     let mut steps = STEPS.iter();
     let (mut high, mut high_share) = loop {

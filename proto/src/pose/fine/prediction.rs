@@ -147,8 +147,10 @@ impl<'a> PosePrediction<'a> {
         self.displacement[axis] = displacement;
         self.error[axis] = displacement - self.middle;
         if C::TRAINS {
-            let (class, spread) = (self.movement.class, exp2(self.log_spread));
-            let (table, error) = (usize::from(axis == 2), self.error[axis]);
+            let class = self.movement.class;
+            let spread = exp2(self.log_spread);
+            let table = usize::from(axis == 2);
+            let error = self.error[axis];
             let features = &self.position_features[axis];
             coder.sample_middle(table, class, features, displacement, spread);
             coder.sample_spread(axis, class, &self.position_spread, error, step);

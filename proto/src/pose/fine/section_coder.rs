@@ -108,7 +108,8 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
         };
         self.state.origin = newest.pose.at;
         let pose = self.code_candidate(known, pose, true)?;
-        let (format, origin) = (known.format, self.state.origin);
+        let format = known.format;
+        let origin = self.state.origin;
         let now = conversion::float_pose(format, origin, &pose.unwrap_or(newest.pose));
         self.state
             .reference
@@ -224,7 +225,8 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
         let curve = self.state.weights.curves.of(0, UNTRAINED_LOG_SPREAD);
         let mut parts = pose.motion.parts();
         for (part, prediction) in parts.iter_mut().zip(predictions) {
-            let (middle, spread) = (prediction.middle, prediction.spread);
+            let middle = prediction.middle;
+            let spread = prediction.spread;
             let coded = code_number(&mut self.coder, (*part).into(), middle, spread, curve);
             *part = motion::narrow(coded.into())?;
         }
@@ -324,7 +326,8 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
     ) -> Result<(), WireError> {
         let newest = &known.history[0];
         let before = known.history.get(1).unwrap_or(newest);
-        let (half, mask) = (1 << (bits - 1), (1 << bits) - 1);
+        let half = 1 << (bits - 1);
+        let mask = (1 << bits) - 1;
         let turned = |from: u16, to: u16| ((i32::from(to) - i32::from(from) + half) & mask) - half;
         let span = (before.age_us - newest.age_us).max(1) as f32;
         let rate = turned(before.pose.turn[0], newest.pose.turn[0]) as f32 / span;

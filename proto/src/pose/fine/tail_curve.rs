@@ -26,7 +26,8 @@ pub(in crate::pose) fn student_tail(t: f32) -> f32 {
 pub(in crate::pose) fn shape_piece(tail: f32) -> (usize, f32) {
     let scaled = 2.0 * tail * (PIECES * PIECES) as f32;
     let index = (scaled.sqrt() as usize).min(PIECES - 1);
-    let (start, end) = ((index * index) as f32, ((index + 1) * (index + 1)) as f32);
+    let start = (index * index) as f32;
+    let end = ((index + 1) * (index + 1)) as f32;
     (index, (scaled - start) / (end - start))
 }
 
@@ -42,7 +43,8 @@ impl TailCurve {
             }
             let t = f32::from_bits(1.0_f32.to_bits() + ((point as u32) << PART_BITS)) - 1.0;
             let (index, part) = shape_piece(student_tail(t));
-            let (low, high) = (f32::from(shape[index]), f32::from(shape[index + 1]));
+            let low = f32::from(shape[index]);
+            let high = f32::from(shape[index + 1]);
             (low + (high - low) * part) * (0.5 / 65_535.0)
         }))
     }
@@ -56,7 +58,8 @@ impl TailCurve {
             ((1.0 + t.abs()).to_bits() - 1.0_f32.to_bits()).min(((POINTS as u32) << PART_BITS) - 1);
         let index = (bits >> PART_BITS) as usize;
         let part = (bits & ((1 << PART_BITS) - 1)) as f32 * (1.0 / (1 << PART_BITS) as f32);
-        let (high, low) = (self.0[index], self.0[index + 1]);
+        let high = self.0[index];
+        let low = self.0[index + 1];
         let share = high + (low - high) * part;
         if t < 0.0 { 1.0 - share } else { share }
     }

@@ -35,7 +35,8 @@ impl Body {
     fn random(rng: &mut fastrand::Rng) -> Self {
         let mut any = |size: f32| (rng.f32() - 0.5) * 2.0 * size;
         let at = [any(8.0), any(8.0), any(2.0).abs() + 0.2];
-        let (velocity, spin) = ([any(3.0), any(3.0), any(4.0)], [any(5.0), any(5.0), any(5.0)]);
+        let velocity = [any(3.0), any(3.0), any(4.0)];
+        let spin = [any(5.0), any(5.0), any(5.0)];
         Self { at, velocity, turn: [0.0, 0.0, 0.0, 1.0], spin, at_rest: false }
     }
 
@@ -189,7 +190,8 @@ fn all_formats() -> Vec<PoseFormat> {
 fn a_section_is_read_as_it_was_written_whatever_was_lost() {
     for (seed, loss_percent) in [(1, 0), (2, 10), (3, 40), (4, 90)] {
         let world = World::new(seed, all_formats(), 120, loss_percent);
-        let (mut sender, mut receiver) = (FineState::default(), FineState::default());
+        let mut sender = FineState::default();
+        let mut receiver = FineState::default();
         for tick in 0..120 {
             let bytes = world.encode(tick, &mut sender);
             let read = world.decode(tick, &bytes, &mut receiver);
@@ -201,7 +203,8 @@ fn a_section_is_read_as_it_was_written_whatever_was_lost() {
 #[test]
 fn a_reference_is_interpolated_where_a_datagram_lacks_it() {
     let world = World::new(5, vec![FREE; 12], 60, 0);
-    let (mut out, mut read) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut read = Vec::new();
     let histories: Vec<Vec<AgedPose>> = (0..12).map(|body| world.history(50, body)).collect();
     let sparse: Vec<AgedPose> = histories[0].iter().step_by(3).copied().collect();
     let known = |body: usize| world.known(body, if body == 0 { &sparse } else { &histories[body] });
@@ -223,7 +226,8 @@ fn an_old_baseline_saves_bytes() {
     let pose = world.frames[50][1];
     let old = [AgedPose { age_us: 900_000, pose: Pose { flag: !pose.flag, ..pose } }];
     let bytes = |history: &[AgedPose]| {
-        let (mut out, mut state) = (Vec::new(), FineState::default());
+        let mut out = Vec::new();
+        let mut state = FineState::default();
         let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
         encoder.write_unacknowledged(&world.known(1, history), &pose);
         encoder.finish();
@@ -238,7 +242,8 @@ fn an_old_baseline_saves_bytes() {
 #[test]
 fn a_missing_baseline_is_refused() {
     let world = World::new(6, vec![FREE; 2], 60, 0);
-    let (mut out, mut state) = (Vec::new(), FineState::default());
+    let mut out = Vec::new();
+    let mut state = FineState::default();
     let old = [AgedPose { age_us: 900_000, pose: world.frames[0][1] }];
     let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
     encoder.write_unacknowledged(&world.known(1, &old), &world.frames[50][1]);
@@ -251,7 +256,8 @@ fn a_missing_baseline_is_refused() {
 #[test]
 fn the_length_is_known_before_the_end() {
     let world = World::new(8, vec![FREE; 30], 60, 0);
-    let (mut out, mut state) = (Vec::new(), FineState::default());
+    let mut out = Vec::new();
+    let mut state = FineState::default();
     let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
     for body in 0..30 {
         let history = world.history(50, body);
@@ -290,7 +296,8 @@ fn a_truncated_section_is_never_read_as_the_whole() {
 #[test]
 fn arbitrary_bytes_are_refused_or_poses_that_fit() {
     let world = World::new(10, all_formats(), 60, 20);
-    let (mut rng, mut state) = (fastrand::Rng::with_seed(11), FineState::default());
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut state = FineState::default();
     let mut refused = 0;
     for round in 0..2_000 {
         let tick = rng.usize(0..60);
@@ -332,7 +339,8 @@ fn poses_at_the_edge_of_the_grid_are_read_back_exactly() {
     ];
     let known = KnownObject { format: FREE, half_edge_m: 1e6, history: &history };
     for pose in [corner(-max, 2), corner(max, 3), corner(0, 0)] {
-        let (mut out, mut state) = (Vec::new(), FineState::default());
+        let mut out = Vec::new();
+        let mut state = FineState::default();
         let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
         encoder.write_reference(&known, Some(&pose));
         encoder.write_object(&known, Some(&pose));
@@ -351,7 +359,9 @@ fn poses_at_the_edge_of_the_grid_are_read_back_exactly() {
 #[test]
 fn tumbling_cubes_take_less_than_two_thirds_of_packing_by_hand() {
     let world = World::new(12, vec![FREE; 100], 90, 5);
-    let (mut coded, mut by_hand, mut state) = (0, 0, FineState::default());
+    let mut coded = 0;
+    let mut by_hand = 0;
+    let mut state = FineState::default();
     for tick in 40..90 {
         coded += world.encode(tick, &mut state).len() * 8;
         by_hand += 100 + world.sent(tick).iter().flatten().count() * (14 + 14 + 12 + 29 + 1);

@@ -155,7 +155,8 @@ mod tests {
         for seed in 0..300 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let sparse = rng.u32(..17);
-            let (mut coded, mut next) = (Vec::new(), 0_u32);
+            let mut coded = Vec::new();
+            let mut next = 0_u32;
             while coded.len() < 200 {
                 next += if rng.bool() { 0 } else { rng.u32(..1 << sparse) };
                 let Ok(slot) = u16::try_from(next) else { break };
@@ -163,7 +164,8 @@ mod tests {
                 next += 1;
             }
             let bytes = bytes_of(&coded);
-            let (mut decoder, mut slots) = (RangeDecoder::new(&bytes), SlotCoder::default());
+            let mut decoder = RangeDecoder::new(&bytes);
+            let mut slots = SlotCoder::default();
             for expected in coded {
                 assert_eq!(slots.read(&mut decoder), Ok(Some(expected)), "seed {seed}");
             }
@@ -176,7 +178,9 @@ mod tests {
     fn no_slot_takes_more_than_the_announced_bits() {
         for seed in 0..300 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut coded, mut slots, mut max_bits_so_far) = (Vec::new(), SlotCoder::default(), 0);
+            let mut coded = Vec::new();
+            let mut slots = SlotCoder::default();
+            let mut max_bits_so_far = 0;
             while coded.len() < 60 {
                 let length = rng.u32(..17);
                 let gap = if rng.bool() { 0 } else { rng.u32(..1 << length) };
@@ -224,7 +228,8 @@ mod tests {
     }
 
     fn bytes_of(coded: &[(u16, BaselineMode)]) -> Vec<u8> {
-        let (mut bytes, mut slots) = (Vec::new(), SlotCoder::default());
+        let mut bytes = Vec::new();
+        let mut slots = SlotCoder::default();
         let mut encoder = RangeEncoder::new(&mut bytes);
         for (slot, mode) in coded {
             slots.write(*slot, *mode, &mut encoder);

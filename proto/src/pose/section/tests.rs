@@ -49,7 +49,8 @@ fn a_receiver_without_baselines_reports_it_and_recovers() {
 fn arbitrary_bytes_decode_only_to_poses_of_known_objects() {
     let mut scene = Exchange::new(7);
     (0..50).for_each(|_| scene.tick());
-    let (number, stamp) = (scene.number, scene.now());
+    let number = scene.number;
+    let stamp = scene.now();
     let valid = [Level::Shared, Level::Fine].map(|level| {
         scene.level = level;
         scene.section(number, stamp, scene.acked_set()).0
@@ -93,7 +94,8 @@ fn arbitrary_bytes_decode_only_to_poses_of_known_objects() {
 #[test]
 fn a_missing_or_unnamed_baseline_is_refused() {
     let format = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
-    let (pose, stamp) = (Pose::default(), GameTime::from_millis(1_000));
+    let pose = Pose::default();
+    let stamp = GameTime::from_millis(1_000);
     let receiver = BTreeMap::from([(
         3,
         ReceiverObject { tenant: 0, format, received: BaselineHistory::new(0) },
@@ -140,7 +142,8 @@ fn a_section_is_as_long_as_announced() {
     for tick in 0..50 {
         scene.level = [Level::Shared, Level::Fine][tick % 2];
         scene.tick();
-        let (number, stamp) = (scene.number, scene.now());
+        let number = scene.number;
+        let stamp = scene.now();
         let (bytes, announced) = scene.section(number, stamp, scene.acked_set());
         assert!(
             (announced - 3..=announced).contains(&bytes.len()),
@@ -299,7 +302,8 @@ impl Exchange {
     }
 
     fn send(&mut self) {
-        let (number, stamp) = (self.number, self.now());
+        let number = self.number;
+        let stamp = self.now();
         let (section, _) = self.section(number, stamp, self.acked_set());
         let mut datagram = Datagram {
             number,
@@ -350,10 +354,12 @@ impl Exchange {
     }
 
     fn section(&self, number: u64, stamp: GameTime, acked: Option<AckedSet>) -> (Vec<u8>, usize) {
-        let (mut bytes, mut state) = (Vec::new(), FineState::default());
+        let mut bytes = Vec::new();
+        let mut state = FineState::default();
         let header = SectionHeader::new(self.level, number, acked);
         let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);
-        let (mut reference, mut fine) = (None, Vec::new());
+        let mut reference = None;
+        let mut fine = Vec::new();
         for slot in self.chosen(number) {
             let object = &self.sender[&slot];
             let baseline = object.acked.filter(|baseline| *baseline >= self.floor);
@@ -430,7 +436,8 @@ impl Exchange {
     }
 
     fn receive(&mut self, datagram: &Datagram) {
-        let (number, stamp) = (datagram.number, datagram.stamp.whole_millis());
+        let number = datagram.number;
+        let stamp = datagram.stamp.whole_millis();
         for (slot, tenant, pose) in &datagram.enters {
             let entered = ReceiverObject {
                 tenant: *tenant,

@@ -145,7 +145,8 @@ impl SymbolCoder for RangeDecoder<'_> {
 
     fn pick(&mut self, index: &mut i32, low: i32, high: i32, start: impl Fn(i32) -> u32) {
         let slot = self.slot(TOTAL_BITS);
-        let (mut first, mut last) = (low, high);
+        let mut first = low;
+        let mut last = high;
         while first < last {
             let middle = first + (last - first + 1) / 2;
             if start(middle) <= slot {
@@ -181,7 +182,9 @@ static LOG2: [u8; 256] = {
     let mut index = 0;
     while index < 256 {
         // Each squaring yields one binary digit of the logarithm.
-        let (mut x, mut log, mut digit) = (1.0 + index as f64 / 256.0, 0, 0);
+        let mut x = 1.0 + index as f64 / 256.0;
+        let mut log = 0;
+        let mut digit = 0;
         while digit < 8 {
             x *= x;
             log <<= 1;

@@ -10,7 +10,8 @@ fn any_pose_is_read_as_it_was_coded_whatever_its_baseline() {
     for seed in 0..40_000 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let format = any_format(&mut rng);
-        let (baseline, pose) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
+        let baseline = any_pose(&mut rng, format);
+        let pose = any_pose(&mut rng, format);
         let near = nearby(&mut rng, format, &baseline);
         let pose = [pose, baseline, near, near][rng.usize(..4)];
         let time = GameTime::from_millis(1_000_000);
@@ -23,7 +24,8 @@ fn any_pose_is_read_as_it_was_coded_whatever_its_baseline() {
 #[test]
 fn the_computed_cost_matches_the_written_bits() {
     let mut rng = fastrand::Rng::with_seed(1);
-    let (mut bytes, mut cost) = (Vec::new(), 0);
+    let mut bytes = Vec::new();
+    let mut cost = 0;
     let mut encoder = RangeEncoder::new(&mut bytes);
     for _ in 0..2_000 {
         let format = any_format(&mut rng);
@@ -35,7 +37,8 @@ fn the_computed_cost_matches_the_written_bits() {
         coded.write(&mut encoder);
     }
     encoder.finish();
-    let (written, computed) = (8.0 * bytes.len() as f64, f64::from(cost) / 256.0);
+    let written = 8.0 * bytes.len() as f64;
+    let computed = f64::from(cost) / 256.0;
     assert!(
         (written / computed - 1.0).abs() < 0.005,
         "{written} bits written, {computed} computed"

@@ -153,7 +153,8 @@ fn wire_yaw<S: SymbolCoder>(
 /// table's step), above `floor`.
 fn symbol_start<const N: usize>(table: &[u16; N], position: i64, parts: u32, floor: u32) -> u32 {
     let distance = position.unsigned_abs();
-    let (index, rest) = ((distance >> 4) as usize, (distance & 15) as u32);
+    let index = (distance >> 4) as usize;
+    let rest = (distance & 15) as u32;
     let half = if index + 1 >= N {
         1 << 14
     } else {
@@ -169,10 +170,13 @@ fn wire_position<S: SymbolCoder>(
     at: &mut [i32; 3],
     symbols: &mut S,
 ) {
-    let (first, row) = (predicted.first, predicted.row);
-    let (mean, deviation) = (predicted.mean[first], predicted.deviation);
+    let first = predicted.first;
+    let row = predicted.row;
+    let mean = predicted.mean[first];
+    let deviation = predicted.deviation;
     wire_coordinate(&mut at[first], mean, deviation, &tables.first[row], symbols);
-    let (mean, deviation) = (predicted.second_mean(at[first]), predicted.second_deviation);
+    let mean = predicted.second_mean(at[first]);
+    let deviation = predicted.second_deviation;
     wire_coordinate(&mut at[1 - first], mean, deviation, &tables.second[row], symbols);
 }
 

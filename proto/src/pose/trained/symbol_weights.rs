@@ -65,12 +65,14 @@ pub const BASELINE_MODES: [[u16; 3]; 3] =
 
 /// Where each part begins when these weights share the total; each gets one at least.
 const fn starts<const N: usize>(weights: &[u32; N]) -> [u16; N] {
-    let (mut sum, mut index) = (0, 0);
+    let mut sum = 0;
+    let mut index = 0;
     while index < N {
         sum += weights[index] as u64;
         index += 1;
     }
-    let (mut starts, mut before) = ([0; N], 0);
+    let mut starts = [0; N];
+    let mut before = 0;
     index = 0;
     while index < N {
         starts[index] = (before * ((1 << TOTAL_BITS) - N as u64) / sum) as u16 + index as u16;

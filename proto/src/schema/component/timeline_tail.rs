@@ -49,7 +49,8 @@ impl<T: QuantisedValue> TimelineTail<T> {
     }
 
     pub(super) fn from_timeline(timeline: &Timeline<T>, from: GameTime) -> Self {
-        let (mut tail, from) = (Self::empty(), from.whole_millis());
+        let mut tail = Self::empty();
+        let from = from.whole_millis();
         for (time, value) in timeline.tail(from) {
             if !tail.push(time, *value, from) {
                 break;
@@ -60,7 +61,8 @@ impl<T: QuantisedValue> TimelineTail<T> {
 
     /// The value at `from` and the points after it.
     pub(super) fn with_value_at(timeline: &Timeline<T>, from: GameTime, stamp: GameTime) -> Self {
-        let (mut tail, stamp) = (Self::empty(), stamp.whole_millis());
+        let mut tail = Self::empty();
+        let stamp = stamp.whole_millis();
         if let Some(value) = timeline.value_at(from) {
             tail.push(from, value, stamp);
         }
@@ -127,7 +129,8 @@ impl TimelineTail<Waypoint> {
     /// The part of a path that is sent.
     pub(super) fn of_path(path: &Timeline<Waypoint>, part: SentPart, stamp: GameTime) -> Self {
         let until = part.path_until.unwrap_or(GameTime::MAX);
-        let (mut tail, stamp) = (Self::empty(), stamp.whole_millis());
+        let mut tail = Self::empty();
+        let stamp = stamp.whole_millis();
         if let Some(value) = path.value_at(part.from) {
             let jump = value.jump || part.has_jumped;
             let first = if part.is_known { Waypoint::AS_KNOWN } else { Waypoint { jump, ..value } };
@@ -159,7 +162,9 @@ fn continued(
     (end, to): (GameTime, Waypoint),
     at: GameTime,
 ) -> Option<(GameTime, Waypoint)> {
-    let (from, is_jump, to) = (from.position, to.jump, to.position);
+    let from = from.position;
+    let is_jump = to.jump;
+    let to = to.position;
     if is_jump || from == to {
         return None;
     }

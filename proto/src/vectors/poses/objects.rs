@@ -114,7 +114,8 @@ pub(super) fn twelve() -> Vec<SectionObject> {
 
 /// The pose of an object `ago` datagrams earlier: it moves evenly.
 fn moved(format: PoseFormat, slot: u16, ago: i32) -> Pose {
-    let (slot, steps) = (i32::from(slot), 100 - ago);
+    let slot = i32::from(slot);
+    let steps = 100 - ago;
     let at = [4_000 + 100 * slot + 20 * steps, 3_000 + (7 - slot) * steps, 50 + steps / 4];
     let turn = |per_step: i32| (200 + per_step * steps) as u16;
     let pose = Pose { at, ..BASE };

@@ -46,7 +46,9 @@ pub(super) fn operations(
 /// The operations for slots and modes, those of the end included.
 fn documented_slots(slots: impl IntoIterator<Item = (u16, BaselineMode)>) -> DecisionTrace {
     const LENGTHS: [u32; 17] = [12, 16, 12, 8, 6, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
-    let (mut all, mut next, mut probability) = (Vec::new(), 0, 49_152);
+    let mut all = Vec::new();
+    let mut next = 0;
+    let mut probability = 49_152;
     let mut mode_before = BaselineMode::Window;
     for (slot, mode) in slots {
         let left_out = u32::from(slot) - next;
@@ -61,7 +63,8 @@ fn documented_slots(slots: impl IntoIterator<Item = (u16, BaselineMode)>) -> Dec
         if left_out > 0 {
             let length = 32 - left_out.leading_zeros();
             all.push(("length", one_of(length as usize, &LENGTHS)));
-            let (bits, value) = (length - 1, left_out - (1 << (length - 1)));
+            let bits = length - 1;
+            let value = left_out - (1 << (length - 1));
             all.push(("left out", TracedDecision::Raw { bits, value }));
         }
         let weights = match mode_before {
@@ -92,7 +95,8 @@ fn documented_slots(slots: impl IntoIterator<Item = (u16, BaselineMode)>) -> Dec
 
 /// A symbol by weights, as [`crate::pose::shared`] defines it.
 fn one_of(index: usize, weights: &[u32]) -> TracedDecision {
-    let (count, all) = (weights.len() as u32, weights.iter().sum::<u32>());
+    let count = weights.len() as u32;
+    let all = weights.iter().sum::<u32>();
     let start = |index: usize| {
         let before: u32 = weights[..index].iter().sum();
         index as u32 + (32_768 - count) * before / all

@@ -88,7 +88,8 @@ impl BoundsTree {
     ) -> bool {
         let mut waiting = [0; MAX_WAITING];
         for start in self.nodes.first().into_iter().chain(&self.new) {
-            let (mut node, mut count) = (start, 0);
+            let mut node = start;
+            let mut count = 0;
             loop {
                 let mut mask = meets(node);
                 while mask != 0 {
@@ -181,7 +182,8 @@ impl Node {
     /// Those that a line meets.
     #[inline]
     pub(super) fn near_line(&self, line: &Line) -> u32 {
-        let (mut enter, mut exit) = (f32x4::ZERO, f32x4::ONE);
+        let mut enter = f32x4::ZERO;
+        let mut exit = f32x4::ONE;
         for axis in 0..3 {
             let first = line.first[axis];
             let way_to =
@@ -232,7 +234,8 @@ mod tests {
     #[test]
     fn a_tree_finds_all_that_a_line_meets_and_nothing_else() {
         let mut rng = fastrand::Rng::with_seed(4);
-        let (mut tree, mut bounds) = (BoundsTree::default(), Vec::new());
+        let mut tree = BoundsTree::default();
+        let mut bounds = Vec::new();
         let mut hits = 0;
         for count in 1..=600 {
             let mut point = |range: f32| {
@@ -240,7 +243,8 @@ mod tests {
             };
             bounds.push(Aabb::from_half_extents(point(500.0), point(10.0)));
             tree.push(bounds[count - 1]);
-            let (from, to) = (point(500.0), point(500.0));
+            let from = point(500.0);
+            let to = point(500.0);
             // Also along the axes, and without a length.
             let way = (to - from) * [Vec3::ONE, Vec3::X, Vec3::Y, Vec3::ZERO][count % 4];
             let line = Line::new(from, way, [0.0, 3.0][count / 4 % 2]);

@@ -45,7 +45,8 @@ pub(super) struct Contact {
 
 impl Solid {
     pub(super) fn new(obstacle: &Obstacle) -> Self {
-        let (centre, shape) = (vector(obstacle.centre), obstacle.shape);
+        let centre = vector(obstacle.centre);
+        let shape = obstacle.shape;
         Self { centre, axis: shape.axis(), shape }
     }
 
@@ -81,7 +82,8 @@ impl Solid {
 
     /// Where the line through `from` enters and leaves, as multiples of `way`; `None` beside it.
     pub(super) fn line(&self, from: Vector, way: Vector) -> Option<(f32, f32)> {
-        let (from, way) = (self.turned_back(from - self.centre), self.turned_back(way));
+        let from = self.turned_back(from - self.centre);
+        let way = self.turned_back(way);
         let [x, y, z] = self.shape.half();
         let upright = between(from.z, way.z, z);
         let (enter, exit) = match self.shape {
@@ -162,7 +164,8 @@ fn side(metres: f32) -> f32 {
 fn between(from: f32, way: f32, half: f32) -> (f32, f32) {
     // Never infinite, so that a line within a face has no undefined part.
     let per_way = 1.0 / if way.abs() < 1e-9 { 1e-9 } else { way };
-    let (one, other) = ((-half - from) * per_way, (half - from) * per_way);
+    let one = (-half - from) * per_way;
+    let other = (half - from) * per_way;
     (one.min(other), one.max(other))
 }
 

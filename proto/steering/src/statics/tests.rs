@@ -156,7 +156,8 @@ fn what_is_between_two_points_is_what_a_ray_hits() {
     let mut hits = 0;
     for _ in 0..2_000 {
         let mut eye = || Position::new(rng.f32() * 100.0, rng.f32() * 100.0, rng.f32() * 4.0);
-        let (from, to) = (eye(), eye());
+        let from = eye();
+        let to = eye();
         let way = Position::new(to.x - from.x, to.y - from.y, to.z - from.z);
         let hit = statics.cast_ray(from, way, from.distance(to)).is_some();
         assert_eq!(statics.is_between(from, to), hit, "{from:?} {to:?}");
@@ -276,7 +277,8 @@ fn each_query_agrees_with_an_oracle_for_all_shapes() {
             statics.add(random_obstacle(&mut rng, 30.0));
         }
         let mut point = || Position::new(rng.f32() * 30.0, rng.f32() * 30.0, rng.f32() * 4.0);
-        let (from, to) = (point(), point());
+        let from = point();
+        let to = point();
         let gap = |at: Position| gap_to(statics.obstacles(), at);
         let length = from.distance(to);
         let steps = (length / 0.005).ceil();
@@ -345,8 +347,11 @@ fn gap_to(obstacles: &[Obstacle], at: Position) -> f32 {
 }
 
 fn random_obstacle(rng: &mut fastrand::Rng, size: f32) -> Obstacle {
-    let (x, y, height) = (rng.f32() * size, rng.f32() * size, 1.0 + 3.0 * rng.f32());
-    let (one, other) = (0.2 + 3.0 * rng.f32(), 0.2 + rng.f32());
+    let x = rng.f32() * size;
+    let y = rng.f32() * size;
+    let height = 1.0 + 3.0 * rng.f32();
+    let one = 0.2 + 3.0 * rng.f32();
+    let other = 0.2 + rng.f32();
     match rng.u8(..3) {
         0 => Obstacle::on_ground(x, y, one, other, height),
         1 => Obstacle::on_ground(x, y, one, other, height).turned(rng.f32() * 7.0),

@@ -54,7 +54,8 @@ impl PathStates {
     /// A path that stops for `stop`, again and again, after times of this mean length; `None` if it
     /// never does.
     pub(super) fn stops(stop: Duration, every: Duration, rng: fastrand::Rng) -> Option<Self> {
-        let (stop, every) = (stop.as_micros() as f64, every.max(MIN_BURST).as_micros() as f64);
+        let stop = stop.as_micros() as f64;
+        let every = every.max(MIN_BURST).as_micros() as f64;
         (stop > 0.0).then(|| Self::new(rng, false, (stop, true), every))
     }
 

@@ -250,8 +250,10 @@ mod tests {
             let rate = rng.bool().then(|| rng.u64(1_000..=10_000_000_000));
             let mut length =
                 || rng.bool().then(|| Duration::from_micros(rng.u64(1_000..=60_000_000)));
-            let (burst, queue) = (length().unwrap_or_default(), rate.and_then(|_| length()));
-            let (throttle, every) = (length().unwrap_or_default(), length());
+            let burst = length().unwrap_or_default();
+            let queue = rate.and_then(|_| length());
+            let throttle = length().unwrap_or_default();
+            let every = length();
             let impairment = Impairment {
                 burst,
                 queue,

@@ -167,7 +167,9 @@ fn bursts_have_the_asked_for_loss_and_mean_length() {
         let mut impairer = Impairer::new(bursty);
         // A packet each 2 ms for more than an hour: 1,000 bursts or more.
         let gap_ms = 2;
-        let (mut lost, mut bursts, mut before) = (0_u64, 0_u64, false);
+        let mut lost = 0_u64;
+        let mut bursts = 0_u64;
+        let mut before = false;
         let packets = 2_000_000;
         for number in 0..packets {
             let now = LocalTime::from_millis(gap_ms * number);
@@ -245,7 +247,8 @@ fn drops_by_fill(seed: u64) -> [(u32, u32); 11] {
         Impairment { rate: Some(80_000), queue: Some(millis(100)), seed, ..Impairment::default() };
     let mut impairer = Impairer::new(narrow);
     let mut rng = fastrand::Rng::with_seed(seed);
-    let (mut now, mut free_at) = (LocalTime::ZERO, LocalTime::ZERO);
+    let mut now = LocalTime::ZERO;
+    let mut free_at = LocalTime::ZERO;
     let mut tenths = [(0, 0); 11];
     for number in 0..200_000 {
         // From a load of 5 to one of 0.6, so that the queue has each length.
@@ -322,7 +325,8 @@ fn a_throttled_path_stops_and_then_delivers_all_at_once_in_order() {
     let throttled =
         Impairment { throttle: millis(300), every: Some(millis(1_000)), ..Impairment::default() };
     let packets = arrivals(throttled, 10);
-    let (mut late, mut together) = (0, 0);
+    let mut late = 0;
+    let mut together = 0;
     let mut last: f64 = 0.0;
     for (packet, number) in packets.iter().zip(0..) {
         let sent = f64::from(number) * 10.0;

@@ -100,7 +100,8 @@ fn a_quit_counts_if_the_connection_ends_right_after_it() {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.worker_threads(1).enable_all().build().unwrap()
     };
-    let (servers, browsers) = (runtime(), runtime());
+    let servers = runtime();
+    let browsers = runtime();
     let mut server = {
         let _inside = servers.enter();
         Server::start()

@@ -214,7 +214,8 @@ mod tests {
             }));
             let shared = Arc::clone(&state);
             tokio::spawn(async move {
-                let (mut bytes, mut client) = ([0; 2_048], None);
+                let mut bytes = [0; 2_048];
+                let mut client = None;
                 loop {
                     let (length, from) = socket.recv_from(&mut bytes).await.unwrap();
                     let to = {

@@ -38,7 +38,8 @@ pub(crate) struct Accuracy {
 /// Runs the room and compares.
 pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
     let scratch = ScratchFolder::new()?;
-    let (trace, shown) = (scratch.0.join("trace"), scratch.0.join("shown"));
+    let trace = scratch.0.join("trace");
+    let shown = scratch.0.join("shown");
     let edge = map_edge_m(motion, CLIENTS);
     let room = [("walk", motion.to_string()), ("size", format!("{edge:.1}x{edge:.1}"))];
     let near = NEAR_ONLY.map(|(key, value)| (key, value.to_owned()));
@@ -103,7 +104,8 @@ impl Trace {
 
 fn compare(truth: &Trace, shown: &str) -> anyhow::Result<Accuracy> {
     let mut known = BTreeMap::new();
-    let (mut distances, mut unmatched) = (Vec::new(), 0);
+    let mut distances = Vec::new();
+    let mut unmatched = 0;
     for line in shown.lines() {
         let fields: Vec<f64> = line.split(' ').filter_map(|field| field.parse().ok()).collect();
         let &[client, t, id, x, y] = fields.as_slice() else {

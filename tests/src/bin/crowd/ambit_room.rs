@@ -118,7 +118,8 @@ fn measure_run(
     run.bots.wait_for_line("measuring", WAIT_LIMIT + Duration::from_millis(20) * count)?;
     let before = run.metrics()?;
     let (of_server, of_bots) = pinned_process::measure_cpu(&run.server, &run.bots, window)?;
-    let (after, rss_mib) = (run.metrics()?, run.server.rss_mib());
+    let after = run.metrics()?;
+    let rss_mib = run.server.rss_mib();
     let found = run.read_result()?;
     let figure = |key: &str| found[key].as_f64().unwrap_or_default();
     let skipped =

@@ -47,7 +47,8 @@ pub(crate) struct ClientsArgs {
 
 /// Measures one row of the table.
 pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
-    let (scratch, own) = (ScratchFolder::new()?, std::env::current_exe()?);
+    let scratch = ScratchFolder::new()?;
+    let own = std::env::current_exe()?;
     let server = PinnedProcess::start(SERVER_CORE, &own, &["floor-server".into()], &scratch.0)?;
     let ready = server.wait_for_line("ready ", WAIT_LIMIT)?;
     let address = ready.trim_start_matches("ready ").to_owned();
@@ -122,9 +123,11 @@ pub(crate) async fn run_clients(args: &ClientsArgs) -> anyhow::Result<()> {
     }
     sleep(SETTLE_TIME).await;
     println!("measuring");
-    let (began, before) = (clock(), traffic(&clients));
+    let began = clock();
+    let before = traffic(&clients);
     sleep(Duration::from_secs(args.seconds.into())).await;
-    let (took_s, after) = (began.elapsed().as_secs_f64(), traffic(&clients));
+    let took_s = began.elapsed().as_secs_f64();
+    let after = traffic(&clients);
     let rate = |key: usize| (after[key] - before[key]) as f64 / took_s / f64::from(args.count);
     let found = json!({
         "bytes_down_per_s": rate(0),

@@ -114,9 +114,11 @@ pub(crate) fn measure_cpu(
     clients: &PinnedProcess,
     window: Duration,
 ) -> anyhow::Result<(Cpu, Cpu)> {
-    let (began, before) = (clock(), (server.used_s()?, clients.used_s()?));
+    let began = clock();
+    let before = (server.used_s()?, clients.used_s()?);
     std::thread::sleep(window);
-    let (took_s, after) = (began.elapsed().as_secs_f64(), (server.used_s()?, clients.used_s()?));
+    let took_s = began.elapsed().as_secs_f64();
+    let after = (server.used_s()?, clients.used_s()?);
     Ok((Cpu { cores: (after.0 - before.0) / took_s }, Cpu { cores: (after.1 - before.1) / took_s }))
 }
 

@@ -21,7 +21,9 @@ pub(crate) fn read(list: &str) -> Result<Vec<Known>> {
     let read = |line: &str| {
         let mut words = line.splitn(3, ' ').map(|word| word.trim().to_owned());
         let mut word = || words.next().filter(|word| !word.is_empty());
-        let (name, date, cause) = (word(), word(), word());
+        let name = word();
+        let date = word();
+        let cause = word();
         let known = name.zip(date).zip(cause);
         let ((name, date), cause) =
             known.with_context(|| format!("known-unsteady: NAME DATE CAUSE, not '{line}'"))?;

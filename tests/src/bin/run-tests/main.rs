@@ -448,7 +448,8 @@ mod tests {
             path: "/p".into(),
             folder: "/".into(),
         };
-        let (sim, lobby) = (program("sim"), program("lobby"));
+        let sim = program("sim");
+        let lobby = program("lobby");
         let runs = [Run::new(&sim, &["--skip", "x"]), Run::new(&lobby, &[])];
         let tests = ["lobby: a::b", "sim: c", "gone: d"].map(str::to_owned);
         let found = one_by_one(&runs, &tests);

@@ -48,7 +48,9 @@ pub(crate) fn slower(before: &str, now: &str) -> Result<Vec<String>> {
 fn read(table: &str) -> Result<Times> {
     let read = |line: &str| {
         let mut parts = line.splitn(3, '\t');
-        let (kind, seconds, name) = (parts.next()?, parts.next()?, parts.next()?);
+        let kind = parts.next()?;
+        let seconds = parts.next()?;
+        let name = parts.next()?;
         Some(((kind.to_owned(), name.to_owned()), seconds.parse().ok()?))
     };
     let read = |line: &str| read(line).with_context(|| format!("no line of times: '{line}'"));

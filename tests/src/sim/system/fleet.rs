@@ -530,7 +530,8 @@ impl System {
     /// Removes a process that has ended by itself. A host on another machine starts again.
     fn exited(&mut self, host: HostId) {
         let process = &self.hosts[&host];
-        let (origin, address) = (process.origin, process.host.address().to_owned());
+        let origin = process.origin;
+        let address = process.host.address().to_owned();
         let restarts = origin == Origin::Remote && !process.is_stopping;
         self.kill_host(host);
         if restarts {

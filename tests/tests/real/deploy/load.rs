@@ -64,7 +64,8 @@ pub(crate) fn read(name: &str) -> String {
 /// All files in `deploy/`, by their paths below it.
 pub(crate) fn files() -> Vec<String> {
     let top = root().join("deploy");
-    let (mut files, mut folders) = (Vec::new(), vec![top.clone()]);
+    let mut files = Vec::new();
+    let mut folders = vec![top.clone()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a folder of the project can be read").flatten() {
             let name =
@@ -120,7 +121,8 @@ fn json(name: &str, yaml: &YamlOwned) -> Value {
 
 /// Section, key and value of all lines of a systemd unit; a key may occur more than once.
 pub(crate) fn systemd_unit(name: &str) -> Vec<(String, String, String)> {
-    let (mut section, mut entries) = (String::new(), Vec::new());
+    let mut section = String::new();
+    let mut entries = Vec::new();
     for line in read(name).lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(title) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             title.clone_into(&mut section);

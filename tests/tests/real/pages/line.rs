@@ -162,7 +162,8 @@ fn a_dead_line_is_shown_before_it_breaks_and_the_game_goes_on_after_it() -> Resu
             let wait = format!("return new Promise(done => setTimeout(done, {left_ms}));");
             ann.run(&wait, json!({})).await?;
             relay.darken_for_all(false);
-            let (since, is_good) = (clock().await?, format!("{line} === 'good'"));
+            let since = clock().await?;
+            let is_good = format!("{line} === 'good'");
             ann.wait_for("a good line again", &is_good, json!({})).await?;
             println!("dark for {seconds} s: good {:.0} ms later", clock().await? - since);
             let avatar = ann.wait_for_avatar().await?;
@@ -235,7 +236,8 @@ fn the_round_trip_of_a_page_does_not_wait_for_its_frames() -> Result<()> {
         let console = bob.run_command("stats", "stats")?;
         println!("round trip: page {measured}, console {} ms", console["rtt_ms"]);
         let [rtt, frame] = ["rtt_ms", "frame_ms"].map(|key| measured[key].as_f64());
-        let (rtt, frame) = (rtt.context("a round trip")?, frame.context("the time of a frame")?);
+        let rtt = rtt.context("a round trip")?;
+        let frame = frame.context("the time of a frame")?;
         ensure!(frame > 190.0 && rtt < frame / 8.0, "{measured}");
         ann.close().await
     })

@@ -117,7 +117,8 @@ fn a_page_says_why_it_cannot_connect() -> Result<()> {
         Server::start_with(&scratch, &["--data-dir", &other], &three_weeks_ago.variables())?,
     );
     // It names the address of a server that has another certificate.
-    let (elsewhere, third) = (server.world.to_string(), scratch.path().join("third"));
+    let elsewhere = server.world.to_string();
+    let third = scratch.path().join("third");
     let arguments = ["--advertise", &*elsewhere, "--data-dir", &*third.display().to_string()];
     let misleading = Server::start(&scratch, &arguments)?;
     let refused = "the server's certificate has expired or is another one";

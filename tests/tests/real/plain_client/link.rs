@@ -163,7 +163,8 @@ impl PlainLink {
         }
         let mut pong = None;
         if reader.flag()? {
-            let (pinged, received) = (reader.bits(NUMBER_BITS)?, reader.bits(48)?);
+            let pinged = reader.bits(NUMBER_BITS)?;
+            let received = reader.bits(48)?;
             pong = Some((pinged, received, Duration::from_micros(reader.bits(24)?)));
         }
         let mut is_first = true;

@@ -24,7 +24,8 @@ fn read_map(block: &[u8]) -> Result<Vec<Value>> {
 fn read_obstacle(reader: &mut BitReader<'_>, look: &mut u64) -> Result<Value> {
     let [x, y, z] = [reader.bits(22)?, reader.bits(22)?, reader.bits(16)?];
     let [x, y, z] = [x, y, z].map(|steps| steps as f64 * PLACE_STEP);
-    let (is_special, mut is_round) = (reader.flag()?, false);
+    let is_special = reader.flag()?;
+    let mut is_round = false;
     if is_special {
         is_round = reader.flag()?;
     }

@@ -414,7 +414,8 @@ fn a_room_is_set_aside_before_it_is_forgotten_and_again_after_a_failure() {
     write(&mut planner, LocalTime::from_millis(10));
     let header = Header { room: ROOMS[0].0, ..Header::default() };
     let saved = SavedRoom { snapshot: snapshot(50, 100), journal: Vec::new() };
-    let (build, why) = (String::new(), String::new());
+    let build = String::new();
+    let why = String::new();
     planner.set_aside(RoomSetAside { header, saved, build, why });
     planner.forget(ROOMS[0]);
     let now = LocalTime::from_millis(20);

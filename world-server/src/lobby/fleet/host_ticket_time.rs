@@ -50,7 +50,8 @@ impl HostTicketTime {
         let at = self.at(now);
         let seconds =
             |difference: Duration| i64::try_from(difference.as_secs()).unwrap_or(i64::MAX);
-        let (ahead, behind) = (at.saturating_sub(own), own.saturating_sub(at));
+        let ahead = at.saturating_sub(own);
+        let behind = own.saturating_sub(at);
         if ahead > TOLERANCE {
             Some(seconds(ahead))
         } else if behind > TOLERANCE {

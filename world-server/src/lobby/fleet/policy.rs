@@ -190,7 +190,10 @@ mod tests {
     }
 
     fn candidate(id: u64, rooms: u32) -> HostCandidate {
-        let (players, expected, booked_permille, load_permille) = (0, 0, rooms, rooms);
+        let players = 0;
+        let expected = 0;
+        let booked_permille = rooms;
+        let load_permille = rooms;
         HostCandidate {
             host: HostId(id),
             capacity: 64,

@@ -56,7 +56,8 @@ impl Lobby {
         let password = password.map(|password| StoredPassword::new(secret, salt, password));
         let room = self.rooms.add(RoomMaker { player, network }, create);
         room.password = password;
-        let (id, answer) = (room.id, room_created(room));
+        let id = room.id;
+        let answer = room_created(room);
         let maker = self.players.at_mut(player);
         maker.room = Some(id);
         maker.creations.add(now, key, id);

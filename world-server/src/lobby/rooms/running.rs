@@ -234,7 +234,8 @@ impl Lobby {
         from: HostId,
         out: &PlayerOut,
     ) {
-        let (id, player) = (RoomId(out.room), PlayerId(out.player));
+        let id = RoomId(out.room);
+        let player = PlayerId(out.player);
         let Some(room) = self.rooms.get(id) else {
             return;
         };

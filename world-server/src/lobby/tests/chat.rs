@@ -89,7 +89,8 @@ fn invalid_chat_text_is_refused() {
 fn too_many_chat_messages_are_refused_for_a_while() {
     let mut harness =
         LobbyHarness::with(LobbyConfig { chat_per_s: 1, chat_burst: 3, ..LobbyConfig::default() });
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     for _ in 0..3 {
         harness.expect_done(ann.conn, chat_request(world::Channel::Lobby, "spam"));
     }

@@ -50,7 +50,8 @@ fn each_kind_of_host_gets_its_own_way_to_be_given_up() {
 fn a_room_goes_to_the_host_with_the_fewest_players_then_rooms() {
     let mut harness = LobbyHarness::unlimited();
     let clients: Vec<_> = (0..9).map(|number| harness.connect_as(&format!("p{number}"))).collect();
-    let (first, second) = (harness.host(1, 8), harness.host(2, 8));
+    let first = harness.host(1, 8);
+    let second = harness.host(2, 8);
     assert_eq!(place_room(&mut harness, &clients[0..3]), first); // 3 players against 0.
     assert_eq!(place_room(&mut harness, &clients[3..5]), second); // 3 against 2.
     assert_eq!(place_room(&mut harness, &clients[5..6]), second); // 3 against 3, 1 room against 2.
@@ -75,7 +76,8 @@ fn players_of_a_lost_host_return_to_the_lobby_and_others_are_unaffected() {
     let mut harness = LobbyHarness::new();
     let clients = ["ann", "bob", "cid"].map(|name| harness.connect_as(name));
     let [ann, bob, cid] = &clients;
-    let (first, second) = (harness.host(1, 8), harness.host(2, 8));
+    let first = harness.host(1, 8);
+    let second = harness.host(2, 8);
     let lost = harness.running_room_of(first, &[ann, bob]);
     let kept = harness.running_room_of(second, &[cid]);
     harness.lose_host(first, "killed by signal 9");
@@ -113,7 +115,8 @@ fn a_start_on_a_host_that_dies_is_answered() {
 #[test]
 fn host_messages_about_other_hosts_rooms_are_ignored() {
     let mut harness = LobbyHarness::new();
-    let (owner, other) = (harness.host(1, 8), harness.host(2, 8));
+    let owner = harness.host(1, 8);
+    let other = harness.host(2, 8);
     let ann = harness.connect_as("ann");
     let room = harness.running_room_of(owner, &[&ann]);
     let closed = messages::RoomClosed { room, ..messages::RoomClosed::default() };

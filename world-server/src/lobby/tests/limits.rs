@@ -16,7 +16,8 @@ mod rooms;
 #[test]
 fn requests_over_the_rate_are_refused_without_effect_on_others() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     // The hello counts for the burst of 40.
     for _ in 0..39 {
         assert!(matches!(harness.ask(ann.conn, list_all_players()), Body::PlayerList(_)));
@@ -48,7 +49,8 @@ fn two_hundred_refusals_in_a_row_close_the_connection() {
 #[test]
 fn a_client_that_asks_again_after_each_refusal_is_slowed_down() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     for _ in 0..1_000 {
         // A third of these are refused.
         harness.advance(Duration::from_millis(33));
@@ -222,7 +224,8 @@ fn an_invalid_channel_or_key_is_answered_as_malformed() {
 fn refusals_and_successes_are_counted() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.running_room_of(host, &[&ann]);
     harness.refusal_code(ann.conn, create(room("second")));
     harness.disconnect(&bob);

@@ -185,7 +185,8 @@ fn members_of_a_large_room_get_only_the_changes() {
     let bytes: usize = harness.events(&others[0]).iter().map(change_bytes).sum();
     assert!((1..20).contains(&bytes), "{bytes} bytes");
     // A new member gets the leave of a player that the others have not been notified of yet.
-    let (short, late) = (harness.connect_as("short"), harness.connect_as("late"));
+    let short = harness.connect_as("short");
+    let late = harness.connect_as("late");
     harness.join(&short, den);
     harness.join(&late, den);
     harness.ask(short.conn, leave());

@@ -9,8 +9,10 @@ use crate::lobby::HostId;
 #[test]
 fn a_room_resumes_on_another_host_and_its_members_get_tickets() {
     let mut harness = LobbyHarness::new();
-    let (first, second) = (harness.host(1, 8), harness.host(2, 8));
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let first = harness.host(1, 8);
+    let second = harness.host(2, 8);
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = running(&mut harness, first, &[&ann, &bob]);
     harness.lose_host(first, "killed");
     let order = resume_order_for(&mut harness, second);
@@ -60,7 +62,8 @@ fn rooms_of_a_host_whose_process_has_ended_resume_at_once() {
 #[test]
 fn a_room_without_a_checkpoint_is_lost_with_its_host() {
     let mut harness = LobbyHarness::new();
-    let (first, second) = (harness.host(1, 8), harness.host(2, 8));
+    let first = harness.host(1, 8);
+    let second = harness.host(2, 8);
     let ann = harness.connect_as("ann");
     let room = harness.running_room_of(first, &[&ann]);
     // Another host's message about the room is ignored.
@@ -74,7 +77,8 @@ fn a_room_without_a_checkpoint_is_lost_with_its_host() {
 fn a_room_waits_for_a_free_host_for_a_limited_time() {
     let mut harness = LobbyHarness::new();
     let first = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = running(&mut harness, first, &[&ann]);
     let other = running(&mut harness, first, &[&bob]);
     harness.lose_host(first, "killed");
@@ -350,7 +354,8 @@ fn new_rooms_use_another_build_if_the_newest_has_no_capacity() {
 /// A host that has to resume a room, and the room's player.
 fn moving() -> (LobbyHarness, HostId, Client, u64) {
     let mut harness = LobbyHarness::new();
-    let (first, second) = (harness.host(1, 8), harness.host(2, 8));
+    let first = harness.host(1, 8);
+    let second = harness.host(2, 8);
     let ann = harness.connect_as("ann");
     let room = running(&mut harness, first, &[&ann]);
     harness.lose_host(first, "killed");

@@ -13,7 +13,8 @@ fn the_pool_keeps_the_children_in_use_and_one_spare() {
     let mut harness = elastic(1, 4);
     let first = harness.child(1, 1);
     assert_eq!(harness.children, None, "the pool starts with one child");
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.running_room_of(first, &[&ann]);
     assert_eq!(harness.children, Some(2), "one child is in use, one is spare");
     let second = harness.child(2, 1);
@@ -54,8 +55,10 @@ fn a_surplus_child_is_kept_if_it_is_needed_in_time() {
 #[test]
 fn a_fixed_number_of_children_stays_that_number() {
     let mut harness = elastic(2, 2);
-    let (first, second) = (harness.child(1, 8), harness.child(2, 8));
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let first = harness.child(1, 8);
+    let second = harness.child(2, 8);
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.running_room_of(first, &[&ann]);
     harness.running_room_of(second, &[&bob]);
     harness.advance(seconds(120));

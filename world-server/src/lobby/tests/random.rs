@@ -29,7 +29,9 @@ pub(super) use source::RandomSource;
 fn the_invariants_hold_in_random_runs() {
     let mut refused = BTreeSet::new();
     let mut closed = BTreeSet::new();
-    let (mut starts, mut resumes, mut transfers) = (0, 0, 0);
+    let mut starts = 0;
+    let mut resumes = 0;
+    let mut transfers = 0;
     let mut most_sessions = 0;
     for seed in 0..60 {
         let mut run = RandomRun::new(seed);
@@ -272,7 +274,8 @@ impl RandomRun {
     }
 
     fn any_request(&mut self) -> ask::Body {
-        let (room, player) = (self.any_room(), self.any_player());
+        let room = self.any_room();
+        let player = self.any_player();
         let password = ["", "sesame"][self.random.below(2) as usize];
         match self.random.below(20) {
             0..4 => create(world::CreateRoom {
@@ -339,7 +342,8 @@ impl RandomRun {
     }
 
     fn send_host_message(&mut self) {
-        let (room, player) = (self.any_room(), self.any_player());
+        let room = self.any_room();
+        let player = self.any_player();
         let reason = self.random.below(40) as i32;
         let Some(any) = self.any_host() else { return };
         match self.random.below(24) {
@@ -518,7 +522,8 @@ impl RandomRun {
     }
 
     fn handle_outputs(&mut self) {
-        let (mut closed, mut cut) = (Vec::new(), Vec::new());
+        let mut closed = Vec::new();
+        let mut cut = Vec::new();
         while let Some(output) = self.lobby.poll_output() {
             self.trace.push(format!("{output:?}"));
             match output {

@@ -53,7 +53,8 @@ fn players_resume_at_another_server_and_find_their_room() {
 fn ids_in_use_are_not_given_again_if_the_record_of_ids_is_lost() {
     let mut first = LobbyHarness::recorded();
     let host = first.reconnecting_host(7, 9, &[]);
-    let (ann, bob) = (first.connect_as("ann"), first.connect_as("bob"));
+    let ann = first.connect_as("ann");
+    let bob = first.connect_as("bob");
     let den = first.running_room_of(host, &[&ann, &bob]);
     first.records.remove(&RecordKey::Ids);
     let mut second = first.start_successor(seconds(5));
@@ -63,7 +64,8 @@ fn ids_in_use_are_not_given_again_if_the_record_of_ids_is_lost() {
         assert!(other.id > bob.id, "{} is a new id", other.id);
         assert!(second.create(other, room("other")).id > den);
     }
-    let (ann, bob) = (second.resume(&ann), second.resume(&bob));
+    let ann = second.resume(&ann);
+    let bob = second.resume(&bob);
     assert_eq!(second.members(&ann), "ann* bob");
     for player in others.iter().chain([&ann, &bob]) {
         second.listed(player);
@@ -107,7 +109,8 @@ fn a_create_request_repeated_at_another_server_makes_no_second_room() {
 fn a_host_reconnects_and_its_rooms_continue_unchanged() {
     let mut first = LobbyHarness::recorded();
     let host = first.reconnecting_host(1, 9, &[]);
-    let (ann, bob) = (first.connect_as("ann"), first.connect_as("bob"));
+    let ann = first.connect_as("ann");
+    let bob = first.connect_as("bob");
     let den = first.running_room_of(host, &[&ann, &bob]);
     let before = first.request_new_ticket(&ann);
 
@@ -165,7 +168,8 @@ fn a_leader_crash_while_a_host_reconnects_loses_no_room() {
 #[test]
 fn a_leader_crash_while_a_name_changes_owner_loses_no_session() {
     let mut harness = LobbyHarness::recorded();
-    let (bob, ann) = (harness.connect_as("bob"), harness.connect_as("ann"));
+    let bob = harness.connect_as("bob");
+    let ann = harness.connect_as("ann");
     let before = harness.records.clone();
     harness.log.clear();
     harness.ask(ann.conn, super::harness::set_name("zoe"));
@@ -173,7 +177,8 @@ fn a_leader_crash_while_a_name_changes_owner_loses_no_session() {
     // Records are written in the order of their keys: the player who gets the name comes first.
     harness.log.sort_by_key(|(key, _)| *key);
     for mut next in harness.restore_partial_writes(&before, seconds(5)) {
-        let (ann, bob) = (next.resume(&ann), next.resume(&bob));
+        let ann = next.resume(&ann);
+        let bob = next.resume(&bob);
         assert_ne!(ann.name, bob.name);
         next.advance(seconds(60));
         assert_eq!(next.lobby.stats().players, 2);
@@ -206,7 +211,8 @@ fn rooms_of_a_host_that_does_not_reconnect_in_time_are_lost() {
 fn records_of_removed_players_and_rooms_are_removed() {
     let mut first = LobbyHarness::recorded();
     let host = first.reconnecting_host(1, 9, &[]);
-    let (ann, bob) = (first.connect_as("ann"), first.connect_as("bob"));
+    let ann = first.connect_as("ann");
+    let bob = first.connect_as("bob");
     first.running_room_of(host, &[&ann, &bob]);
     first.disconnect(&bob);
     first.lose_host(host, "killed");
@@ -230,7 +236,8 @@ fn without_a_working_directory_there_are_no_records_or_no_new_rooms() {
     assert!(plain.records.is_empty());
     let mut harness = LobbyHarness::recorded();
     let host = harness.reconnecting_host(1, 9, &[]);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let den = harness.running_room_of(host, &[&ann]);
     harness.lobby.set_directory_available(false);
     let (code, message) = harness.expect_refusal(bob.conn, create(room("new")));
@@ -306,12 +313,14 @@ fn token_of(harness: &LobbyHarness, name: &str) -> Vec<u8> {
 fn rooms_go_on_after_the_end_of_everything_if_their_checkpoints_were_kept() {
     let mut first = LobbyHarness::recorded();
     let host = first.host(1, 4);
-    let (ann, bob) = (first.connect_as("ann"), first.connect_as("bob"));
+    let ann = first.connect_as("ann");
+    let bob = first.connect_as("bob");
     let kept = first.running_room_of(host, &[&ann]);
     let lost = first.running_room_of(host, &[&bob]);
 
     let mut second = first.start_successor_with(seconds(5), &[kept]);
-    let (ann, bob) = (second.resume(&ann), second.resume(&bob));
+    let ann = second.resume(&ann);
+    let bob = second.resume(&bob);
     let rooms: Vec<u64> = second.listed(&ann).iter().map(|room| room.id).collect();
     assert_eq!(rooms, [kept], "{lost} had no checkpoint");
     assert_eq!(
@@ -345,7 +354,8 @@ fn kept_rooms_of_a_host_that_does_not_come_back_go_on_at_another() {
 fn kept_rooms_wait_for_a_host_as_long_as_they_have_players() {
     let (first, [ann, bob, _], [one, two, three]) = three_kept_rooms();
     let mut next = first.start_successor_with(seconds(5), &[one, two, three]);
-    let (ann, bob) = (next.resume(&ann), next.resume(&bob));
+    let ann = next.resume(&ann);
+    let bob = next.resume(&bob);
     let other = next.host_with_build("other", next.lobby.last_host().0 + 1, 4);
     next.advance(seconds(600));
     assert_eq!(next.removed_checkpoints, [three], "its player is gone");

@@ -122,7 +122,8 @@ fn a_bad_game_parameter_is_refused_with_the_games_reason() {
 #[test]
 fn a_new_member_and_the_members_see_each_other() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.room_of(&[&ann]);
     let joined = harness.join(&bob, room);
     assert_eq!(joined.room.map(|room| room.players), Some(2));
@@ -144,7 +145,8 @@ fn joining_the_own_room_again_succeeds_without_a_second_seat() {
 #[test]
 fn a_player_is_in_one_room_only() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.room_of(&[&ann]);
     let second = harness.room_of(&[&bob]);
     assert_eq!(harness.refusal_code(ann.conn, join(second)), ErrorCode::AlreadyInRoom);
@@ -171,7 +173,8 @@ fn a_full_room_refuses_players_until_a_seat_is_free() {
 #[test]
 fn all_but_members_need_the_password() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let made = harness.create(&ann, world::CreateRoom { password: "sesame".into(), ..room("den") });
     assert!(made.has_password);
     for wrong in ["", "Sesame", "sesame2"] {
@@ -187,7 +190,8 @@ fn all_but_members_need_the_password() {
 #[test]
 fn a_leave_is_confirmed_and_the_others_see_it() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.room_of(&[&ann, &bob]);
     let Body::RoomLeft(left) = harness.ask(bob.conn, leave()) else { panic!("expected a leave") };
     assert_eq!((left.room, left.reason), (room, 0));
@@ -199,12 +203,10 @@ fn a_leave_is_confirmed_and_the_others_see_it() {
 #[test]
 fn the_first_connected_member_becomes_the_new_host() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob, cid, dan) = (
-        harness.connect_as("ann"),
-        harness.connect_as("bob"),
-        harness.connect_as("cid"),
-        harness.connect_as("dan"),
-    );
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
+    let cid = harness.connect_as("cid");
+    let dan = harness.connect_as("dan");
     harness.room_of(&[&ann, &bob, &cid, &dan]);
     harness.disconnect(&bob);
     harness.ask(ann.conn, leave());
@@ -218,7 +220,8 @@ fn the_first_connected_member_becomes_the_new_host() {
 #[test]
 fn a_host_who_is_away_stays_host_until_the_grace_period_is_over() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.room_of(&[&ann, &bob]);
     harness.disconnect(&ann);
     assert_eq!(harness.members(&bob), "ann*- bob");
@@ -229,7 +232,8 @@ fn a_host_who_is_away_stays_host_until_the_grace_period_is_over() {
 #[test]
 fn a_room_without_players_is_removed() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.room_of(&[&ann]);
     harness.ask(ann.conn, leave());
     assert_eq!(harness.listed(&bob), []);
@@ -245,7 +249,8 @@ fn a_room_without_players_is_removed() {
 #[test]
 fn a_kicked_player_is_notified_and_banned() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.room_of(&[&ann, &bob]);
     harness.expect_done(ann.conn, kick(bob.id));
     assert_eq!(harness.leave_reason(&bob).0, ErrorCode::Kicked);
@@ -272,7 +277,8 @@ fn only_the_host_kicks_and_only_other_members() {
 #[test]
 fn a_player_who_is_away_can_be_kicked_and_returns_to_the_lobby() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.room_of(&[&ann, &bob]);
     harness.disconnect(&bob);
     harness.expect_done(ann.conn, kick(bob.id));
@@ -285,7 +291,8 @@ fn a_player_who_is_away_can_be_kicked_and_returns_to_the_lobby() {
 #[test]
 fn members_see_who_is_ready() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.room_of(&[&ann, &bob]);
     harness.expect_done(bob.conn, ready(true));
     assert_eq!(harness.updated_roster(&ann).as_deref(), Some("ann* bob!"));

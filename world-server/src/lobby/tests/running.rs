@@ -14,7 +14,8 @@ use crate::lobby::{HostId, LobbyConfig, ServerSecret};
 fn a_start_opens_the_room_on_a_host_and_gives_each_member_a_ticket() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.room_of(&[&ann, &bob]);
     let number = harness.send(ann.conn, start());
     assert_eq!(harness.answers_to(ann.conn, number), [], "the answer waits for the host");
@@ -41,7 +42,8 @@ fn a_start_opens_the_room_on_a_host_and_gives_each_member_a_ticket() {
 fn nobody_is_shown_a_room_s_seed() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let made = harness.create(&ann, seeded_room("7"));
     let shown = parameters(&[("size", "20x20")]);
     assert_eq!(made.parameters, shown);
@@ -100,7 +102,8 @@ fn seeded_room(seed: &str) -> world::CreateRoom {
 fn only_the_host_starts_and_only_once() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.room_of(&[&ann, &bob]);
     assert_eq!(harness.refusal_code(bob.conn, start()), ErrorCode::NotHost);
     harness.send(ann.conn, start());
@@ -113,7 +116,8 @@ fn only_the_host_starts_and_only_once() {
 fn a_game_starts_with_enough_connected_players() {
     let mut harness = LobbyHarness::new();
     harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let den = duel(&mut harness, &ann);
     let (code, message) = harness.expect_refusal(ann.conn, start());
     assert_eq!(code, ErrorCode::NotEnoughPlayers);
@@ -169,7 +173,8 @@ fn a_room_that_its_host_refuses_waits_again_and_the_start_fails() {
 fn a_room_is_closed_if_its_host_does_not_answer() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.room_of(&[&ann, &bob]);
     let number = harness.send(ann.conn, start());
     harness.take_orders();
@@ -191,7 +196,8 @@ fn a_room_is_closed_if_its_host_does_not_answer() {
 fn a_disconnected_starter_gets_no_answer_and_its_room_runs() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.room_of(&[&ann, &bob]);
     harness.send(ann.conn, start());
     harness.disconnect(&ann);
@@ -253,7 +259,8 @@ fn a_running_room_is_joined_only_where_the_game_allows_it() {
 fn a_player_who_joins_while_the_room_opens_gets_a_ticket_too() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.room_of(&[&ann]);
     harness.send(ann.conn, start());
     harness.join(&bob, room);
@@ -279,7 +286,8 @@ fn a_member_may_ask_for_another_ticket_and_no_two_are_the_same() {
 fn a_ticket_comes_after_the_answer_to_the_join() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.running_room_of(host, &[&ann]);
     let message = world::ClientToWorld { request: 9, body: Some(join(room)) };
     harness.lobby.handle_request(harness.now, bob.conn, message);
@@ -347,7 +355,8 @@ fn a_running_room_without_players_is_closed_on_its_host() {
 fn a_player_who_left_the_game_has_left_the_room() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.running_room_of(host, &[&ann, &bob]);
     player_out(&mut harness, host, room, &bob, ErrorCode::Idle);
     assert_eq!(harness.leave_reason(&bob).0, ErrorCode::Idle);
@@ -371,7 +380,8 @@ fn a_player_who_left_the_game_has_left_the_room() {
 fn a_late_message_about_a_player_who_came_back_is_ignored() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.running_room_of(host, &[&ann, &bob]);
     harness.ask(bob.conn, leave());
     harness.join(&bob, room);
@@ -403,7 +413,8 @@ fn late_messages_about_several_players_who_came_back_are_ignored() {
 fn a_room_that_ends_returns_its_players_to_the_lobby_with_the_reason() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.running_room_of(host, &[&ann, &bob]);
     let closed = messages::RoomClosed {
         room,

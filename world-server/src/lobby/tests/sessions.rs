@@ -102,7 +102,8 @@ fn a_connection_without_hello_is_closed_as_idle() {
 #[test]
 fn a_lost_connection_keeps_seat_and_name_for_the_grace_period() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.room_of(&[&ann, &bob]);
     harness.disconnect(&bob);
     assert_eq!(harness.updated_roster(&ann).as_deref(), Some("ann* bob-"));
@@ -117,7 +118,8 @@ fn a_lost_connection_keeps_seat_and_name_for_the_grace_period() {
 #[test]
 fn a_client_that_comes_back_is_the_same_player_in_the_same_room() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let room = harness.room_of(&[&ann, &bob]);
     harness.disconnect(&bob);
     harness.advance(seconds(29));
@@ -167,7 +169,8 @@ fn unknown_expired_and_malformed_tokens_start_new_sessions() {
 #[test]
 fn a_token_used_while_the_older_connection_lives_takes_the_session_over() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.room_of(&[&ann, &bob]);
     let new = harness.resume(&bob);
     assert_eq!(harness.goodbye_code(bob.conn), Some(ErrorCode::TakenOver));
@@ -198,7 +201,8 @@ fn the_previous_token_is_revoked_by_a_request_on_the_new_connection() {
 #[test]
 fn a_client_that_quits_frees_its_name_and_loses_its_token() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.room_of(&[&ann, &bob]);
     harness.lobby.handle_quit(harness.now, bob.conn);
     harness.handle_outputs();
@@ -211,7 +215,8 @@ fn a_client_that_quits_frees_its_name_and_loses_its_token() {
 #[test]
 fn idle_players_are_removed_from_the_lobby_but_not_from_rooms() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.room_of(&[&ann]);
     harness.advance(seconds(598));
     assert_eq!(harness.close_code(bob.conn), None);
@@ -227,7 +232,8 @@ fn idle_players_are_removed_from_the_lobby_but_not_from_rooms() {
 fn idle_time_restarts_with_each_request_and_return_to_the_lobby() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.running_room_of(host, &[&ann]);
     harness.advance(seconds(590));
     harness.ask(bob.conn, list_all_players());
@@ -252,7 +258,8 @@ fn the_idle_limit_can_be_off() {
 #[test]
 fn a_player_may_change_its_name_and_the_room_is_notified() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     harness.room_of(&[&ann, &bob]);
     let renamed = Body::Renamed(world::Renamed { player: ann.id, name: "Anna".to_owned() });
     assert_eq!(harness.ask(ann.conn, set_name("Anna")), renamed);
@@ -264,7 +271,8 @@ fn a_player_may_change_its_name_and_the_room_is_notified() {
 #[test]
 fn a_name_equal_or_similar_to_another_players_is_refused() {
     let mut harness = LobbyHarness::new();
-    let (ann, _bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let _bob = harness.connect_as("bob");
     assert_eq!(harness.refusal_code(ann.conn, set_name("BOB")), ErrorCode::NameTaken);
     assert_eq!(harness.refusal_code(ann.conn, set_name("\u{200b}")), ErrorCode::BadName);
     assert_eq!(harness.refusal_code(ann.conn, set_name("")), ErrorCode::BadName);
@@ -306,7 +314,8 @@ fn messages_of_a_closed_connection_are_ignored() {
 fn a_drain_closes_rooms_then_connections_and_notifies_hosts() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let greeting = harness.connect();
     let room = harness.running_room_of(host, &[&ann]);
     assert!(!harness.lobby.is_drained());

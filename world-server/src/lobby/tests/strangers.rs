@@ -13,7 +13,8 @@ const CID: &str = "192.0.2.3";
 #[test]
 fn a_kick_bars_new_sessions_by_name_and_by_network() {
     let mut harness = LobbyHarness::new();
-    let (ann, before) = (from(&mut harness, ANN, "ann"), from(&mut harness, BOB_AGAIN, "dan"));
+    let ann = from(&mut harness, ANN, "ann");
+    let before = from(&mut harness, BOB_AGAIN, "dan");
     let bob = from(&mut harness, BOB, "bob");
     let room = harness.room_of(&[&ann, &bob]);
     harness.expect_done(ann.conn, kick(bob.id));
@@ -46,7 +47,8 @@ fn a_kick_bars_new_sessions_by_name_and_by_network() {
 #[test]
 fn a_shared_or_trusted_network_is_not_barred() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (from(&mut harness, ANN, "ann"), from(&mut harness, CID, "bob"));
+    let ann = from(&mut harness, ANN, "ann");
+    let bob = from(&mut harness, CID, "bob");
     let cid = from(&mut harness, CID, "cid");
     let room = harness.room_of(&[&ann, &bob, &cid]);
     harness.expect_done(ann.conn, kick(bob.id));
@@ -135,7 +137,8 @@ fn a_new_leader_knows_which_network_is_barred() {
 #[test]
 fn a_new_leader_knows_who_is_barred() {
     let mut first = LobbyHarness::recorded();
-    let (ann, bob) = (from(&mut first, ANN, "ann"), from(&mut first, BOB, "bob"));
+    let ann = from(&mut first, ANN, "ann");
+    let bob = from(&mut first, BOB, "bob");
     let room = first.room_of(&[&ann, &bob]);
     first.expect_done(ann.conn, kick(bob.id));
     let mut second = first.start_successor(seconds(5));

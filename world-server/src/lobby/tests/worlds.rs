@@ -425,7 +425,8 @@ fn hosts_with_capacities(
     given: &[(&str, &str)],
 ) -> (LobbyHarness, Client, u64) {
     let mut harness = LobbyHarness::unlimited();
-    let (first, second) = (harness.host(1, capacities[0]), harness.host(2, capacities[1]));
+    let first = harness.host(1, capacities[0]);
+    let second = harness.host(2, capacities[1]);
     assert_eq!((first, second), (FIRST, SECOND));
     let ann = harness.connect_as("ann");
     let world =
@@ -439,7 +440,8 @@ fn hosts_with_capacities(
 }
 
 fn admit(room: u64, client: &Client, number: u64, carried: &[u8]) -> Admit {
-    let (player, name) = (client.id, client.name.clone());
+    let player = client.id;
+    let name = client.name.clone();
     Admit { room, player, number, name, x: 5.0, y: 100.0, carried: carried.to_vec() }
 }
 

@@ -106,7 +106,8 @@ impl MapTransfer {
             }
         };
         let ((x, y), (back_x, back_y)) = (self.target_position, self.return_position);
-        let (from, to) = (self.from.0, self.to.0);
+        let from = self.from.0;
+        let to = self.to.0;
         Some(pb::Transfer {
             player: player.0,
             number: self.number,

@@ -265,7 +265,8 @@ impl Lobby {
     pub(super) fn send_release(&mut self, world: RoomId, player: PlayerId) {
         let transfer = self.transfer_mut(world, player);
         transfer.step = TransferStep::Leaving;
-        let (from, number) = (transfer.from, transfer.number);
+        let from = transfer.from;
+        let number = transfer.number;
         self.send_to_room_host(
             from,
             world_to_host::Body::ReleaseForTransfer(ReleaseForTransfer {

@@ -77,7 +77,8 @@ impl PathMut<'_> {
         speed_m_per_s: f32,
     ) -> GameTime {
         let now = self.0.world.now();
-        let (mut at, mut here) = (now, self.position());
+        let mut at = now;
+        let mut here = self.position();
         let seconds = |metres: f32| Duration::try_from_secs_f32(metres / speed_m_per_s).ok();
         let mut timed = vec![(now, here)];
         for point in points {

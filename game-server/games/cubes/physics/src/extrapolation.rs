@@ -24,7 +24,8 @@ pub(super) fn extrapolate(kind: u8, pose: &Pose, frames: u64) -> Pose {
     if pose.flag || frames == 0 {
         return *pose;
     }
-    let (mut position, mut turn) = (POSE_FORMAT.position(pose), POSE_FORMAT.quaternion(pose));
+    let mut position = POSE_FORMAT.position(pose);
+    let mut turn = POSE_FORMAT.quaternion(pose);
     let (mut linear, angular) = POSE_FORMAT.velocities(pose);
     let floor = edge_m(kind) / 2.0;
     let airborne = linear[2].abs() > AIRBORNE_M_PER_S;

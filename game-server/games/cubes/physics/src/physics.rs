@@ -178,7 +178,8 @@ impl Physics {
 
     fn quantise(&mut self, body: BodyId) {
         let simulated = &self.world.bodies[handle_of(body)];
-        let (at, turn) = (simulated.translation(), simulated.rotation());
+        let at = simulated.translation();
+        let turn = simulated.rotation();
         let velocities = (simulated.linvel().to_array(), simulated.angvel().to_array());
         let position = Position::new(at.x, at.y, at.z);
         let pose = POSE_FORMAT.moving(position, [turn.x, turn.y, turn.z, turn.w], Some(velocities));
@@ -323,7 +324,8 @@ impl SharedPhysics for Physics {
 fn add_walls(world: &mut PhysicsWorld, Arena { width_m, height_m }: Arena) {
     let (half_x, half_y, thick, high) =
         (width_m / 2.0, height_m / 2.0, WALL_THICKNESS_M / 2.0, WALL_HEIGHT_M / 2.0);
-    let (wide_x, wide_y) = (half_x + WALL_THICKNESS_M, half_y + WALL_THICKNESS_M);
+    let wide_x = half_x + WALL_THICKNESS_M;
+    let wide_y = half_y + WALL_THICKNESS_M;
     let boxes = [
         ([wide_x, wide_y, thick], [half_x, half_y, -thick]),
         ([thick, wide_y, high], [-thick, half_y, high]),

@@ -90,7 +90,8 @@ impl<'t> ContentMistakes<'t> {
     }
 
     fn note(&mut self, file: usize, span: &Range<usize>, what: &str) {
-        let (name, text) = (self.names[file], self.texts[file]);
+        let name = self.names[file];
+        let text = self.texts[file];
         let line = text.get(..span.start).unwrap_or(text).matches('\n').count();
         let quoted = text.lines().nth(line).unwrap_or_default().trim();
         let what = what.trim().replace('\n', " ");
@@ -334,6 +335,7 @@ fn out_of_range(file: usize, field: &str, number: &str) -> Option<String> {
     };
     let range = if is_raised { 0.0..=1_000.0 } else { allowed(field) };
     let is_in = number.parse().is_ok_and(|number: f64| range.contains(&number));
-    let (least, most) = (range.start(), range.end());
+    let least = range.start();
+    let most = range.end();
     (!is_in).then(|| format!("`{field}` must be from {least} to {most}"))
 }

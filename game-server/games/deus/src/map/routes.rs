@@ -20,7 +20,8 @@ impl GroundPlan {
     pub(crate) fn way(&self, world: &DeusWorld, from: Position, to: Position) -> Vec<Position> {
         let slot = self.slot(self.slot_at(from));
         let target = slot.nearest(to);
-        let (mut here, mut way) = (from, Vec::new());
+        let mut here = from;
+        let mut way = Vec::new();
         while here != target && way.len() < MAX_CORNERS {
             let stop = slot.stop_towards(world.statics(), here, target);
             let straight = ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, here, stop);

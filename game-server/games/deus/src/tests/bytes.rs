@@ -31,7 +31,9 @@ fn a_fight_of_forty_heroes_keeps_to_1500_bytes_a_second_and_client() {
     while phase(&room) != Phase::Fight {
         room.run(100.millis());
     }
-    let (begins, mut ticks, mut most) = (room.world().now(), 0, 0);
+    let begins = room.world().now();
+    let mut ticks = 0;
+    let mut most = 0;
     while phase(&room) == Phase::Fight && ticks < 20 * 60 {
         for (number, (client, class)) in heroes.iter().enumerate() {
             if (ticks + number) % 15 == 0

@@ -95,7 +95,8 @@ fn heroes_jump_from_map_to_map_and_see_what_is_there_at_once() {
     for client in all {
         room.command(client, "choose warrior");
     }
-    let (mut slots, mut latecomer) = (Vec::new(), all[0]);
+    let mut slots = Vec::new();
+    let mut latecomer = all[0];
     let waits = |room: &Room, client| room.avatar(client).and_then(|it| it.flag("waits"));
     for wave in 1..=4 {
         jump(&mut room, all, Phase::Fight);
@@ -403,7 +404,8 @@ fn a_chest_is_at_the_place_of_the_room_in_which_the_last_monster_fell() {
 /// What a game is at the end, if its host dies in this phase.
 fn told(dies_in: Option<Phase>) -> String {
     let mut room = Room::with(&[WORLD, ("seed", "7")]);
-    let (ann, bob) = (room.join("ann", Line::default()), room.join("bob", Line::default()));
+    let ann = room.join("ann", Line::default());
+    let bob = room.join("bob", Line::default());
     let step = |room: &mut Room, expected: Phase| {
         assert_eq!(phase(room), expected);
         if dies_in == Some(expected) {
@@ -525,7 +527,8 @@ fn every_game_ends_whoever_comes_and_goes() {
         // Few more often than many: clients take most of the time.
         let drawn = 1 + (40.0 * rng.f32().powi(8)) as usize;
         let most = heroes.unwrap_or(drawn);
-        let (mut clients, mut joined) = (Vec::new(), 0);
+        let mut clients = Vec::new();
+        let mut joined = 0;
         let mut seconds = 0;
         while !room.is_finished() {
             if joined < most && (clients.is_empty() || rng.u8(..3) == 0) {

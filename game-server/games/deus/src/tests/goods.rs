@@ -218,9 +218,14 @@ fn gold_and_items_are_neither_lost_nor_doubled() {
         let (mut room, mut all) = begin(loot, &["ann", "bob", "eve", "dan"]);
         let watcher = room.join("watcher", Line::default());
         let mut rng = Rng::with_seed(seed);
-        let (mut found, mut created, mut spent, mut sold, mut gone) = (0, 0, 0, 0, (0, 0));
+        let mut found = 0;
+        let mut created = 0;
+        let mut spent = 0;
+        let mut sold = 0;
+        let mut gone = (0, 0);
         for _ in 0..300 {
-            let (left, now) = (room.edit(|_, game: &mut Deus| game.monsters.len()), phase(&room));
+            let left = room.edit(|_, game: &mut Deus| game.monsters.len());
+            let now = phase(&room);
             if now.is_end() {
                 break;
             }
@@ -229,7 +234,8 @@ fn gold_and_items_are_neither_lost_nor_doubled() {
                 let id = room.player(all[0]);
                 found += room.edit(|world: &mut DeusWorld, game: &mut Deus| {
                     let (monster, state) = game.monsters.iter().next().expect("one is left");
-                    let (monster, kind) = (*monster, state.kind);
+                    let monster = *monster;
+                    let kind = state.kind;
                     let living = game.living().count() as i64;
                     let hero = world.player(id).expect("a player").avatar();
                     game.hurt_monster(world, monster, hero, 100_000.0);
@@ -256,7 +262,8 @@ fn gold_and_items_are_neither_lost_nor_doubled() {
             room.run(700.millis());
             created += loot_of(&room, watcher) - loot_before;
             for (client, (had, items)) in all.iter().zip(before) {
-                let (has, now_items) = (gold(&room, *client), bag(&mut room, *client));
+                let has = gold(&room, *client);
+                let now_items = bag(&mut room, *client);
                 assert!(has >= 0);
                 let paid = had - has;
                 if paid > 0 {
@@ -304,9 +311,14 @@ fn trade(seed: u64, deaths: HostDeaths) -> (Vec<String>, usize, usize) {
     room.edit(|_, game: &mut Deus| {
         game.heroes.values_mut().for_each(|hero| hero.bonus.health = 1.0e6);
     });
-    let (mut rng, mut fate) = (Rng::with_seed(seed), Rng::with_seed(1_000 + seed));
-    let (mut found, mut spent, mut traded) = (0, 0, 0);
-    let (mut history, mut trades, mut died) = (Vec::new(), 0, 0);
+    let mut rng = Rng::with_seed(seed);
+    let mut fate = Rng::with_seed(1_000 + seed);
+    let mut found = 0;
+    let mut spent = 0;
+    let mut traded = 0;
+    let mut history = Vec::new();
+    let mut trades = 0;
+    let mut died = 0;
     for round in 0..40 {
         match phase(&room) {
             Phase::Fight => {
@@ -335,7 +347,8 @@ fn trade(seed: u64, deaths: HostDeaths) -> (Vec<String>, usize, usize) {
             room.command(*client, format!("{words} {item}").trim_end());
         }
         let first = if deaths == HostDeaths::BetweenCommands { 12 } else { 0 };
-        let (is_last, tick) = (fate.u8(..5) == 0, fate.u64(first..16));
+        let is_last = fate.u8(..5) == 0;
+        let tick = fate.u64(first..16);
         room.run((50 * tick).millis());
         if is_last && deaths != HostDeaths::Never {
             room.move_to_another_host();

@@ -184,7 +184,8 @@ fn a_monster_that_is_led_too_far_away_goes_home() {
     scene.room.run(1.secs());
     assert!(scene.has_target(rat));
     scene.put_hero(2.0, 30.0);
-    let (mut farthest, mut home) = (0.0_f32, Position::on_ground(38.0, 30.0));
+    let mut farthest = 0.0_f32;
+    let mut home = Position::on_ground(38.0, 30.0);
     for _ in 0..18 {
         scene.room.run(1.secs());
         // It does not find heroes anywhere yet.
@@ -204,7 +205,8 @@ fn monsters_notice_who_is_seen_heard_or_has_hurt_them() {
         world.statics_mut().finish();
     });
     let hidden = scene.add("goblin", 30.0, 39.0);
-    let (seen, far) = (scene.add("goblin", 30.0, 21.0), scene.add("brute", 30.0, 12.0));
+    let seen = scene.add("goblin", 30.0, 21.0);
+    let far = scene.add("brute", 30.0, 12.0);
     scene.room.run(200.millis());
     scene.room.run(100.millis());
     assert!(scene.has_target(seen) && !scene.has_target(hidden) && !scene.has_target(far));
@@ -289,8 +291,10 @@ fn what_monsters_cost() {
         let angle = rng.f32() * std::f32::consts::TAU;
         scene.add(kind, 30.0 + radius * angle.cos(), 30.0 + radius * angle.sin());
     }
-    let (tick, ticks) = (Duration::from_millis(50), 400);
-    let (mut costs, mut count) = (Vec::new(), 0);
+    let tick = Duration::from_millis(50);
+    let ticks = 400;
+    let mut costs = Vec::new();
+    let mut count = 0;
     let whole = Instant::now();
     for index in 0..ticks {
         if index % 10 == 0 {
@@ -317,7 +321,8 @@ fn what_monsters_cost() {
     });
     let mean = costs.iter().sum::<Duration>() / ticks;
     costs.sort_unstable();
-    let (p99, most) = (costs[costs.len() * 99 / 100], costs[costs.len() - 1]);
+    let p99 = costs[costs.len() * 99 / 100];
+    let most = costs[costs.len() - 1];
     println!("{engaged} of {} engaged, {count} thoughts", scene.count_all());
     println!("thoughts {mean:?} a tick, p99 {p99:?}, most {most:?}; with all else {whole:?}");
 }

@@ -305,7 +305,8 @@ fn experience_gives_levels_and_levels_talents() {
 #[test]
 fn a_talent_of_a_spell_raises_that_spell_alone() {
     let mut scene = Scene::with("mage");
-    let (hero, goblin) = (scene.hero, scene.add("goblin", 40.0, 30.0));
+    let hero = scene.hero;
+    let goblin = scene.add("goblin", 40.0, 30.0);
     scene.room.edit(|_: &mut DeusWorld, game: &mut Deus| {
         let content = game.content.clone();
         let hero = game.heroes.get_mut(&hero).expect("a hero");

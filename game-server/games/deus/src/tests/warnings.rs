@@ -35,7 +35,8 @@ fn whoever_a_blow_hits_was_told_of_it_before() {
             hero.bonus.health = 2_000.0;
         }
     });
-    let (mut hits, mut unannounced) = (0, 0);
+    let mut hits = 0;
+    let mut unannounced = 0;
     for attack in 0..ATTACKS {
         let mut around = |from: f32| from + 14.0 * dice.f32() - 7.0;
         let place = Position::on_ground(around(30.0), around(30.0));

@@ -67,7 +67,8 @@ fn a_bolt_ends_at_an_obstacle_at_its_range_or_at_the_map_s_edge() {
         scene.cast_at(ANN, BOLT, x, y).unwrap();
         let bolt = scene.of_kind(BOLT_KIND)[0];
         let end = scene.world.path(bolt).last().unwrap();
-        let (time, position) = (end.0.since(start).as_secs_f32(), end.1.position);
+        let time = end.0.since(start).as_secs_f32();
+        let position = end.1.position;
         assert!((time - position.distance(scene.position(ANN)) / 20.0).abs() < 0.002);
         scene.run(2_000);
         assert_eq!(scene.of_kind(BOLT_KIND), []);

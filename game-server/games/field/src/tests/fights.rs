@@ -17,7 +17,8 @@ fn a_caster_is_engaged_with_its_target_for_five_seconds() {
 fn attacker_and_victim_are_engaged_with_each_other() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 110.0, 100.0);
     scene.cast_at(ANN, BOLT, 104.0, 100.0).unwrap();
-    let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
+    let ann = scene.avatar(ANN);
+    let bob = scene.avatar(BOB);
     assert_eq!(pairs(&scene.run(1_000)), [(ann, bob), (bob, ann)]);
 }
 
@@ -38,7 +39,8 @@ fn a_caster_is_not_engaged_with_a_veiled_target() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 110.0, 100.0);
     scene.cast(BOB, VEIL).unwrap();
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
-    let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
+    let ann = scene.avatar(ANN);
+    let bob = scene.avatar(BOB);
     let changes = scene.run(2_000);
     assert!(scene.health(BOB) < 80.0);
     assert_eq!(pairs(&changes), [(bob, ann)]); // Only the victim is engaged.
@@ -49,7 +51,8 @@ fn a_victim_is_not_engaged_with_an_unseen_attacker() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 110.0, 100.0);
     scene.cast(ANN, VEIL).unwrap();
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
-    let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
+    let ann = scene.avatar(ANN);
+    let bob = scene.avatar(BOB);
     assert_eq!(pairs(&scene.run(2_000)), [(ann, bob), (ann, bob)]);
 }
 

@@ -106,7 +106,8 @@ fn an_avatar_that_leaves_is_removed_and_its_timers_do_nothing() {
     let (mut scene, _) = killed();
     scene.cast(ANN, VEIL).unwrap();
     scene.cast_at(ANN, BOLT, 100.0, 150.0).unwrap();
-    let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
+    let ann = scene.avatar(ANN);
+    let bob = scene.avatar(BOB);
     scene.leave(ANN);
     scene.leave(BOB);
     scene.leave(BOB);

@@ -76,7 +76,8 @@ fn a_blink_is_a_jump_that_ends_the_walk() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.walk(ANN, 150.0, 100.0).unwrap();
     scene.run(1_000);
-    let (avatar, now) = (scene.avatar(ANN), scene.world.now());
+    let avatar = scene.avatar(ANN);
+    let now = scene.world.now();
     scene.cast_at(ANN, BLINK, 105.0, 114.0).unwrap();
     assert_eq!(scene.position(ANN), Position::on_ground(105.0, 114.0));
     let before = scene.world.position_at(avatar, now.saturating_sub(Duration::from_millis(1)));

@@ -5,7 +5,8 @@ use super::*;
 #[test]
 fn a_veiled_avatar_is_seen_by_itself_alone_for_exactly_ten_seconds() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 101.0, 100.0);
-    let (ann, start) = (scene.avatar(ANN), scene.millis());
+    let ann = scene.avatar(ANN);
+    let start = scene.millis();
     assert!(scene.sees(BOB, ann));
     scene.cast(ANN, VEIL).unwrap();
     assert!(!scene.sees(BOB, ann));
@@ -82,7 +83,8 @@ fn a_bolt_damages_a_veiled_avatar_once_and_flies_on_to_the_next() {
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     let start = scene.millis();
     let changes = scene.run(1_500);
-    let (bob, cid) = (scene.avatar(BOB), scene.avatar(CID));
+    let bob = scene.avatar(BOB);
+    let cid = scene.avatar(CID);
     // Each event is about its target: only BOB follows BOB, so only BOB receives BOB's damage.
     assert_eq!(events(&changes, DAMAGE), [(bob, start + 375), (cid, start + 775)]);
     assert!((scene.health(BOB) - 76.0).abs() < 2.0);
@@ -103,7 +105,8 @@ fn a_hidden_bolt_hits_a_visible_victim_without_naming_its_caster() {
     scene.cast(ANN, VEIL).unwrap();
     scene.run(0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
-    let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
+    let ann = scene.avatar(ANN);
+    let bob = scene.avatar(BOB);
     let bolt = scene.of_kind(BOLT_KIND)[0];
     let changes = scene.run(1_000);
     assert_eq!(events(&changes, DAMAGE).len(), 1);

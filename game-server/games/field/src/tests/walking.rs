@@ -30,7 +30,8 @@ fn a_new_click_replaces_only_the_rest_of_the_path() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.walk(ANN, 150.0, 100.0).unwrap();
     scene.run(2_000);
-    let (avatar, now) = (scene.avatar(ANN), scene.world.now());
+    let avatar = scene.avatar(ANN);
+    let now = scene.world.now();
     let before = scene.world.position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
     scene.walk(ANN, 110.0, 150.0).unwrap();
     assert!(scene.position(ANN).distance(Position::on_ground(110.0, 100.0)) < 0.01);
@@ -95,7 +96,8 @@ fn a_flood_of_walks_searches_once_in_a_while() {
 #[test]
 fn walks_between_many_obstacles_touch_none_and_mostly_arrive() {
     let config = RoomConfig { width: 60.0, height: 60.0, ..RoomConfig::default() };
-    let (mut walks, mut arrived) = (0, 0);
+    let mut walks = 0;
+    let mut arrived = 0;
     for seed in 0..6 {
         let config = RoomConfig { seed, ..config.clone() };
         let mut scene = Scene::with(FieldGame::new(100, 0), &config);

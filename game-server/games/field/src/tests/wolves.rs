@@ -161,7 +161,8 @@ fn who_has_just_come_back_is_hurt_by_nobody_until_it_casts() {
 fn bolts_of_pilots_that_go_astray_begin_no_fight() {
     let mut scene = with_pilots(8);
     scene.join(ANN, "ann");
-    let (one, mut hurt) = (scene.of_kind(0)[0], Vec::<[Option<ObjectId>; 2]>::new());
+    let one = scene.of_kind(0)[0];
+    let mut hurt = Vec::<[Option<ObjectId>; 2]>::new();
     // It walks about, and shoots back; all around it are others.
     for _ in 0..60 {
         let at = scene.world.position(one);

@@ -99,10 +99,12 @@ fn a_crowd_on_a_slow_core_keeps_all_ticks_once_the_level_has_settled() {
         core.run_until(10);
         // A level below may have been tried once.
         assert!(core.skipped - at_first <= 8, "{core:?}");
-        let (skipped, changes) = (core.skipped, core.changes);
+        let skipped = core.skipped;
+        let changes = core.changes;
         core.run_until(610);
         // A try of a level that costs too much loses a few ticks; there are five in ten minutes.
-        let (skipped, changes) = (core.skipped - skipped, core.changes - changes);
+        let skipped = core.skipped - skipped;
+        let changes = core.changes - changes;
         assert!(skipped <= 60, "{skipped} of 12,000 ticks lost: {core:?}");
         assert!(changes <= 16, "{changes} changes: {core:?}");
     }

@@ -593,7 +593,8 @@ impl ambit::Game for Leaving {
     }
 
     fn gates(&self, _: &ambit::World<Self>) -> Vec<ambit::Gate> {
-        let (low, high) = (Position::on_ground(198.0, 0.0), Position::on_ground(200.0, 200.0));
+        let low = Position::on_ground(198.0, 0.0);
+        let high = Position::on_ground(200.0, 200.0);
         vec![ambit::Gate { low, high, map: 1, at: Position::on_ground(5.0, 100.0) }]
     }
 }
@@ -695,7 +696,8 @@ impl Host {
 
     /// Runs ticks that take so long. Returns who was told which load level, and the load levels.
     fn ticks_with_work(&mut self, ticks: u32, work: Duration) -> (Vec<(ClientId, u32)>, Vec<u8>) {
-        let (mut told, mut levels) = (Vec::new(), Vec::new());
+        let mut told = Vec::new();
+        let mut levels = Vec::new();
         for _ in 0..ticks {
             self.tick();
             self.room.handle_work(self.now, work, 0);

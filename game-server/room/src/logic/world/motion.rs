@@ -44,10 +44,8 @@ impl World {
     /// Looks up the object's current segment and position in its path.
     fn update_segment(&mut self, id: ObjectId) {
         let path = self.object(id).path();
-        let (leg, position) = (
-            PathSegment::of_path_at(path, self.now),
-            component_access::position_on(path, self.now),
-        );
+        let leg = PathSegment::of_path_at(path, self.now);
+        let position = component_access::position_on(path, self.now);
         self.objects.segments[slot_of(id)] = leg;
         self.set_position(id, position);
     }
@@ -74,7 +72,8 @@ impl World {
         }
         self.objects.positions[slot] = position;
         self.trace.record_move(id);
-        let (from, to) = (self.objects.cells[slot], self.grid.cell_at(position));
+        let from = self.objects.cells[slot];
+        let to = self.grid.cell_at(position);
         if from != to {
             self.objects.cells[slot] = to;
             self.cells.remove(slot, from);

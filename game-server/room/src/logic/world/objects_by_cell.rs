@@ -90,7 +90,8 @@ mod tests {
                 cells.insert(slot, cell);
                 plain[slot] = Some(cell);
             }
-            let (low, high) = (Cell::new(rng.u16(..2), 0), Cell::new(2, rng.u16(..2)));
+            let low = Cell::new(rng.u16(..2), 0);
+            let high = Cell::new(2, rng.u16(..2));
             let mut found: Vec<_> = cells.between(low, high).collect();
             found.sort_unstable();
             let inside = |cell: Cell| {

@@ -98,7 +98,8 @@ impl PastPoses {
                 Some(if t < to.at { from.pose } else { to.pose })
             }
             (Some(from), Some(to)) => {
-                let (from, to) = ((to.since.max(from.at), &from.pose), (to.at, &to.pose));
+                let from = (to.since.max(from.at), &from.pose);
+                let to = (to.at, &to.pose);
                 Some(pose::interpolate(format, Extrapolation::First, from, to, t))
             }
         }
@@ -205,7 +206,8 @@ impl World {
         let span = (self.previous_horizon, self.now);
         for index in 0..self.active_objects().len() {
             let object = self.active_objects()[index];
-            let (slot, pose) = (self.pose_slot(object), self.pose(object));
+            let slot = self.pose_slot(object);
+            let pose = self.pose(object);
             let span = if self.has_jumped(object) { (self.now, self.now) } else { span };
             self.past.note(slot, span, pose);
         }

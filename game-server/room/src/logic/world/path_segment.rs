@@ -31,7 +31,8 @@ impl PathSegment {
     /// over.
     #[inline]
     pub(super) fn position(&self, now: GameTime) -> Option<Position> {
-        let (from, to) = (self.from, self.to);
+        let from = self.from;
+        let to = self.to;
         match now {
             now if now >= to.0 => None,
             now if now <= from.0 => Some(from.1.position),

@@ -100,7 +100,8 @@ impl World {
             return (self.objects.pose_slots[slot_of(id)] == NO_POSE).then_some(());
         }
         let position = self.initial_position(kind, &first);
-        let (slot, cell) = (slot_of(id), self.grid.cell_at(position));
+        let slot = slot_of(id);
+        let cell = self.grid.cell_at(position);
         (self.objects.positions[slot], self.objects.cells[slot]) = (position, cell);
         self.cells.insert(slot, cell);
         self.report_spawned(id, kind, Some((position, cell)));

@@ -55,7 +55,8 @@ fn a_walk_over_a_border_changes_cell_once_at_the_right_tick() {
 fn an_untold_end_or_turn_is_reported_when_the_horizon_reaches_it() {
     let mut world = world();
     let long = orc(&mut world, at(5.0, 5.0));
-    let (turning, short) = (orc(&mut world, at(5.0, 15.0)), orc(&mut world, at(5.0, 25.0)));
+    let turning = orc(&mut world, at(5.0, 15.0));
+    let short = orc(&mut world, at(5.0, 25.0));
     // 100 s straight on, a turn every 0.8 s, and a way of 2 s.
     world.walk_to(long, at(55.0, 5.0), 0.5);
     let turns = (0..=5).map(|n| (ms(n * 800), Waypoint::walk(at(5.0 + n as f32, 15.0))));
@@ -311,7 +312,8 @@ fn a_search_finds_present_objects_in_order_of_creation() {
         world.walk_to(walker, random_position(&mut rng), 9.0);
         let jumper = all[rng.usize(..all.len())];
         world.teleport(jumper, random_position(&mut rng));
-        let (centre, radius) = (random_position(&mut rng), rng.f32() * 40.0);
+        let centre = random_position(&mut rng);
+        let radius = rng.f32() * 40.0;
         world.find_within(centre, radius, &mut found);
         let near =
             |&object: &ObjectId| world.position_at(object, world.now()).distance(centre) <= radius;
@@ -476,7 +478,8 @@ fn the_trace_says_what_is_hidden_from_all_other_players() {
 fn an_object_with_a_pose_faces_along_its_heading_or_its_axis() {
     use ambit_proto::pose::{PoseFormat, Turning};
     let format = |turn| PoseFormat { per_metre: 100, turn, motion: None };
-    let (yaw, free) = (format(Turning::Yaw { bits: 8 }), format(Turning::Free { bits: 12 }));
+    let yaw = format(Turning::Yaw { bits: 8 });
+    let free = format(Turning::Free { bits: 12 });
     let kind = |name: &str, codec| ObjectKind {
         name: name.into(),
         components: vec![ComponentSpec::public("place", codec)],

@@ -168,7 +168,9 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
             }
             let recheck =
                 std::mem::replace(&mut member.pending, PendingWork::Nothing) == PendingWork::Full;
-            let (class, from, to) = (member.class, member.listed_cell, self.cells[slot as usize]);
+            let class = member.class;
+            let from = member.listed_cell;
+            let to = self.cells[slot as usize];
             if from != Some(to) {
                 self.unlink(slot);
                 self.link(slot, to);

@@ -220,7 +220,8 @@ mod tests {
     #[test]
     fn the_bound_is_reached_diagonally_at_a_corner() {
         let grid = Grid::new(60.0, 60.0, 10.0);
-        let (near, far) = (at(30.0 - STEP_M, 30.0 - STEP_M), at(30.0, 30.0));
+        let near = at(30.0 - STEP_M, 30.0 - STEP_M);
+        let far = at(30.0, 30.0);
         let mut pair = Walkers::new(grid, USUAL_AREA, 1.0, &[at(11.0, 11.0)], &[near]);
         for _ in 0..100 {
             pair.step(at(9.0, 11.0 + STEP_M), near); // The row is near again,
@@ -345,7 +346,8 @@ mod tests {
         /// Whether `Interest` follows an object that is now in `cell` and was followed before, or
         /// not.
         fn is_followed_after(&self, home: Cell, cell: Cell, followed: bool) -> bool {
-            let (viewer, object) = (ClientId(1), ObjectId(1));
+            let viewer = ClientId(1);
+            let object = ObjectId(1);
             let mut interest = Interest::new(&self.grid, &[self.zone]);
             interest.add_viewer(viewer, ObjectId(2), home);
             interest.add_object(object, 0, if followed { home } else { cell });
@@ -403,7 +405,8 @@ mod tests {
     #[test]
     fn no_motion_round_a_corner_is_cheaper_than_the_bound() {
         for margin_m in [1.0, 2.5] {
-            let (viewer, object) = (turning_points(20.0, margin_m), [40.0 - STEP_M, 40.0]);
+            let viewer = turning_points(20.0, margin_m);
+            let object = [40.0 - STEP_M, 40.0];
             let motion = CyclicMotion {
                 grid: Grid::new(60.0, 60.0, 10.0),
                 zone: USUAL_AREA,
@@ -480,7 +483,8 @@ mod tests {
                 spot_m + (rng.f32() - 0.5) * spread_m
             };
             // The pair is at a corner of cells or along a border, near the edge of the map or not.
-            let (x_m, y_m) = (10.0 * f32::from(rng.u16(1..=2)), [5.0, 10.0, 20.0][rng.usize(..3)]);
+            let x_m = 10.0 * f32::from(rng.u16(1..=2));
+            let y_m = [5.0, 10.0, 20.0][rng.usize(..3)];
             let place = |rng: &mut fastrand::Rng, ahead_m: f32, spread_m: f32| {
                 at(
                     near(rng, x_m + ahead_m, spread_m),

@@ -82,7 +82,8 @@ pub(super) struct OccupiedBlock<'c> {
 impl OccupiedBlock<'_> {
     fn bits_of_chunk(&self) -> u64 {
         let word = self.first_word + usize::from(self.chunk);
-        let (low, high) = (self.cells.words[word], self.cells.words[word + 1]);
+        let low = self.cells.words[word];
+        let high = self.cells.words[word + 1];
         let shift = self.low % WORD_BITS;
         let bits = low >> shift | high << 1 << (WORD_BITS - 1 - shift);
         if self.chunk == self.last_chunk.0 { bits & self.last_chunk.1 } else { bits }
@@ -121,12 +122,14 @@ mod tests {
     fn a_block_of_occupied_cells_is_the_block_without_the_empty_ones() {
         for seed in 0..40 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (columns, rows) = (rng.u16(1..200), rng.u16(1..20));
+            let columns = rng.u16(1..200);
+            let rows = rng.u16(1..20);
             let grid = Grid::new(f32::from(columns), f32::from(rows), 1.0);
             let mut cells = OccupiedCells::new(grid, 2);
             let mut plain = BTreeSet::new();
             for _ in 0..200 {
-                let (class, cell) = (rng.u8(..2), Cell::new(rng.u16(..columns), rng.u16(..rows)));
+                let class = rng.u8(..2);
+                let cell = Cell::new(rng.u16(..columns), rng.u16(..rows));
                 if plain.remove(&(class, cell)) {
                     cells.remove(class, cell);
                 } else {

@@ -37,7 +37,9 @@ impl Interest {
         visibility: &impl Visibility,
         changes: &mut Vec<InterestChange>,
     ) {
-        let (viewer, home, recheck) = (check.slot, check.to, check.recheck);
+        let viewer = check.slot;
+        let home = check.to;
+        let recheck = check.recheck;
         let avatar = self.avatar_slot(viewer);
         // Both are complete before the first change, so nothing is asked about twice.
         let (mut lost, mut gained) =
@@ -98,7 +100,9 @@ impl Interest {
         visibility: &impl Visibility,
         changes: &mut Vec<InterestChange>,
     ) {
-        let (object, cell, recheck) = (check.slot, check.to, check.recheck);
+        let object = check.slot;
+        let cell = check.to;
+        let recheck = check.recheck;
         let area = self.areas[usize::from(check.class)];
         let (mut lost, mut gained) =
             (std::mem::take(&mut self.lost), std::mem::take(&mut self.gained));

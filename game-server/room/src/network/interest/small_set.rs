@@ -72,7 +72,8 @@ mod tests {
     fn a_small_set_behaves_as_a_sorted_set_at_any_size() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut set, mut plain) = (SmallSet::default(), BTreeSet::new());
+            let mut set = SmallSet::default();
+            let mut plain = BTreeSet::new();
             for _ in 0..200 {
                 // Some slots have the same bit.
                 let slot = 16 * rng.u32(..5 + seed as u32);

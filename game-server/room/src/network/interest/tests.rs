@@ -246,7 +246,8 @@ fn each_class_has_its_own_area_of_interest() {
         AreaOfInterest { inner: 0, outer: 1 },
         AreaOfInterest { inner: 4, outer: 6 },
     ]);
-    let (mushroom, boss) = (ObjectId(10), ObjectId(11));
+    let mushroom = ObjectId(10);
+    let boss = ObjectId(11);
     scene.interest.add_object(mushroom, 0, cell(6, 2));
     scene.interest.add_object(boss, 1, cell(6, 2));
     scene.interest.add_viewer(ANN, ANNS, cell(2, 2));
@@ -297,7 +298,8 @@ fn changes_by_viewer(seed: u64, hidden_seed: u64) -> BTreeMap<u32, Vec<InterestC
     }
     interest.add_viewer(ClientId(99), ObjectId(HIDDEN), anywhere(&mut open));
     interest.add_object(ObjectId(HIDDEN), 0, anywhere(&mut open));
-    let (mut open_id, mut hidden_id) = (30, HIDDEN + 1);
+    let mut open_id = 30;
+    let mut hidden_id = HIDDEN + 1;
     for _ in 0..100 {
         for _ in 0..4 {
             match hidden.u8(..4) {

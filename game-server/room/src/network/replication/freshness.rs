@@ -52,7 +52,8 @@ pub struct FreshnessRates {
 impl FreshnessRates {
     /// The rates of one kind.
     pub fn of(kind: &ObjectKind) -> Self {
-        let (freshness, sync) = (&kind.freshness, kind.presentation);
+        let freshness = &kind.freshness;
+        let sync = kind.presentation;
         let per_metre = kind.pose_format().map_or(1.0, |format| f32::from(format.per_metre));
         let target = |ms: u32| 1.0 / ms.max(1) as f32;
         let per_ms = [

@@ -249,7 +249,8 @@ impl SectionFiller<'_> {
         let slot_bits_x256 = slot_bits_x256(count * budget_x256 / all);
         poses.prioritise(self.context, self.viewer_position_m, due);
         sort_by_priority(due);
-        let (mut left, mut misses) = (budget_x256.saturating_sub(SAFETY_MARGIN_X256), 0);
+        let mut left = budget_x256.saturating_sub(SAFETY_MARGIN_X256);
+        let mut misses = 0;
         while misses < MAX_MISSES
             && let Some(candidate) = due.pop()
         {
@@ -580,14 +581,14 @@ mod tests {
                 poses.follow(alias(slot), slot.into(), false);
                 poses.activate(slot);
             }
-            let (sent_datagrams, cache, due, buffers) = (
-                TestDatagrams::default(),
-                CodedPoseCache::default(),
-                Vec::new(),
-                SectionBuffers::default(),
-            );
+            let sent_datagrams = TestDatagrams::default();
+            let cache = CodedPoseCache::default();
+            let due = Vec::new();
+            let buffers = SectionBuffers::default();
             let pose_table = PoseTable::default();
-            let (format, fine, section) = (YAW, None, Vec::new());
+            let format = YAW;
+            let fine = None;
+            let section = Vec::new();
             TestObjects {
                 format,
                 level: Some(Level::Shared),
@@ -609,7 +610,8 @@ mod tests {
             let stamp = GameTime::from_millis(tick * 50);
             for slot in 0..u32::from(OBJECTS) {
                 // All objects walk north and turn at each tick.
-                let (x, heading) = (slot as f32, 1.2 + 0.05 * (tick % 12) as f32);
+                let x = slot as f32;
+                let heading = 1.2 + 0.05 * (tick % 12) as f32;
                 let mut pose =
                     self.format.pose(Position::on_ground(x, 0.2 * tick as f32), heading, 4.0);
                 if let Some(rng) = &mut self.fine

@@ -98,7 +98,9 @@ pub(super) enum PoseStatus {
 
 impl PoseTrack {
     pub(super) fn new(pose_slot: u32, epoch: u8, close: bool) -> Self {
-        let (carried, last, sent_at) = (0, NEVER, GameTime::ZERO);
+        let carried = 0;
+        let last = NEVER;
+        let sent_at = GameTime::ZERO;
         PoseTrack {
             carried,
             last_number: last,
@@ -343,7 +345,8 @@ mod tests {
             let mut rng = fastrand::Rng::with_seed(seed);
             let (mut sent_datagrams, mut track) =
                 (TestDatagrams::default(), PoseTrack::new(0, 0, false));
-            let (mut carried, mut acked) = (Vec::new(), Vec::new());
+            let mut carried = Vec::new();
+            let mut acked = Vec::new();
             for _ in 0..400 {
                 let number = sent_datagrams.next();
                 if rng.u32(..3) > 0 {

@@ -166,7 +166,9 @@ pub(super) mod tests {
     fn the_window_matches_a_plain_list() {
         for seed in 0..30 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut datagrams, mut acked, mut floor) = (TestDatagrams::default(), Vec::new(), 0);
+            let mut datagrams = TestDatagrams::default();
+            let mut acked = Vec::new();
+            let mut floor = 0;
             let mut bare = Vec::new();
             for _ in 0..500 {
                 if rng.u8(0..4) == 0 {

@@ -204,7 +204,10 @@ impl ViewerPoses {
                     PoseStatus::Settled => self.active[word] &= !(1 << (slot % 64)),
                     PoseStatus::InFlight => {}
                     PoseStatus::Due { baseline, changed_now, stale_since } => {
-                        let (pose_slot, key, bits_x256, priority) = (track.pose_slot, None, 0, 0.0);
+                        let pose_slot = track.pose_slot;
+                        let key = None;
+                        let bits_x256 = 0;
+                        let priority = 0.0;
                         due.push(PoseCandidate {
                             slot,
                             epoch: track.epoch,

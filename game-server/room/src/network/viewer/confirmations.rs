@@ -117,7 +117,8 @@ mod tests {
         }
 
         fn tick(&mut self, ms: u64, limit: Option<u64>, receives: bool) -> ConfirmationLimit {
-            let (now, mut datagram) = (GameTime::from_millis(ms), Vec::new());
+            let now = GameTime::from_millis(ms);
+            let mut datagram = Vec::new();
             if receives {
                 self.sender.write_datagram_without_ack_request(
                     now.into(),

@@ -77,7 +77,8 @@ impl Viewer {
             tick.world,
             tick.world.position(self.avatar),
         );
-        let (sent_before, records_due) = (tick.stats.poses.sent, tick.buffers.due_records.len());
+        let sent_before = tick.stats.poses.sent;
+        let records_due = tick.buffers.due_records.len();
         for turn in 0..DATAGRAMS_PER_TICK {
             let has_contents =
                 !tick.buffers.due_records.is_empty() || !tick.buffers.due_poses.is_empty();
@@ -145,7 +146,8 @@ impl Viewer {
     /// Collects the poses that are due. Returns how they are coded, and how many were left out
     /// because there are too many.
     fn collect_poses(&mut self, tick: &mut TickContext<'_>) -> (Option<Level>, usize) {
-        let (poses, mut deferred) = (self.slots.poses_mut(), 0);
+        let poses = self.slots.poses_mut();
+        let mut deferred = 0;
         tick.buffers.due_poses.clear();
         let active = poses.active_count();
         let level =
@@ -186,7 +188,8 @@ impl Viewer {
         let bits_x256: u64 =
             tick.buffers.due_poses.iter().map(|due| u64::from(due.bits_x256)).sum();
         let bytes = bits_x256.div_ceil(8 * 256) as u32;
-        let (now, next_tick_at) = (tick.now, tick.next_tick_at);
+        let now = tick.now;
+        let next_tick_at = tick.next_tick_at;
         let is_soon = |deadline: Option<GameTime>| deadline.is_some_and(|at| at < next_tick_at);
         let may_wait =
             bytes > 0 || self.effect_reports.is_due() || is_soon(self.slots.posed_deadline());
@@ -408,13 +411,15 @@ pub const MAX_BYTES_PER_TICK: usize = (DATAGRAMS_PER_TICK + SLICES_PER_TICK) * M
 
 fn count_datagram(tick: &mut TickContext<'_>, written: DatagramBits, bytes: usize) {
     let records = written.effect_bits + written.record_bits;
-    let (stamp, section) = (written.stamp_bits, written.section);
+    let stamp = written.stamp_bits;
+    let section = written.section;
     let stats = &mut *tick.stats;
     stats.datagrams_out += 1;
     stats.bytes_out += bytes as u64;
     stats.poses.sent += u64::from(section.poses);
     let bits = &mut stats.bits;
-    let (section_bits, content_bits) = (section.bytes as u64 * 8, section.content_bits_x256 / 256);
+    let section_bits = section.bytes as u64 * 8;
+    let content_bits = section.content_bits_x256 / 256;
     bits.stamps += stamp as u64;
     bits.records += records as u64;
     bits.pose_contents += content_bits;
@@ -447,7 +452,8 @@ mod tests {
         let config = RoomConfig::default();
         let schema = Schema { game: "test".to_owned(), ..Schema::default() };
         let world = World::new(&config, schema.clone());
-        let (now, later) = (GameTime::from_millis(100), GameTime::from_millis(150));
+        let now = GameTime::from_millis(100);
+        let later = GameTime::from_millis(150);
         let mut tick = TickContext {
             now,
             next_tick_at: later,

@@ -102,7 +102,8 @@ fn in_a_dense_crowd_budgets_hold_and_engaged_objects_stay_fresh() {
                 sorted[sorted.len() * share / 100]
             })
         };
-        let (p50, p99) = (quantile(50), quantile(99));
+        let p50 = quantile(50);
+        let p99 = quantile(99);
         // A pose is one tick old when it arrives.
         assert!(p99[0] < 100, "budget {budget}: engaged, near, far: p99 {p99:?}, p50 {p50:?}");
         assert!(p50[0] <= p50[1] && p50[1] <= p50[2], "budget {budget}: p50 {p50:?}, p99 {p99:?}");

@@ -41,7 +41,8 @@ fn private_components_reach_only_their_audience_with_shared_encodings() {
         for other in 0..12_u32 {
             let received = &simulation.test_clients[&ClientId(client)].received_components;
             let has_received = |index| received.contains(&(simulation.avatar(other), index));
-            let (viewer, owner) = (PlayerId(client.into()), PlayerId(other.into()));
+            let viewer = PlayerId(client.into());
+            let owner = PlayerId(other.into());
             let same_team = team(viewer).is_some() && team(viewer) == team(owner);
             let own = client == other;
             assert_eq!(

@@ -137,7 +137,9 @@ impl Game for MovingAvatars {
         if self.tick.is_multiple_of(100) {
             self.engage(world);
         }
-        let (tick, extent, pauses) = (self.tick, self.extent, self.pauses);
+        let tick = self.tick;
+        let extent = self.extent;
+        let pauses = self.pauses;
         for avatar in &mut self.avatars {
             if self.jumps && avatar.rng.u32(..40) == 0 {
                 avatar.jump(world, extent);

@@ -274,7 +274,8 @@ fn actions_of_a_hidden_object_change_no_other_client_s_datagrams() {
                 simulation.ticks(200);
                 simulation
             };
-            let (idle, busy) = (run(false), run(true));
+            let idle = run(false);
+            let busy = run(true);
             let datagrams_of_others = |simulation: &RoomSimulation| -> Vec<_> {
                 simulation.sent.iter().filter(|(_, client, _)| client.0 != 0).cloned().collect()
             };
@@ -319,7 +320,8 @@ fn a_quorum_saves_datagrams_and_holds_poses_no_longer_than_it_says() {
         let bytes: usize = simulation.sent.iter().map(|(_, _, bytes)| bytes.len()).sum();
         (simulation.sent.len(), bytes)
     };
-    let (at_once, waiting) = (run(0), run(1_000));
+    let at_once = run(0);
+    let waiting = run(1_000);
     println!("datagrams and bytes: {at_once:?} at each tick, {waiting:?} with a quorum");
     assert!(waiting.0 * 10 < at_once.0 * 6 && waiting.1 * 10 < at_once.1 * 9);
     assert_eq!(run(1), at_once, "any pose is worth a datagram");

@@ -105,7 +105,8 @@ fn a_hidden_column_changes_no_byte_of_another_client() {
         simulation.ticks(200);
         simulation
     };
-    let (quiet, busy) = (run(false), run(true));
+    let quiet = run(false);
+    let busy = run(true);
     let sent = |simulation: &RoomSimulation, own: bool| -> Vec<_> {
         let sent = simulation.sent.iter().filter(|(_, client, _)| (client.0 == 0) == own);
         sent.cloned().collect()

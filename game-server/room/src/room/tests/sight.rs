@@ -183,7 +183,8 @@ fn with_200_ships_a_room_asks_about_what_is_near_and_about_nothing_else() {
         }
         expected.sort_unstable_by_key(|&(viewer, object, _)| (viewer, object));
         assert_eq!(questions, expected, "tick {tick}");
-        let (asked, all) = (questions.len(), (SHIPS * (SHIPS - 1)) as usize);
+        let asked = questions.len();
+        let all = (SHIPS * (SHIPS - 1)) as usize;
         assert!((all / 10..all / 5).contains(&asked), "{asked} of {all} pairs");
     }
 }

@@ -31,7 +31,8 @@ struct SimulatedPath {
 
 impl SimulatedPath {
     fn new(capacity: f64, loss: f64, seed: u64) -> Self {
-        let (rng, now) = (fastrand::Rng::with_seed(seed), LocalTime::from_millis(10_000));
+        let rng = fastrand::Rng::with_seed(seed);
+        let now = LocalTime::from_millis(10_000);
         let (one_way_delay, outcomes) =
             (Duration::from_millis(100), std::collections::VecDeque::new());
         let lost_after = one_way_delay + Duration::from_millis(60);
@@ -52,7 +53,8 @@ impl SimulatedPath {
 
     /// The mean rate of that time, and the longest queue.
     fn run(&mut self, controller: &mut RateController, millis: u64) -> (f64, Duration) {
-        let (mut rates, mut longest) = (0.0, 0.0_f64);
+        let mut rates = 0.0;
+        let mut longest = 0.0_f64;
         for _ in 0..millis {
             self.now += Duration::from_millis(1);
             self.queue_bytes = (self.queue_bytes - self.capacity / 1_000.0).max(0.0);
@@ -149,7 +151,8 @@ fn a_bottleneck_is_found_within_seconds_and_its_queue_drains() {
             let (mean, _) = path.run(&mut controller, 30_000);
             let summary = format!("{capacity} bytes/s, loss {loss}, seed {seed}: {mean}");
             assert!(mean < capacity * 1.05 && mean > capacity * 0.7, "{summary}");
-            let (mut mean_queue, steps) = (Duration::ZERO, 300);
+            let mut mean_queue = Duration::ZERO;
+            let steps = 300;
             for _ in 0..steps {
                 path.run(&mut controller, 100);
                 mean_queue += Duration::from_secs_f64(path.queue_bytes / capacity) / steps;
@@ -169,7 +172,8 @@ fn a_bottleneck_is_found_within_seconds_and_its_queue_drains() {
 #[test]
 fn a_policer_without_a_queue_is_detected_by_its_losses() {
     // Half of the traffic exceeds the limit and is dropped at once.
-    let (mut controller, mut path) = (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
+    let mut controller = RateController::new(32_000);
+    let mut path = SimulatedPath::new(1e9, 0.0, 1);
     let mut mean = 0.0;
     for step in 0..300 {
         path.loss = (1.0 - 16_000.0 / f64::from(controller.rate())).max(0.0);
@@ -192,7 +196,8 @@ fn jitter_is_not_taken_for_a_queue() {
 
 #[test]
 fn a_longer_path_is_taken_for_a_queue_only_briefly() {
-    let (mut controller, mut path) = (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
+    let mut controller = RateController::new(32_000);
+    let mut path = SimulatedPath::new(1e9, 0.0, 1);
     path.run(&mut controller, 20_000);
     path.one_way_delay = Duration::from_millis(220);
     path.run(&mut controller, 5_000);
@@ -201,7 +206,8 @@ fn a_longer_path_is_taken_for_a_queue_only_briefly() {
 
 #[test]
 fn a_disconnected_path_is_not_taken_for_a_bottleneck() {
-    let (mut controller, mut path) = (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
+    let mut controller = RateController::new(32_000);
+    let mut path = SimulatedPath::new(1e9, 0.0, 1);
     path.run(&mut controller, 20_000);
     path.loss = 1.0;
     path.run(&mut controller, 3_000);
@@ -212,7 +218,8 @@ fn a_disconnected_path_is_not_taken_for_a_bottleneck() {
 #[test]
 fn the_rate_always_stays_between_floor_and_limit() {
     for seed in 0..50 {
-        let (mut rng, mut now) = (fastrand::Rng::with_seed(seed), LocalTime::ZERO);
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut now = LocalTime::ZERO;
         let mut controller = RateController::new(64_000);
         for _ in 0..5_000 {
             now += Duration::from_millis(rng.u64(..40));

@@ -12,7 +12,8 @@ const ALONG: f32 = 2.0;
 
 /// The probable error along a direction, from the errors of the coordinates that are known.
 pub(super) fn along(direction: Vector, errors: &[f32]) -> f32 {
-    let (mut sum, mut weight) = (0.0, 1.0);
+    let mut sum = 0.0;
+    let mut weight = 1.0;
     for (error, part) in errors.iter().zip(direction) {
         sum += error * part;
         weight += ALONG * part * part;

@@ -79,7 +79,8 @@ impl PosePrediction<'_> {
         for part in 0..3 {
             let log_spread =
                 if part == 0 { first } else { self.spread(3 + part, &self.turn_spread) };
-            let (spread, share) = (exp2(log_spread), correlation.shares[part]);
+            let spread = exp2(log_spread);
+            let share = correlation.shares[part];
             let middle = small[part] / step + centre + correlation.expected_error(part, &errors);
             let curve = self.weights.curves.of(2 + usize::from(part == 2), log_spread);
             let steps = (spread * spread * share + 0.05).sqrt() * fine;
@@ -90,7 +91,8 @@ impl PosePrediction<'_> {
             let step = 1.0 / (fine * share.sqrt());
             let error = (value as f32 - middle) * step;
             if C::TRAINS {
-                let (class, features) = (self.movement.class, &self.turn_spread);
+                let class = self.movement.class;
+                let features = &self.turn_spread;
                 coder.sample_spread(3 + part, class, features, error, step);
             }
             excess += log2(error.abs() + ROUNDING) - log_spread;
@@ -112,7 +114,8 @@ impl PosePrediction<'_> {
         self.excess[1] = log2(self.turn_error * AXIS + 0.5) - log_spread;
         self.position_spread[KNOWN_ERRORS] = self.excess[1];
         if C::TRAINS {
-            let (class, spread) = (self.movement.class, exp2(log_spread));
+            let class = self.movement.class;
+            let spread = exp2(log_spread);
             for (features, outcome) in self.turn_features.iter().zip(self.turned) {
                 coder.sample_middle(2, class, features, outcome, spread);
             }

@@ -52,7 +52,8 @@ impl WalkerPrediction {
         // Across is at a right angle to the movement: x is more across the more it goes along y.
         let along = ahead.map(i32::unsigned_abs);
         let first = usize::from(along[0] > along[1]);
-        let (far, near) = (along[1 - first].max(1), along[first]);
+        let far = along[1 - first].max(1);
+        let near = along[first];
         let sign = if (ahead[0] < 0) == (ahead[1] < 0) { -1 } else { 1 };
         let ratio = u64::from(near * 256 / far);
 
@@ -123,7 +124,8 @@ pub const fn yaw_rounding(bits: u32) -> u64 {
 /// The mean of the directions of min(n, 8) parts of the distance, with even turning.
 fn mean_direction(bits: u32, baseline: u16, turn: i32, steps: u64) -> [i32; 2] {
     let parts = steps.min(ROWS as u64) as i32;
-    let (from, turn) = (i32::from(baseline) << (12 - bits), turn << (12 - bits));
+    let from = i32::from(baseline) << (12 - bits);
+    let turn = turn << (12 - bits);
     if parts == 1 {
         let (cos, sin) = sine::direction(from + turn);
         return [cos, sin];

@@ -189,7 +189,8 @@ fn lists_for_everybody_are_limited_as_a_whole() {
 fn who_joins_and_leaves_all_the_time_gets_no_more_lists_either() {
     let mut harness =
         LobbyHarness::with(LobbyConfig { list_kib_burst: 4, ..LobbyConfig::default() });
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let den = harness.room_of(&[&ann]);
     for _ in 0..4 {
         harness.join(&bob, den);
@@ -201,7 +202,8 @@ fn who_joins_and_leaves_all_the_time_gets_no_more_lists_either() {
 #[test]
 fn a_client_that_has_missed_news_gets_what_they_have_led_to() {
     let mut harness = LobbyHarness::new();
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let den = harness.room_of(&[&ann, &bob]);
     subscribe(&mut harness, &ann);
     let missed = MissedNews { rooms: true, players: true, chats: 3 };
@@ -300,7 +302,8 @@ fn flood(
     clients: &[Client],
     lines: usize,
 ) -> (usize, BTreeMap<ErrorCode, usize>) {
-    let (mut sent, mut refused) = (0, BTreeMap::new());
+    let mut sent = 0;
+    let mut refused = BTreeMap::new();
     for client in clients {
         for _ in 0..lines {
             match harness.ask(client.conn, say(LOBBY)) {

@@ -140,7 +140,8 @@ fn trusted_addresses_may_have_more_connections_but_not_more_rooms() {
 fn an_abandoned_room_is_closed_and_its_host_takes_another() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 1);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let den = harness.running_room_of(host, &[&ann]);
     harness.create(&bob, room("next"));
     assert_eq!(harness.refusal_code(bob.conn, start()), ErrorCode::NoHostAvailable);
@@ -160,7 +161,8 @@ fn an_abandoned_room_is_closed_and_its_host_takes_another() {
 fn players_who_come_back_within_the_time_keep_their_room() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 1);
-    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
     let den = harness.running_room_of(host, &[&ann]);
     harness.report_unplayed(host, &[den], 100);
     harness.report_unplayed(host, &[], 1);
@@ -178,7 +180,8 @@ fn players_who_come_back_within_the_time_keep_their_room() {
 #[test]
 fn the_time_of_an_unplayed_room_begins_again_on_another_host() {
     let mut harness = LobbyHarness::new();
-    let (first, second) = (harness.host(1, 1), HostId(2));
+    let first = harness.host(1, 1);
+    let second = HostId(2);
     let ann = harness.connect_as("ann");
     let den = harness.running_room_of(first, &[&ann]);
     harness.save_checkpoint(first, den);

@@ -125,7 +125,8 @@ impl RandomRun {
 
     /// Checks that nobody can be taken for another player.
     fn check_names(&self, context: &str) {
-        let (mut names, mut looks) = (BTreeSet::new(), BTreeSet::new());
+        let mut names = BTreeSet::new();
+        let mut looks = BTreeSet::new();
         for player in self.lobby.players.iter() {
             let keys = player.name().keys();
             assert!(

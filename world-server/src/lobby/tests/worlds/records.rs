@@ -25,7 +25,8 @@ fn the_next_leader_knows_players_on_further_maps() {
     let before = first.request_new_ticket(&ann);
 
     let mut second = first.start_successor(seconds(5));
-    let (ann, bob) = (second.resume(&ann), second.resume(&bob));
+    let ann = second.resume(&ann);
+    let bob = second.resume(&bob);
     let [_, there] = reconnect_hosts(&mut second, world, map);
     let after = second.request_new_ticket(&ann);
     assert_eq!(
@@ -200,7 +201,8 @@ fn carried_state_returns_to_a_further_map_only_if_a_seat_is_free_there() {
         }
         // Nothing of the far map was kept.
         let mut second = first.start_successor_with(seconds(5), &[world, near]);
-        let (ann, bob) = (second.resume(&ann), second.resume(&bob));
+        let ann = second.resume(&ann);
+        let bob = second.resume(&bob);
         let host = second.host(20_000, 8);
         second.opened(host, world, None);
         second.opened(host, near, None);
@@ -230,7 +232,8 @@ fn carried_state_returns_to_the_first_map_only_if_a_seat_is_free_there() {
             first.join(&bob, world);
         }
         let mut second = first.start_successor_with(seconds(5), &[world]);
-        let (ann, bob) = (second.resume(&ann), second.resume(&bob));
+        let ann = second.resume(&ann);
+        let bob = second.resume(&bob);
         let host = second.host(20_000, 8);
         second.opened(host, world, None);
         if is_full {

@@ -64,7 +64,8 @@ fn a_push_moves_a_cube_along_its_axis_within_the_speed_limit() {
     ];
     for (key, axis, sign) in directions {
         let (mut physics, player) = scene(0);
-        let (mut fastest, mut turned) = (0.0_f32, 0.0_f32);
+        let mut fastest = 0.0_f32;
+        let mut turned = 0.0_f32;
         for frame in 0..90 {
             physics.set_keys(player, held(&[key], frame));
             physics.step();
@@ -96,7 +97,8 @@ fn walls_hold_a_player_that_pushes_against_them() {
 
 #[test]
 fn attract_pulls_near_cubes_only() {
-    let (near, far) = ([17.5, 16.0], [19.0, 16.0]);
+    let near = [17.5, 16.0];
+    let far = [19.0, 16.0];
     let (mut physics, player, cubes) = with_cubes(&[near, far]);
     for frame in 0..30 {
         physics.set_keys(player, held(&[control::ATTRACT], frame));
@@ -112,7 +114,8 @@ fn attract_pulls_near_cubes_only() {
 
 #[test]
 fn repel_pushes_near_cubes_only() {
-    let (near, far) = ([17.2, 16.0], [22.0, 16.0]);
+    let near = [17.2, 16.0];
+    let far = [22.0, 16.0];
     let (mut physics, player, cubes) = with_cubes(&[near, far]);
     for frame in 0..30 {
         physics.set_keys(player, held(&[control::REPEL], frame));
@@ -278,7 +281,8 @@ fn field(columns: u16, spacing: f32) -> Physics {
 fn add_field(physics: &mut Physics, columns: u16, spacing: f32) {
     let first = |middle: f32| middle - spacing * f32::from(columns - 1) / 2.0;
     for number in 0..columns * columns {
-        let (column, row) = (f32::from(number % columns), f32::from(number / columns));
+        let column = f32::from(number % columns);
+        let row = f32::from(number / columns);
         physics.add(
             CUBE,
             &at_rest(

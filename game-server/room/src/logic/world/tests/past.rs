@@ -132,7 +132,8 @@ fn no_lie_about_the_time_shown_reaches_beyond_the_bound() {
     };
     let schema = Schema { controls: vec![shown_behind], ..schema() };
     // The players' clock shows 1.85 s, and the world is a local lag ahead of it.
-    let (now, present) = (2_000, 2_000 - LAG_MS);
+    let now = 2_000;
+    let present = 2_000 - LAG_MS;
     // Of a sample taken at a time that shows so much before it, in milliseconds.
     let shown = |at: u64, behind_ms: u64| {
         let mut world = World::new(&config(), schema.clone());

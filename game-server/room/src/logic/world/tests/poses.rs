@@ -42,7 +42,8 @@ fn position_cell_and_component_follow_from_the_pose() {
 #[test]
 fn an_activation_is_reported_once_and_active_objects_are_listed() {
     let mut world = garage();
-    let (one, other) = (car(&mut world, at(5.0, 5.0)), car(&mut world, at(7.0, 5.0)));
+    let one = car(&mut world, at(5.0, 5.0));
+    let other = car(&mut world, at(7.0, 5.0));
     let mut reported = Vec::new();
     // Which objects move at each tick: once, repeatedly, twice in a tick, and to the current pose.
     let moved_per_tick: [&[(ObjectId, f32)]; 9] = [
@@ -90,7 +91,8 @@ fn an_activation_is_reported_once_and_active_objects_are_listed() {
 fn new_objects_are_active_and_despawned_ones_are_not() {
     let mut world = garage();
     tick(&mut world, 1);
-    let (one, other) = (car(&mut world, at(5.0, 5.0)), car(&mut world, at(7.0, 5.0)));
+    let one = car(&mut world, at(5.0, 5.0));
+    let other = car(&mut world, at(7.0, 5.0));
     let cell = Some(Cell::new(0, 0));
     let new_object =
         |object| [WorldChange::Spawned { object, cell }, WorldChange::BecameActive { object }];
@@ -142,7 +144,8 @@ fn an_object_with_a_pose_reports_changes_of_its_other_components_only() {
 #[test]
 fn between_two_ticks_a_pose_moves_in_a_straight_line() {
     let mut world = garage();
-    let (one, other) = (car(&mut world, at(10.0, 5.0)), car(&mut world, at(12.0, 6.0)));
+    let one = car(&mut world, at(10.0, 5.0));
+    let other = car(&mut world, at(12.0, 6.0));
     tick(&mut world, 1);
     tick(&mut world, 2);
     world.set_pose(one, at(14.0, 5.0), 0.0, 80.0);
@@ -161,7 +164,8 @@ fn between_two_ticks_a_pose_moves_in_a_straight_line() {
 #[test]
 fn what_jumps_takes_no_way_and_touches_nothing_between() {
     let mut world = garage();
-    let (one, post) = (car(&mut world, at(10.0, 5.0)), car(&mut world, at(14.0, 5.0)));
+    let one = car(&mut world, at(10.0, 5.0));
+    let post = car(&mut world, at(14.0, 5.0));
     tick(&mut world, 1);
     tick(&mut world, 2);
     world.set_pose(one, at(11.0, 5.0), 0.0, 20.0);
@@ -203,7 +207,8 @@ fn setting_a_pose_on_an_object_with_a_path_panics() {
 #[test]
 fn team_engagement_and_budget_changes_are_passed_on() {
     let mut world = garage();
-    let (one, other) = (car(&mut world, at(10.0, 5.0)), car(&mut world, at(12.0, 6.0)));
+    let one = car(&mut world, at(10.0, 5.0));
+    let other = car(&mut world, at(12.0, 6.0));
     changes(&mut world);
     world.set_team(one, Some(3));
     world.set_team(one, Some(3));
@@ -286,7 +291,8 @@ impl Game for PushedCubesGame {
 
 #[test]
 fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
-    let (mut game, mut world) = (PushedCubesGame::default(), garage());
+    let mut game = PushedCubesGame::default();
+    let mut world = garage();
     tick(&mut world, 1);
     game.start(&mut world);
     world.finish_tick();
@@ -307,7 +313,8 @@ fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
     }
     assert_eq!(activated, 900); // All were activated when the push began.
     assert!(game.cubes.iter().all(|&cube| !world.is_moving(cube)));
-    let (first, second) = (world.pose(game.cubes[0]), world.pose(game.cubes[1]));
+    let first = world.pose(game.cubes[0]);
+    let second = world.pose(game.cubes[1]);
     assert_eq!((first.flag, second.flag), (true, false));
     let [x, y, z, w] = CUBES.quaternion(&first);
     assert!(

@@ -123,7 +123,8 @@ fn cell_position(cell: Cell) -> CellPosition {
 impl Scene {
     fn new(seed: u64, zones: &[AreaOfInterest]) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (columns, rows) = (rng.u16(1..12), rng.u16(1..12));
+        let columns = rng.u16(1..12);
+        let rows = rng.u16(1..12);
         let grid = Grid::new(f32::from(columns) * 5.0, f32::from(rows) * 5.0, 5.0);
         let oracle_areas =
             zones.iter().map(|zone| (i32::from(zone.inner), i32::from(zone.outer))).collect();
@@ -246,7 +247,8 @@ impl Scene {
         if self.oracle.objects.contains_key(&id) {
             return;
         }
-        let (class, cell) = (self.rng.usize(..self.oracle.zones.len()), self.random_cell());
+        let class = self.rng.usize(..self.oracle.zones.len());
+        let cell = self.random_cell();
         self.oracle.objects.insert(id, (class, cell_position(cell)));
         self.interest.add_object(id, class as u8, cell);
     }
@@ -339,7 +341,8 @@ impl Scene {
     /// An object, or a viewer, or a viewer and all that it follows.
     fn teleport(&mut self) {
         let cell = self.random_cell();
-        let (object, viewer) = (self.any_object(), self.any_viewer());
+        let object = self.any_object();
+        let viewer = self.any_viewer();
         match (self.rng.u8(..3), object, viewer) {
             (0, Some(object), _) => self.put_object(object, cell),
             (1, _, Some(viewer)) => self.put_viewer(viewer, cell),

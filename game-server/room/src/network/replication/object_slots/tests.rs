@@ -203,7 +203,8 @@ fn what_is_lost_twice_is_due_again_and_nothing_else_is() {
             slots.mark_changed(ORC, 0b10, GameTime::ZERO, GameTime::ZERO);
             let packets = [send(&mut slots, 2)[0], send(&mut slots, 3)[0]];
             for packet in order {
-                let (record, seq) = (packets[packet], Seq(2 + packet as u16));
+                let record = packets[packet];
+                let seq = Seq(2 + packet as u16);
                 if lost[packet] {
                     slots.handle_lost(record, seq);
                 } else {
