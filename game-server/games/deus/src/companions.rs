@@ -33,7 +33,7 @@ pub(crate) struct CompanionState {
 }
 
 impl Deus {
-    /// Calls companions for whoever casts a spell, so many that there are not too many of them.
+    /// Calls companions for the caster of a spell, up to the limit of the spell.
     pub(crate) fn call_companions(&mut self, world: &mut DeusWorld, spell: CastSpell<'_>) {
         let CastSpell { caster: owner, index: spell, table, from, power, duration, .. } = spell;
         let Some(calls) = &table.summons else { return };

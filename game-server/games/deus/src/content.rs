@@ -25,7 +25,7 @@ use self::rooms::MapsTable;
 pub(crate) const GRACE_M: f32 = 0.4;
 
 pub(crate) const SHIPPED: &str = "shipped";
-/// So many files are a content.
+/// The number of files in a content.
 const FILE_COUNT: usize = 7;
 /// The place of the talents among them.
 const TALENTS: usize = 6;
@@ -63,7 +63,7 @@ pub(crate) struct Content {
     pub(crate) monsters: Vec<MonsterTable>,
     pub(crate) spells: Vec<SpellTable>,
     pub(crate) talents: Vec<TalentTable>,
-    /// Whoever is nearer shares the experience of a monster that dies.
+    /// Heroes within this distance share the experience of a monster that dies.
     pub(crate) share_m: f32,
     /// The experience with which the second, the third, ... level begins.
     pub(crate) levels: Vec<u32>,
@@ -176,12 +176,12 @@ pub(crate) struct LastingTable {
     pub(crate) damage_per_s: f32,
     #[serde(default)]
     pub(crate) heal_per_s: f32,
-    /// By so many per cent.
+    /// Reduction of speed, in per cent.
     #[serde(default)]
     pub(crate) slow: f32,
 }
 
-/// A creature that strikes monsters for whoever has called it.
+/// A creature that strikes monsters for the hero who called it.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CompanionTable {
@@ -259,21 +259,21 @@ pub(crate) struct MonsterTable {
     pub(crate) health: f32,
     pub(crate) damage: f32,
     pub(crate) speed_m_per_s: f32,
-    /// Whoever is nearer is struck.
+    /// It strikes a hero within this distance.
     pub(crate) reach_m: f32,
     /// The radius of a blow or a shot.
     pub(crate) blow_m: f32,
-    /// It steps back from whoever is nearer.
+    /// It steps back from a hero within this distance.
     #[serde(default)]
     pub(crate) keep_m: f32,
     pub(crate) notice_m: f32,
-    /// It gives up so far from where it noticed its target.
+    /// It gives up at this distance from the place where it noticed its target.
     pub(crate) leash_m: f32,
     pub(crate) windup_s: f32,
     pub(crate) rest_s: f32,
     pub(crate) gold: i64,
     pub(crate) experience: u32,
-    /// By so many per cent it takes less.
+    /// Reduction of damage of each kind, in per cent.
     #[serde(default)]
     pub(crate) resists: BTreeMap<DamageKind, f32>,
     pub(crate) calls: Option<CallTable>,
@@ -304,7 +304,7 @@ pub(crate) enum Behaviour {
 pub(crate) struct CallTable {
     pub(crate) kind: String,
     pub(crate) count: u32,
-    /// So many of its caller's live at once.
+    /// The most that live at once, for each caller.
     pub(crate) at_once: u32,
     pub(crate) every_s: f32,
 }
@@ -368,7 +368,8 @@ pub(crate) struct WaveTable {
     /// The power of the ratio by which a wave exceeds `most`.
     #[serde(default)]
     pub(crate) beyond_most: f32,
-    /// Bosses are as strong as their tables say for so many heroes; without it for any number.
+    /// The number of heroes for which bosses are as strong as their tables say. Without it, bosses
+    /// do not depend on the number of heroes.
     pub(crate) boss_heroes: Option<u32>,
     pub(crate) first: u32,
     pub(crate) then_per_s: u32,
@@ -388,7 +389,7 @@ pub(crate) struct WaveRow {
 }
 
 impl WaveTable {
-    /// How many monsters a wave has for so many heroes, and how strong they are.
+    /// How many monsters a wave has for a number of heroes, and how strong they are.
     pub(crate) fn monsters_of(&self, wave: i64, heroes: usize) -> (u32, f32) {
         let further = (wave - 1) as f32;
         let wanted = (self.base + self.per_hero * heroes as f32) * self.more.powf(further);
@@ -424,7 +425,7 @@ impl WaveRow {
 }
 
 impl SpellShape {
-    /// Whether whoever casts it chooses where.
+    /// Whether the caster chooses the place.
     pub(crate) fn needs_place(self) -> bool {
         matches!(self, Self::Bolt { .. } | Self::Place { .. })
     }
@@ -586,7 +587,7 @@ fn in_order<T>(read: BTreeMap<Spanned<String>, T>, named: fn(String, T) -> T) ->
     tables.into_iter().map(|(name, table)| named(name.into_inner(), table)).collect()
 }
 
-/// Whether players can type a name of so many bytes at most.
+/// Whether players can type this name and it has at most `most` bytes.
 fn is_typeable(name: &str, most: usize) -> bool {
     let is_good = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
     (1..=most).contains(&name.len()) && name.chars().all(is_good)

@@ -12,11 +12,11 @@ use crate::schema::{Campaign, Chest, DeusTimer, LootRule, Merchant, PhaseBegins}
 use crate::texts::counted;
 use crate::{Deus, DeusWorld};
 
-/// A chest opens for whoever comes so near.
+/// A chest opens for a hero within this distance.
 const CHEST_REACH_M: f32 = 1.8;
 
 impl Deus {
-    /// Begins a phase that lasts so long at most; 0 for one without a time.
+    /// Begins a phase that lasts at most `seconds`; 0 for a phase without a limit.
     pub(crate) fn begin(&mut self, world: &mut DeusWorld, phase: Phase, seconds: f32) {
         self.phase = phase;
         self.phase_number += 1;
@@ -50,7 +50,7 @@ impl Deus {
         }
     }
 
-    /// Somebody has chosen: the first wave comes soon after all have.
+    /// A player has chosen a class: the first wave comes soon after all have chosen.
     pub(crate) fn choice_made(&mut self, world: &mut DeusWorld) {
         if !self.phase.is_choosing() {
             return;
@@ -58,14 +58,14 @@ impl Deus {
         let waves = &self.content.waves;
         let soon = world.now() + waves.gather_s.secs();
         if self.heroes.values().all(|hero| hero.class.is_some()) {
-            // It only comes nearer: nobody delays it by choosing again, or by coming and going.
+            // The time only gets shorter: a player who chooses again or leaves does not delay it.
             if self.phase_ends_at.is_none_or(|end| end > soon) {
                 self.begin(world, Phase::Choose, waves.gather_s);
             }
         } else if self.phase_ends_at.is_none()
             && self.heroes.values().any(|hero| hero.takes_part() || hero.follows)
         {
-            // Whoever has not chosen by then watches, and may still choose later.
+            // A player who has not chosen by then watches, and may choose later.
             self.begin(world, Phase::Choose, waves.choose_s);
         }
     }
@@ -81,7 +81,7 @@ impl Deus {
                 // Only dead ones have come to this map.
                 return self.lose(world);
             }
-            // Whoever had chosen has left: the next choice begins the time anew.
+            // All players who had chosen have left: the time restarts with the next choice.
             (self.phase, self.phase_ends_at) = (Phase::Choose, None);
             return;
         }
@@ -122,7 +122,7 @@ impl Deus {
         now.since(self.phase_began) > self.content.waves.hunt_after_s.secs()
     }
 
-    /// A fight is over when nobody is left on one side.
+    /// A fight is over when one side has no members left.
     pub(crate) fn check_end_of_fight(&mut self, world: &mut DeusWorld) {
         if self.phase.is_between() || self.phase.is_end() || self.gathers(world.now()) {
             return;
@@ -133,7 +133,7 @@ impl Deus {
             if !self.heroes.values().any(|hero| hero.is_alive) {
                 return self.lose(world);
             }
-            // Whoever has come meanwhile fights this wave anew.
+            // Heroes who came meanwhile fight this wave again.
             self.wave -= 1;
             self.clear_fight(world);
             self.meet_merchant(world);
@@ -147,7 +147,7 @@ impl Deus {
         }
     }
 
-    /// Opens the chest as soon as a hero is there.
+    /// Opens the chest as soon as a living hero is near.
     pub(crate) fn look_for_opener(&mut self, world: &mut DeusWorld) {
         let Some(chest) = self.chest.and_then(|chest| world.position(chest)) else { return };
         if !self.living_near(world, chest, CHEST_REACH_M).is_empty() {

@@ -1,5 +1,5 @@
-//! Doors: some of a map are closed when a wave begins. They keep sight, noise and bolts out, and
-//! open for whoever comes near, heroes and monsters alike. Ways lead through them.
+//! Doors: some of a map are closed when a wave begins. They keep sight, noise and bolts out. They
+//! open for heroes and monsters that come near. Ways lead through them.
 //!
 //! Units: metres. Cost: a look around each closed door at a tick, at most 24 of them.
 
@@ -14,7 +14,7 @@ const OPENS_M: f32 = 3.5;
 /// Its leaves are drawn side by side.
 const LEAVES: usize = 3;
 
-/// A door that nobody has opened.
+/// A closed door.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ClosedDoor {
     at: Position,
@@ -35,7 +35,7 @@ impl ClosedDoor {
     }
 }
 
-/// Where a straight way ends at the first of these doors; its end if none is there.
+/// Where a straight way ends at the first of these doors; the end of the way if it crosses none.
 pub(crate) fn end_at_doors(doors: &[ClosedDoor], from: Position, to: Position) -> Position {
     let crossed = doors.iter().filter_map(|it| ambit_ways::share_at_gap(it.at, it.half, from, to));
     crossed.min_by(f32::total_cmp).map_or(to, |share| from.lerp(to, share))
@@ -64,7 +64,7 @@ impl Deus {
         open.min_by(|one, other| away(one).total_cmp(&away(other)))
     }
 
-    /// Opens doors for whoever is there.
+    /// Opens the doors that heroes or monsters have come near.
     pub(crate) fn open_doors(&mut self, world: &mut DeusWorld) {
         let known = &self.heroes;
         let lives = |hero: &Id<Hero>| known.get(hero).is_some_and(HeroState::takes_part);

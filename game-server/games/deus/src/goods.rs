@@ -48,8 +48,8 @@ impl Deus {
         self.heroes.values_mut().for_each(|hero| hero.bag.wish = ItemWish::Unsaid);
     }
 
-    /// Gives the items of the chest away: first those that somebody wants, each to one of them;
-    /// then the others among those who have got none.
+    /// Gives the items of the chest away. A wanted item goes to one of the heroes who want it; the
+    /// other items go to heroes who have received none.
     pub(crate) fn share_out(&mut self, world: &mut DeusWorld) {
         let heroes: Vec<Id<Hero>> = self.living().map(|(id, _)| id).collect();
         if heroes.is_empty() {
@@ -179,7 +179,7 @@ impl Deus {
         self.heal(world, id);
     }
 
-    /// Ends the phase if everybody has said what it waits for.
+    /// Ends the phase if all living heroes have given the answer it waits for.
     pub(crate) fn check_all_said(&mut self, world: &mut DeusWorld) {
         let all_said = match self.phase {
             Phase::Share => self.living().all(|(_, hero)| hero.bag.wish != ItemWish::Unsaid),

@@ -12,14 +12,15 @@ use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Monster, Phas
 use crate::texts::counted;
 use crate::{Deus, DeusAnswer, DeusWorld, MOST_FALLEN};
 
-/// A dead hero fades a tick after its death was told.
+/// A dead hero fades a tick after the event of its death.
 const FADE: Duration = Duration::from_millis(100);
-/// For so long it sees where it has fallen.
+/// How long a dead hero sees the place where it has fallen.
 const MOURN: Duration = Duration::from_secs(3);
-/// So often whoever watches is taken along, unless others are so near.
+/// How often watching heroes are moved to the others, unless others are within
+/// `WATCHES_WITHIN_M`.
 const FOLLOW: Duration = Duration::from_secs(1);
 const WATCHES_WITHIN_M: f32 = 10.0;
-/// Whoever has a monster so near fights.
+/// A hero with a monster within this distance fights.
 const FIGHTS_M: f32 = 15.0;
 
 /// A hero, as the game has it.
@@ -41,7 +42,7 @@ pub(crate) struct HeroState {
     /// The indices of its talents.
     pub(crate) learned: BTreeSet<u8>,
     pub(crate) effects: Effects,
-    /// Nobody else sees it until then.
+    /// Other players do not see it until then.
     pub(crate) hidden_until: Option<GameTime>,
     /// What its items give together.
     pub(crate) bonus: ItemTable,
@@ -204,7 +205,7 @@ impl Deus {
         self.plan_hero(world, target);
     }
 
-    /// From now on nobody else sees a hero, and monsters forget it.
+    /// Hides a hero from other players; monsters forget it.
     pub(crate) fn hide(&mut self, world: &mut DeusWorld, id: Id<Hero>, seconds: f32) {
         let until = world.now() + seconds.secs();
         let Some(hero) = self.heroes.get_mut(&id) else { return };
@@ -248,8 +249,8 @@ impl Deus {
         here.map(|(id, _)| id).filter(is_near).collect()
     }
 
-    /// Whoever only watches goes where others fight. Nobody sees it, and it learns of nobody whom
-    /// it does not see.
+    /// Moves watching heroes to where others fight. Others do not see a watching hero, and it is
+    /// not moved to heroes that are hidden from it.
     pub(crate) fn take_along(&self, world: &mut DeusWorld) {
         let positions = self.visible().filter_map(|(id, _)| world.position(id));
         let fights = |at: &Position| world.nearest_within::<Monster>(*at, FIGHTS_M).is_some();

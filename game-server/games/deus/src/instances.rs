@@ -10,7 +10,8 @@
 //! 1. What arrives makes a valid hero, whatever a host sends: indices, levels and gold are within
 //!    what the content allows, else a new hero comes.
 //! 2. Only the room of the first map ends the game.
-//! 3. Who has died and left is out on each map that the party comes to, whoever brings it.
+//! 3. A hero who died and left is out on each map that the party comes to. Any member brings this
+//!    along.
 //! 4. Where the party is not, no hero comes to life: only the party knows who has fallen.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +26,7 @@ use crate::{Deus, DeusWorld, MOST_FALLEN};
 
 /// Who cannot leave within this stays here.
 const LEAVE_S: f32 = 15.0;
-/// The merchant waits so long for those who have not arrived.
+/// How long the merchant waits for heroes who have not arrived.
 const GATHER: Duration = Duration::from_secs(10);
 /// The most that components hold.
 const MOST_GOLD: u32 = 99_999;
@@ -116,7 +117,7 @@ impl Deus {
         is_time.then(|| if next.is_end() { 0 } else { (world.map() + 1) % maps })
     }
 
-    /// Whoever could not leave goes on here.
+    /// Heroes who could not leave go on here.
     pub(crate) fn stay(&mut self, world: &mut DeusWorld) {
         if self.journey.next == Phase::Choose {
             // The next map has not been seen.
@@ -146,7 +147,7 @@ impl Deus {
         self.journey.party > 0 && is_time
     }
 
-    /// Nobody is on this map any more: the course begins anew with whoever comes.
+    /// This map is empty: the course starts again with the next player.
     pub(crate) fn forget_course(&mut self, world: &mut DeusWorld) {
         self.journey.is_elsewhere |= self.phase == Phase::Onward && !self.journey.next.is_end();
         self.journey.sought = 0;

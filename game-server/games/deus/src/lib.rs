@@ -7,8 +7,9 @@
 //! Invariants:
 //! 1. A command is checked as a whole, then executed as a whole.
 //! 2. Every phase ends.
-//! 3. What a monster will do is told before, to those who follow it: its path, and its blow by an
-//!    event. A hero who is hurt follows it since then: no blow reaches farther than `REACH_M`.
+//! 3. Clients that follow a monster know what it will do before it does: its path, and its blow by
+//!    an event. A hero who is hurt follows the monster since that event: no blow reaches farther
+//!    than `REACH_M`.
 //!
 //! All numbers are data, in `content/`. Source of the game: "Architectures de developpement
 //! adaptees aux MMOGs" (Project Deus).
@@ -112,7 +113,7 @@ pub struct Deus {
     /// Who got the last item.
     last_turn: Option<Id<Hero>>,
     phase: Phase,
-    /// Phases so far: a timer of an earlier one is obsolete.
+    /// Counts phases: a timer of an earlier one is obsolete.
     phase_number: u32,
     phase_began: GameTime,
     phase_ends_at: Option<GameTime>,
@@ -268,7 +269,7 @@ impl Game for Deus {
         }
     }
 
-    /// Whoever is hidden or only watches is not seen.
+    /// A hero who is hidden or only watches is not seen by others.
     fn sees(&self, world: &DeusWorld, viewer: Id<Hero>, object: ObjectId, _: Sight) -> bool {
         let hero = world.cast::<Hero>(object).filter(|hero| *hero != viewer);
         hero.and_then(|hero| self.heroes.get(&hero))

@@ -4,7 +4,7 @@
 //! the start. Clients so have all maps before heroes jump to the next one. The last slot is the
 //! merchant's. A small world has one slot, in which all happens.
 //!
-//! Invariants: in a slot, each room is reached from each other one; nobody walks out of a slot.
+//! Invariants: in a slot, a way leads from each room to each other one; no way leads out of a slot.
 //! Units: metres.
 
 pub(crate) mod routes;
@@ -24,21 +24,21 @@ pub(crate) const BODY_RADIUS_M: f32 = 0.45;
 const CLEARING_M: f32 = 6.0;
 const WALL_HEIGHT_M: f32 = 3.0;
 const HALF_WALL_M: f32 = 0.5;
-/// A pillar of a hall for so many square metres.
+/// The area of a hall for each of its pillars.
 const M2_PER_PILLAR: f32 = 130.0;
 const MAX_TRIES: u32 = 64;
-/// Of so many free places, the one nearest to the heroes is taken: a map is large.
+/// The number of free places of which the nearest to the heroes is taken: a map is large.
 const PLACES_TO_CHOOSE: usize = 4;
 /// A world of twice this width has two slots beside each other; more than the other is never used.
 const SLOT_M: (f32, f32) = (300.0, 400.0);
 /// A room has a square of this width, at least.
 const SITE_M: f32 = 100.0;
 const MOST_ACROSS: usize = 4;
-/// Of the doors that a slot does not need, one in so many is there.
+/// One in this number of the doors that a slot does not need exists.
 const SPARE_DOORS: u8 = 3;
-/// So far from a door, ways go straight through it.
+/// Within this distance of a door, ways go straight through it.
 const BEFORE_DOOR_M: f32 = 2.0;
-/// Monsters come so near to a place of theirs.
+/// Monsters appear within this distance of their place.
 const SPAWN_M: f32 = 3.0;
 /// East, north, west, south: the other way is two further.
 const SIDES: [(f32, f32); 4] = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)];
@@ -242,7 +242,7 @@ impl MapSlot {
         self.site_at(at).and_then(|site| self.rooms[site].chest).unwrap_or(at)
     }
 
-    /// A free place at least so far from all of these, if there is one; of some, the nearest.
+    /// A free place at least `least_m` from all of these, if one exists. Of several, the nearest.
     pub(crate) fn place_away_from(
         &self,
         statics: &Statics,
@@ -368,7 +368,7 @@ pub(crate) fn add_walls(world: &mut DeusWorld, rng: &mut Rng) {
     }
 }
 
-/// The first place of a room to which nobody walks from its middle: its chest, a spawn, a trap or a
+/// The first place of a room that no way from its middle reaches: its chest, a spawn, a trap or a
 /// door.
 pub(crate) fn unreached(table: &RoomTable) -> Option<(f32, f32)> {
     // Obstacles have no negative positions on the wire.

@@ -1,8 +1,8 @@
 //! What monsters decide: whom they notice, where they walk, when they strike and call.
 //!
-//! A monster notices whoever it sees or hears, turns to whoever has hurt it last, and goes home
-//! when that has led it too far away. What it decides takes effect at the horizon, so clients know
-//! its path and its blow before.
+//! A monster notices heroes that it sees or hears, turns to the hero who hurt it last, and goes
+//! home when that has led it too far away. What it decides takes effect at the horizon, so clients
+//! know its path and its blow before.
 //!
 //! Cost: a monster decides every 300 ms while it has a target, otherwise every 1.2 s. A search for
 //! a way round walls costs most: one monster a tick, each once a second, the others go straight.
@@ -23,12 +23,12 @@ const THINK: Duration = Duration::from_millis(300);
 const IDLE_THINK: Duration = Duration::from_millis(1_200);
 /// A monster searches a way no more often than that.
 const SEARCH_PAUSE: Duration = Duration::from_secs(1);
-/// So long after its decision a monster is of interest to the hero that it follows.
+/// How long after its decision a monster is of interest to the hero that it follows.
 const ENGAGED: Duration = Duration::from_secs(2);
 /// Nearer to a hero, a monster takes a place around it, at this share of its reach.
 const SURROUND_M: f32 = 6.0;
 const SURROUND_REACH: f32 = 0.7;
-/// Who finds no place waits so far outside.
+/// How far outside the circle a monster waits that finds no place.
 const SECOND_ROW_M: f32 = 1.4;
 /// A monster that steps back goes this share of its reach away.
 const BACK_REACH: f32 = 0.8;
@@ -165,7 +165,7 @@ impl Deus {
     fn fight_near(&mut self, world: &mut DeusWorld, mind: Mind<'_>, foe: Foe) {
         let goal = self.place_around(world, mind, foe);
         let Some(monster) = self.monsters.get_mut(&mind.id) else { return };
-        // Most come to their places first; some do not wait, so that whoever runs is struck, too.
+        // Most come to their places first; some strike at once, to hit a running hero, too.
         let is_there = mind.at.ground_distance(goal) <= ARRIVED_M || monster.rng.u8(..3) == 0;
         if is_there && mind.at.ground_distance(foe.1) <= mind.table.reach_m {
             self.strike(world, mind, mind.at);
@@ -274,7 +274,7 @@ impl Deus {
         }
     }
 
-    /// A monster's speed has changed: it decides at once, and takes its way anew.
+    /// A monster's speed has changed: it decides at once and chooses its way again.
     pub(crate) fn decide_anew(&mut self, world: &mut DeusWorld, id: Id<Monster>) {
         let now = world.now();
         let Some(monster) = self.monsters.get_mut(&id) else { return };

@@ -17,13 +17,13 @@ use crate::{Deus, DeusWorld};
 const FIRST_DISTANCE_M: f32 = 16.0;
 /// The first thought comes within this, so that not all think at the same tick.
 const FIRST_THOUGHT: Duration = Duration::from_millis(300);
-/// How often what kills change is told: each concerns all heroes.
+/// How often the results of kills are sent: each concerns all heroes.
 const TALLY: Duration = Duration::from_secs(1);
 /// How often some more monsters of a large wave come.
 const ARRIVAL: Duration = Duration::from_secs(1);
-/// Who is called comes so near to its caller.
+/// A called monster appears at this distance from its caller.
 const CALLED_M: f32 = 1.8;
-/// Less health than this is none: sums of rates are rounded.
+/// Less health than this counts as 0: sums of rates are rounded.
 const NO_HEALTH: f32 = 0.01;
 
 /// A monster, as the game has it.
@@ -52,7 +52,7 @@ pub(crate) struct MonsterState {
     pub(crate) walk: GoalWalk,
     /// A timer for another time is obsolete.
     pub(crate) thinks_at: GameTime,
-    /// Until then it strikes or rests, searches no way, calls nobody.
+    /// Until then it strikes or rests: it searches no way and calls no monsters.
     pub(crate) busy_until: GameTime,
     pub(crate) search_at: GameTime,
     pub(crate) call_at: GameTime,
@@ -79,7 +79,7 @@ impl MonsterState {
 }
 
 impl Deus {
-    /// Creates the monsters of a wave for so many heroes, the first of a large one now.
+    /// Creates the monsters of a wave for a number of heroes, the first of a large wave now.
     pub(crate) fn spawn_wave(&mut self, world: &mut DeusWorld, heroes: usize) {
         let content = self.content.clone();
         let waves = &content.waves;
@@ -233,7 +233,7 @@ impl Deus {
         1.0 - resisted.unwrap_or(&0.0) / 100.0
     }
 
-    /// Takes points of health from a monster, which turns to whoever did it.
+    /// Takes points of health from a monster, which turns to the hero who did it.
     pub(crate) fn hurt_monster(
         &mut self,
         world: &mut DeusWorld,

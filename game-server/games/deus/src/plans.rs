@@ -1,7 +1,7 @@
 //! What lasts on monsters and heroes: poison, fire, slowness, regeneration.
 //!
-//! The effect of one spell replaces that of the same spell, whoever cast it. It is a rate of the
-//! health's gauge, and its end a later rate: so clients know both before.
+//! The effect of one spell replaces that of the same spell, also of another caster. It is a rate of
+//! the health's gauge, and its end a later rate: so clients know both before.
 
 use ambit::prelude::*;
 
@@ -11,19 +11,19 @@ use crate::{Deus, DeusWorld};
 /// No effect is planned for longer.
 const MAX_PLAN_S: f32 = 600.0;
 
-/// What lasts on somebody.
+/// An effect that lasts on a hero or a monster.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Lasting {
     pub(crate) spell: u8,
     pub(crate) by: Id<Hero>,
     /// Points of health a second; below 0 it takes them.
     pub(crate) per_s: f32,
-    /// By so many per cent.
+    /// Reduction of speed, in per cent.
     pub(crate) slow: f32,
     pub(crate) ends: GameTime,
 }
 
-/// All that lasts on somebody.
+/// All effects that last on a hero or a monster.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Effects {
     pub(crate) list: Vec<Lasting>,

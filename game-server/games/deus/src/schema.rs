@@ -78,7 +78,7 @@ pub struct Companion {
     pub(crate) time_left: Gauge<100>,
 }
 
-/// A chest, which opens for whoever comes to it.
+/// A chest, which opens for a hero who comes to it.
 #[derive(Kind)]
 #[look(glyph = 'C', figure = chest, shape = box, colour = 0xd0_a030, material = metal, size = 1.2)]
 #[effect(arrival, colour = 0xff_e080, size = 2.0)]
@@ -117,7 +117,7 @@ pub(crate) struct Campaign {
     /// `choose`, `fight`, `chest`, `share`, `merchant`, `onward`, `won` or `lost`.
     #[component(words("choose", "fight", "chest", "share", "merchant", "onward", "won", "lost"))]
     pub(crate) phase: Text<12>,
-    /// Seconds to the end of the phase; 0 before somebody has chosen.
+    /// Seconds to the end of the phase; 0 before a player has chosen.
     #[component(unit = "s")]
     pub(crate) time_left: Gauge<600>,
     /// Monsters that live.
@@ -174,7 +174,7 @@ pub(crate) struct BoltFlies {
     pub(crate) due: i64,
 }
 
-/// A blow will fall: it hits whoever is within reach of the place then.
+/// A blow will fall: it hits all heroes who are within reach of the place then.
 #[derive(Event)]
 #[effect(warning, colour = 0xff_4030, size = 1.6, at = at, reach = radius, due = due)]
 pub(crate) struct Tell {
@@ -195,7 +195,7 @@ pub(crate) struct Summons {
     pub(crate) due: i64,
 }
 
-/// A hero has stepped on a trap: it hurts whoever is within reach of it then.
+/// A hero has stepped on a trap: it hurts all who are within reach when it snaps.
 #[derive(Event)]
 #[effect(warning, colour = 0xff_4030, size = 4.0, at = trap, reach = radius, due = due)]
 pub(crate) struct Snap {
@@ -239,7 +239,7 @@ pub(crate) struct HeroesRise {
     pub(crate) level: i64,
 }
 
-/// Somebody has died.
+/// A hero has died.
 #[derive(Event)]
 #[event(name = "death", text = "{target} has fallen")]
 #[effect(death, colour = 0xc0_d060, size = 1.6)]
@@ -255,7 +255,7 @@ pub(crate) struct Loot {
     pub(crate) item: Text<24>,
 }
 
-/// Somebody has nothing more to do at the merchant's.
+/// A hero has nothing more to do at the merchant's.
 #[derive(Event)]
 #[event(text = "{hero} is ready")]
 pub(crate) struct IsReady {
@@ -265,7 +265,7 @@ pub(crate) struct IsReady {
 /// Where the game is in its course.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
 pub(crate) enum Phase {
-    /// Whoever is here chooses a class.
+    /// The players choose their classes.
     #[default]
     #[choice(label = "Choosing classes")]
     Choose,
@@ -415,13 +415,13 @@ pub enum DeusRefusal {
     /// No monster, or the place, is near enough.
     #[text("out of range")]
     OutOfRange,
-    /// The merchant is there between two waves.
+    /// The merchant is available between two waves.
     #[text("there is no merchant now")]
     NoMerchant,
     /// The price is higher than that.
     #[text("not enough gold")]
     NotEnoughGold,
-    /// Nobody carries more.
+    /// The hero carries as many items as a bag holds.
     #[text("you carry enough: sell something first")]
     BagFull,
     /// The hero has none of these.
@@ -469,7 +469,7 @@ pub enum DeusTimer {
     Snap(Id<Trap>),
     /// More monsters of a wave come, if it is still this phase.
     Arrive(u32),
-    /// Whoever watches is taken along, if it is still this phase.
+    /// Watching heroes are moved to the others, if it is still this phase.
     Follow(u32),
 }
 

@@ -226,7 +226,7 @@ impl Deus {
         }
     }
 
-    /// The hero who has lost most health; nobody learns of others who are hidden.
+    /// The hero who has lost most health, without those who are hidden from the caster.
     fn most_hurt(&self, world: &DeusWorld, caster: Id<Hero>, range_m: f32) -> Option<Id<Hero>> {
         let from = world.position(caster)?;
         let is_known = |id: &Id<Hero>| *id == caster || !self.heroes[id].is_hidden();

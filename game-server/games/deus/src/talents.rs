@@ -60,7 +60,7 @@ impl HeroState {
 }
 
 impl Deus {
-    /// A monster has died: whoever is near learns from it.
+    /// A monster has died: the heroes near it get experience.
     pub(crate) fn share_experience(&mut self, world: &mut DeusWorld, at: Position, points: u32) {
         let (content, mut risen) = (self.content.clone(), BTreeMap::<i64, Vec<_>>::new());
         for id in self.living_near(world, at, content.share_m) {

@@ -55,7 +55,7 @@ fn a_party_chooses_fights_opens_the_chest_and_meets_the_next_wave() {
     kill_all(&mut room, ann);
     room.run(1.secs());
     assert_eq!(phase(&room), Phase::Chest);
-    // Nobody goes there: it opens by itself, and nobody says what is needed.
+    // No hero goes to the chest: it opens by itself. No player says what is needed.
     room.run(25.secs());
     assert_eq!(phase(&room), Phase::Share);
     room.run(20.secs());
@@ -199,7 +199,7 @@ fn nobody_delays_the_first_wave_by_choosing_again_or_by_waiting() {
     }
     assert_eq!(phase(&room), Phase::Fight);
 
-    // Whoever has chosen leaves; another one waits for ever, and a third one wants to play.
+    // The player who has chosen leaves, another one never chooses, and a third one wants to play.
     let mut room = Room::with(&[("size", "60x60")]);
     let ann = room.join("ann", Line::default());
     let _ = room.join("bob", Line::default());

@@ -1,5 +1,5 @@
-//! Traps of a map: hidden until a hero is near. Whoever steps on one hears it, and has a moment to
-//! leave the place before it hurts all who are there.
+//! Traps of a map: hidden until a hero is near. A hero who steps on one hears it, and has a moment
+//! to leave the place before it hurts all who are within reach.
 
 use ambit::prelude::*;
 

@@ -107,8 +107,8 @@ pub(crate) fn free_way(world: &DeusWorld, from: Position, to: Position) -> Posit
     ambit_ways::first_stop(world.statics(), BODY_RADIUS_M, from, world.nearest_on_map(to))
 }
 
-/// How far a body comes on its way from a place, of so many metres; whoever stands in that place
-/// goes in some direction.
+/// Where a body stops that goes at most `metres` straight away from `place`. A body in that place
+/// goes away from the world's centre.
 pub(crate) fn free_way_from(
     world: &DeusWorld,
     at: Position,

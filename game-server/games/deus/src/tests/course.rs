@@ -237,7 +237,7 @@ fn whoever_leaves_after_its_death_comes_back_as_one_who_watches() {
         hero.is_some_and(|hero| !hero.is_alive && !hero.waits)
     });
     assert!(is_out);
-    // Nobody fights for those.
+    // No hero fights for those.
     fall(&mut room, bob);
     assert_eq!(phase(&room), Phase::Lost);
 }
@@ -295,7 +295,7 @@ fn whoever_watches_is_taken_along_with_those_who_fight_and_are_seen() {
     room.run(3.secs());
     assert!(away(&mut room).iter().all(|away| *away < 12.0), "{:?}", away(&mut room));
     assert_eq!([ann, bob, late].map(|client| heroes(&room, client)), [2, 1, 2]);
-    // Where somebody is who is hidden, nobody learns by being taken there.
+    // Watching heroes are not moved to a hidden hero, so they do not learn where it is.
     leap(&mut room, 8, true);
     room.run(5.secs());
     assert!(away(&mut room).iter().all(|away| *away > 30.0), "{:?}", away(&mut room));

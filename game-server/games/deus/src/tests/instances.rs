@@ -231,7 +231,7 @@ fn without_ann() -> (Room, TestClient, PlayerId) {
     (second, bob, player)
 }
 
-/// Whether a hero with a class is alive, and whether its client is told that it is.
+/// Whether a hero with a class is alive, and whether its client shows it as alive.
 fn life(room: &mut Room, client: TestClient) -> (bool, bool, bool) {
     let id = room.player(client);
     let is_alive = room.edit(|_: &mut DeusWorld, game: &mut Deus| {
@@ -363,7 +363,7 @@ fn who_cannot_follow_tries_again_and_begins_no_course() {
 #[test]
 fn who_cannot_leave_meets_the_merchant_and_fights_where_it_is() {
     let (mut room, all) = leave(&["ann", "bob"]);
-    // There is no other map: nobody is let through.
+    // There is no other map: all players stay.
     let before = room.avatar(all[0]).expect("ann").position;
     room.command(all[0], "move 30 30");
     room.run(10.secs());
@@ -414,7 +414,7 @@ fn whoever_joins_later_seeks_the_party_and_begins_anew_without_one() {
     room.run(6.secs());
     assert_eq!(phase(&room), Phase::Onward, "the party has gone on");
     let mut bytes = carried(&mut room, bob);
-    // Nobody is on the other maps either.
+    // The other maps are empty, too.
     for number in ["1", "2"] {
         let mut next = map(number);
         let bob = arrive(&mut next, "bob", &bytes);
@@ -428,7 +428,7 @@ fn whoever_joins_later_seeks_the_party_and_begins_anew_without_one() {
     assert_eq!((phase(&first), wave(&mut first)), (Phase::Fight, 1));
     assert!(hero(&mut first, bob).starts_with("Some("));
 
-    // Where a party fights, whoever comes waits or fights, and is of it.
+    // A player who comes to a map where a party fights waits or fights, and belongs to the party.
     let (mut room, all) = leave(&["ann"]);
     let party = carried(&mut room, all[0]);
     let mut next = map("1");

@@ -221,7 +221,7 @@ fn monsters_notice_who_is_seen_heard_or_has_hurt_them() {
     assert!(scene.has_target(deaf));
 }
 
-/// The health of the first monster of a wave against so many heroes.
+/// The health of the first monster of a wave against this number of heroes.
 fn first_health(scene: &mut Scene, wave: i64, heroes: usize) -> f32 {
     scene.room.edit(|world: &mut DeusWorld, game: &mut Deus| {
         game.clear_fight(world);
@@ -303,7 +303,7 @@ fn what_monsters_cost() {
         }
         scene.room.run(tick);
         scene.room.edit(|world: &mut DeusWorld, game: &mut Deus| {
-            // Whoever would think in the next tick thinks now.
+            // The monsters that would think in the next tick think now.
             let is_due = |it: &MonsterState| it.thinks_at <= world.now() + tick;
             let due = game.monsters.iter().filter(|(_, monster)| is_due(monster));
             let due: Vec<_> = due.map(|(id, monster)| (*id, monster.thinks_at)).collect();

@@ -1,4 +1,5 @@
-//! Who is hurt by a monster was told of the blow before, and followed the monster.
+//! A client whose hero a monster hurts has received the warning of the blow, and follows the
+//! monster.
 
 use ambit::Rng;
 use ambit::prelude::*;
@@ -14,7 +15,7 @@ const ATTACKS: u64 = 200;
 /// From where a monster comes.
 const FROM_M: f32 = 24.0;
 const TICK: Duration = Duration::from_millis(50);
-/// Radii are told in decimetres.
+/// Radii are sent in decimetres.
 const ROUNDING_M: f32 = 0.1;
 
 /// A hero lost health: when, and where it stood.
