@@ -244,8 +244,8 @@ pub struct RoomConfig {
     pub trace: bool,
 }
 
-/// When what may wait leaves for a client, poses and the coming and going of what has them: as soon
-/// as there are so many bytes of poses, or the first of it has waited for so long.
+/// When poses, and the coming and going of objects with poses, leave for a client: as soon as the
+/// poses have `bytes` bytes, or the oldest content has waited for `hold`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quorum {
     /// 0 for at once.

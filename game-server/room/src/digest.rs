@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use crate::room::Room;
 use crate::saved;
 
-/// So many objects are in each digest; of more only one digest in some has them, so that a second
-/// has so many on average, each with its id and 16 bits: 8 bytes.
+/// The number of objects in the digests of a second, on average, each with its id and 16 bits: 8
+/// bytes. If a room has more objects, only one digest in several lists them.
 const OBJECTS_EACH_SECOND: usize = 128;
 /// A report names at most this number of objects.
 const MOST_NAMED: usize = 5;

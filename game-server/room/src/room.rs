@@ -155,7 +155,7 @@ impl Room {
         Some(out)
     }
 
-    /// A room of the same configuration in the state of a snapshot; `game` has been made anew.
+    /// A room of the same configuration in the state of a snapshot; `game` has just been created.
     /// [`Room::replay`] goes on from there, and [`Room::finish_replay`] ends it.
     pub fn restore(
         config: RoomConfig,

@@ -113,7 +113,7 @@ impl RoomLimits {
         Ok(())
     }
 
-    /// Checks a room that would have so many objects in addition to its players.
+    /// Checks a room that would have `objects` objects in addition to its players.
     pub fn check(
         &self,
         game: &str,
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(check(&limits, 4_096, &[]), "");
         assert!(check(&limits, 64, &[("wolves", "5001")]).contains("5001 objects"));
         assert!(check(&limits, 64, &[("budget", "10001")]).contains("budget"));
-        // Everything in sight of everybody: 5,064 objects for 64 players are few enough, 4,600 for
+        // All players see all objects: 5,064 objects for 64 players are few enough, 4,600 for
         // 600 players are not.
         let near = [("size", "100x100"), ("cell", "50")];
         let with = |wolves| [&near[..], &[("wolves", wolves)]].concat();

@@ -1,7 +1,7 @@
 //! State as bytes, for the same build to read: sections, one behind the other.
 //!
 //! Values go in, bytes come out, and the values again, bit for bit. Bytes that were not written by
-//! this module are an error, and a length in them is not trusted before there are so many bytes.
+//! this module are an error. A length in them is trusted only if at least that many bytes follow.
 
 #![warn(missing_docs, reason = "authors of games import this module")]
 

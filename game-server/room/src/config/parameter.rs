@@ -78,8 +78,8 @@ pub enum BadParameter {
 }
 
 impl BadParameter {
-    /// Whether a world of so many maps has a map of this index: for the parameters `map` and `maps`
-    /// of a game with several maps.
+    /// Checks that a world of `maps` maps has a map of this index: for the parameters `map` and
+    /// `maps` of a game with several maps.
     pub fn check_map(map: u64, maps: u32) -> Result<(), Self> {
         if map < maps.into() {
             return Ok(());

@@ -37,8 +37,8 @@ impl Surroundings {
         Self { reach_m, ..self }
     }
 
-    /// So far players should see. Zones that no player has chosen contain it; with smaller ones,
-    /// pages show less.
+    /// How far players should see. The default zones contain this distance. If players choose
+    /// smaller zones, pages show less.
     #[must_use]
     pub const fn view_m(self, view_m: f32) -> Self {
         Self { view_m, ..self }

@@ -48,8 +48,9 @@ pub const SAMPLE_BURST: u8 = 64;
 /// take a sample 20 or 60 times a second.
 pub const SAMPLES_PER_TICK: u8 = 8;
 
-/// How long held keys count after the newest sample, unless a game says so: longer than a burst of
-/// losses or a host that takes over, and shorter than a player would like to be flown by nobody.
+/// How long held keys count after the newest sample, unless a game sets another time: longer than a
+/// burst of losses or the takeover by another host, and short enough that an avatar does not go on
+/// without its player.
 pub const DEFAULT_INPUT_TIMEOUT: Duration = Duration::from_millis(750);
 
 /// When the controls of a silent client are released, and how.
@@ -201,7 +202,7 @@ impl HeldControls {
     fn enqueue(&mut self, change: QueuedChange) {
         const MOST: usize = 4 * MAX_WAITING;
         if change.keys.is_none() {
-            // Axes never wait for a tick of their own: they join what is there already.
+            // Axes never wait for a tick of their own: they join the last waiting change.
             if let Some(last) = self.waiting.back_mut() {
                 last.axes = change.axes.or(last.axes);
                 return;

@@ -415,8 +415,8 @@ pub enum Left {
     Lost,
     /// The room's host has put the player out.
     Kicked,
-    /// The player goes on on another map of this world, and has there what `carry` returned. What
-    /// the player owns is there, too: a game must not give it to anyone here.
+    /// The player goes on on another map of this world, and has there what `carry` returned. The
+    /// player's possessions are on that map, too: a game must not give them to others here.
     ToMap,
     /// The server has put the player out for another reason; or the player left while the room
     /// moved to another host, and the new host does not know the reason.

@@ -150,9 +150,9 @@ impl Registry {
         Parameter { allowed: parameter.allowed.up_to(by_limit.min(by_objects)), ..*parameter }
     }
 
-    /// Whether a room of this game with so many seats can be created, within these limits. A
-    /// refusal names what is offered ([`Registry::offered`]), and the parameters that count with
-    /// the largest value of each that would do.
+    /// Checks whether a room of this game with `capacity` seats can be created within these limits.
+    /// A refusal names what is offered ([`Registry::offered`]), and the parameters that count, each
+    /// with the largest value that would do.
     pub fn check_within(
         &self,
         limits: &RoomLimits,

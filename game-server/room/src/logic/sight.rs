@@ -12,7 +12,7 @@
 use ambit_proto::ids::ClientId;
 
 /// Whether a viewer follows an object at the time of the question whether it sees it: so sight can
-/// have hysteresis. A game that sees an object anew must also keep it in sight.
+/// have hysteresis. An object that is visible with `New` must also be visible with `Kept`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// The viewer does not follow the object.
@@ -41,7 +41,7 @@ impl SightChecks {
         self.every_ticks > 1 || self.every_ticks == 0 && self.turned_cos.is_some()
     }
 
-    /// For each viewer once in so many ticks. The viewers take turns, so that the ticks cost alike.
+    /// For each viewer once in `ticks` ticks. The viewers take turns, so that all ticks cost alike.
     #[must_use]
     pub const fn every_ticks(self, ticks: u32) -> Self {
         Self { every_ticks: ticks, ..self }
@@ -79,8 +79,8 @@ impl SightChecks {
     }
 }
 
-/// Which of so many turns a client has: neighbouring ids get different ones, whatever the step
-/// between the ids of one room (Fibonacci hashing).
+/// Which of `turns` turns a client has. Neighbouring ids get different ones, for any step between
+/// the ids of one room (Fibonacci hashing).
 fn turn_of(client: ClientId, turns: u64) -> u64 {
     const GOLDEN: u32 = 0x9e37_79b9;
     (u64::from(client.0.wrapping_mul(GOLDEN)) * turns) >> 32

@@ -1,4 +1,4 @@
-//! Sounds: what is told of an event to those who are near and do not see what it is about.
+//! Sounds: what clients receive of an event that is near and whose object they do not see.
 //!
 //! Invariant: a sound is a direction in [`DIRECTIONS`] steps and a loudness in [`LOUDNESS_STEPS`],
 //! seen from the listener, and nothing else. Two events with the same direction, loudness and time

@@ -3,7 +3,7 @@
 //! The order within a tick: first the positions, then who follows what, then the changes for the
 //! followers, and the removed objects last. So an event reaches all clients that follow its object
 //! at the end of the tick, even if the object is removed at that tick. A client that stops to
-//! follow an object is told of its path up to then, and of no other change of the tick.
+//! follow an object receives its path up to then, and no other change of the tick.
 
 use std::collections::BTreeSet;
 
@@ -215,7 +215,7 @@ impl Network {
             WorldChange::Components { object, mask, late, path_as_before_until } => {
                 let horizon = times.horizon;
                 let is_path = mask & 1 != 0;
-                // What is planned for later is not told before.
+                // What is planned for later is not sent before.
                 let as_before = if is_path { path_as_before_until.min(horizon) } else { horizon };
                 self.for_each_follower(object, |viewer| {
                     viewer.slots.mark_changed(object, mask & !late, horizon, as_before);
@@ -313,7 +313,7 @@ impl Network {
         }
     }
 
-    /// A row that is another player's now enters anew for whoever has lost or gained it.
+    /// A row that has another owner now leaves and enters for the clients that lost or gained it.
     fn change_row_owner(
         &mut self,
         times: TickTimes,

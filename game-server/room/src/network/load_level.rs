@@ -20,7 +20,7 @@ use super::replication::freshness::FreshnessClass;
 )]
 pub struct LoadLevel(u8);
 
-/// By level: near objects are sent at each of so many ticks, and far ones.
+/// By level: the intervals in ticks at which near and far objects are sent.
 const INTERVALS: [(u64, u64); LoadLevel::COUNT] =
     [(1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 16), (8, 32), (16, 64)];
 /// From this level on, no poses are coded for one client alone.
@@ -44,7 +44,7 @@ impl LoadLevel {
         self.0.into()
     }
 
-    /// Near objects are sent to a client at each of so many ticks, and far ones.
+    /// The intervals in ticks at which near and far objects are sent to a client.
     pub fn intervals(self) -> (u64, u64) {
         INTERVALS[self.index().min(Self::COUNT - 1)]
     }

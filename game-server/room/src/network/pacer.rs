@@ -24,8 +24,8 @@ const EXTRA_POSES: usize = 64;
 
 /// A full datagram with its overhead: the most that may be saved up.
 const FULL_BYTES: u64 = MAX_DATAGRAM as u64 + 53;
-/// After so many ticks in a row in which records were due and none fitted, a full datagram is saved
-/// up for them.
+/// After this number of ticks in a row in which records were due and none fitted, a full datagram
+/// is saved up for them.
 const PATIENCE_TICKS: u32 = 8;
 
 /// The pacing of one client; see the module.

@@ -124,9 +124,9 @@ impl SharedTickState {
         }
     }
 
-    /// The level at which a client with this coding and so many active objects gets its poses;
-    /// `None` for whole poses. What other clients get, and the number of objects in the room, must
-    /// not affect this: it would reveal hidden objects.
+    /// The level at which a client with this coding and this number of active objects gets its
+    /// poses; `None` for whole poses. What other clients get, and the number of objects in the
+    /// room, must not affect this: it would reveal hidden objects.
     pub fn level(
         &self,
         coding: PoseCoding,

@@ -11,11 +11,12 @@ use ambit_proto::codes::{self, Error, ErrorCode};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::WireError;
 
-/// So many datagrams or commands that cannot be decoded are reported.
+/// The number of datagrams or commands that cannot be decoded before the client gets a report.
 const UNREADABLE: u32 = 4;
-/// So many stale datagrams without a fresh one between them are reported...
+/// The number of stale datagrams, without a fresh one between them, before the client gets a
+/// report...
 const STALE: u32 = 4;
-/// ...if they came over so long a time. A path that changes delivers many late ones at once.
+/// ...if they came over at least this time. A path that changes delivers many late ones at once.
 const STALE_FOR: Duration = Duration::from_secs(2);
 
 /// What a client has sent in vain; see the module.

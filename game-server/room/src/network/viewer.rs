@@ -41,7 +41,7 @@ use super::uplink_faults::UplinkFaults;
 
 pub use self::outgoing::DATAGRAMS_PER_TICK;
 
-/// A client that acknowledges nothing for so long is disconnected. The same time as QUIC's idle
+/// A client that acknowledges nothing for this time is disconnected. The same time as QUIC's idle
 /// timeout.
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(10);
 /// Objects that have left and whose `Leave` is not acknowledged: more than a client ever has in
@@ -49,10 +49,10 @@ const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(10);
 const MAX_LEAVING: usize = 16_384;
 /// More events and updates than that do not fit into the datagrams of a second.
 const MAX_UPDATES_PER_S: u64 = 10_000;
-/// After a join, the ratio of sent to received bytes is not measured for so long: the initial world
-/// goes out at once.
+/// For this time after a join, the ratio of sent to received bytes is not measured: the initial
+/// world goes out at once.
 const WARM_UP: Duration = Duration::from_secs(10);
-/// An event is resent until so long after its effect; after that it is of no use.
+/// An event is resent until this time after its effect; later it is of no use.
 const NOTICE_LIFETIME: Duration = Duration::from_secs(2);
 /// The assumed size of a pose at the fine level before any was written, in 1/256 bits.
 const INITIAL_POSE_BITS_X256: u32 = 40 * 256;
@@ -75,7 +75,7 @@ pub enum UplinkEvent {
     Malformed,
     /// The datagram was received before, or is too old to be known.
     Stale,
-    /// The client is to be told that what it sends is of no use.
+    /// The client is to receive an error: the server cannot use what it sends.
     Report(Error),
 }
 
@@ -245,9 +245,9 @@ impl Viewer {
         self.effect_reports.push(effect);
     }
 
-    /// Whether the client has acknowledged nothing for so long that it must have stopped. A live
-    /// client asks for the clock every few seconds; a client that keeps its connection open but
-    /// acknowledges nothing would be sent the same state for ever.
+    /// Whether the client has acknowledged nothing for `UNRESPONSIVE_AFTER`: it must have stopped.
+    /// A live client asks for the clock every few seconds. A client that keeps its connection open
+    /// but acknowledges nothing would be sent the same state for ever.
     ///
     /// Also true for a client that acknowledges everything except `Leave`s: the slots that are kept
     /// for it would grow without bound.

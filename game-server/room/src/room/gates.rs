@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::input::TransferId;
 use crate::logic::gate::Gate;
 
-/// A request without an answer is repeated after so long: the answer may be lost with a host that
+/// A request without an answer is repeated after this time: the answer may be lost with a host that
 /// has died.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
 

@@ -50,8 +50,8 @@ pub(super) enum CommandRepeats {
 /// How long a client may repeat commands after a return: far longer than a connection can be silent
 /// without being lost.
 const REPEATS_FOR: Duration = Duration::from_secs(30);
-/// A command this far behind another one was numbered by another client: none has so many under
-/// way.
+/// A command this far behind another one was numbered by another client: no client has this number
+/// of commands under way.
 const FAR_BEHIND: u32 = 128;
 
 impl Seat {
@@ -75,7 +75,7 @@ impl Seat {
         if self.repeats == CommandRepeats::AfterReturn {
             self.repeats = CommandRepeats::Until(now + REPEATS_FOR);
         } else {
-            // Another client may number its commands anew, and repeats nothing.
+            // Another client may number its commands from the start again, and repeats nothing.
             self.repeats = CommandRepeats::Never;
             (self.executed, self.newest) = (ExecutedCommands::default(), BTreeMap::new());
         }
@@ -130,7 +130,7 @@ mod tests {
             seat.receive_newest(GameTime::ZERO, WALK, number)
         });
         assert_eq!(outdated, [true, false]);
-        // Another client counts anew once nothing can be repeated.
+        // Another client counts from the start again once nothing can be repeated.
         seat.arrived.clear();
         assert!(!seat.receive_newest(GameTime::ZERO + REPEATS_FOR, WALK, 499));
     }

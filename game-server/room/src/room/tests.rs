@@ -480,7 +480,7 @@ impl Game for HiddenGhostGame {
     }
 }
 
-/// The clients that are to be told of their faults, with the codes.
+/// The clients that get a report of their faults, with the codes.
 fn reports(outputs: &[RoomOutput]) -> Vec<(ClientId, ErrorCode)> {
     let report = |output: &RoomOutput| match output {
         RoomOutput::Report { client, error } => Some((*client, error.code())),

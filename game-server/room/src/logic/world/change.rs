@@ -46,7 +46,7 @@ pub enum WorldChange {
         /// If the path has changed: it is as before until then. Zero if that is not known.
         path_as_before_until: GameTime,
     },
-    /// The next part of an object's path is to be sent: clients are told no more than
+    /// The next part of an object's path is to be sent: clients receive no more than
     /// [`PATH_TOLD_AHEAD`](super::PATH_TOLD_AHEAD) of it, and the horizon is at an end or a turn
     /// beyond that. The player whose avatar it is has the whole path already.
     PathAhead { object: ObjectId },

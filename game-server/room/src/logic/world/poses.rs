@@ -190,7 +190,7 @@ pub(super) type SavedPoses = (u64, Vec<u64>, Vec<u32>);
 /// All poses. All arrays by slot have the same length.
 #[derive(Debug, Default)]
 pub(super) struct WorldPoses {
-    /// Ticks so far.
+    /// Counts ticks.
     tick: u64,
     formats: Vec<PoseFormat>,
     current: Vec<Pose>,

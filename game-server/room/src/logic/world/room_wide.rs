@@ -13,7 +13,8 @@ use super::objects::StoredObject;
 use super::{TraceEvent, World, WorldChange};
 
 impl World {
-    /// The first object of a room-wide kind that belongs to this player, or to nobody.
+    /// The first object of a room-wide kind that belongs to this player, or to no player if `owner`
+    /// is `None`.
     pub fn room_wide(&self, kind: u8, owner: Option<PlayerId>) -> Option<ObjectId> {
         let ids = (kind, owner, ObjectId(0))..=(kind, owner, ObjectId(u64::MAX));
         self.room_wide.range(ids).next().map(|&(_, _, object)| object)

@@ -3,7 +3,7 @@
 //! Between two ticks the state of a world is its objects, the timers, the controls, the random
 //! generator and the time; positions and indices follow from these. The static obstacles
 //! (`statics`) are created by the start of the game and are not saved. A restored world continues
-//! bit for bit like the saved one; viewers receive every object anew ([`WorldChange::Spawned`]).
+//! bit for bit like the saved one; viewers receive every object again ([`WorldChange::Spawned`]).
 
 use std::collections::BTreeMap;
 

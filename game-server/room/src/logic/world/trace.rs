@@ -71,7 +71,7 @@ pub enum TraceEvent {
     },
 }
 
-/// The lines of the tick so far, if the trace is enabled.
+/// The lines of the current tick, if the trace is enabled.
 #[derive(Debug, Default)]
 pub(super) struct WorldTrace {
     enabled: bool,

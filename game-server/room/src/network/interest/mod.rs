@@ -90,7 +90,8 @@ pub struct AreaOfInterest {
 /// Which avatar can see which object, apart from distance.
 pub trait Visibility {
     /// Whether a client that sees through the avatar `viewer` may know of `object`. `sight` says
-    /// whether it follows the object. What it sees anew it also keeps in sight.
+    /// whether it follows the object. An object that is visible with `New` is also visible with
+    /// `Kept`.
     fn can_see(&self, viewer: ObjectId, object: ObjectId, sight: Sight) -> bool;
 
     /// Whether an object was removed in this tick. Who followed it does so until

@@ -1,4 +1,4 @@
-//! Scenes of interest told step by step; `oracle` compares random walks with brute force.
+//! Scenes of interest, step by step; `oracle` compares random walks with brute force.
 
 mod oracle;
 

@@ -28,7 +28,7 @@ use crate::logic::world::{PATH_TOLD_AHEAD, World};
 pub const END_BITS: usize = 8;
 /// For this time a path that is sent again says that it jumped: its update may be lost.
 const JUMP_TOLD_FOR: Duration = Duration::from_secs(1);
-/// After so many records that do not fit, the search for shorter ones ends.
+/// After this number of records that do not fit, the search for shorter ones ends.
 const MAX_MISSES: usize = 8;
 
 /// The source of the records, and their limit.

@@ -91,7 +91,7 @@ impl FreshnessRates {
         if distance_m <= self.near_m { FreshnessClass::Near } else { FreshnessClass::Far }
     }
 
-    /// The priority of an object of `class` that has waited for so long.
+    /// The priority of an object of `class` that has waited for `waited_ms`.
     pub fn priority(&self, class: FreshnessClass, waited_ms: u64) -> f32 {
         self.priority_per_ms[class as usize] * waited_ms as f32
     }

@@ -19,7 +19,7 @@
 //!    has acknowledged the last packet with it. So it has what was before, whatever was lost.
 //!
 //! 7. What a client knows of a path is right until the object leaves: a change of the ticks before
-//!    the `Leave` that was not told yet goes out before it. Nothing of what follows is told.
+//!    the `Leave` that was not sent yet goes out before it. Later changes are not sent.
 //!
 //! What is due may wait for a datagram that is sent anyway, until [`TRAVEL_TIME`] before it takes
 //! effect. What concerns the own avatar, or was lost, does not wait.
@@ -44,8 +44,8 @@ use crate::network::interest::IdHasher;
 
 /// Components of an object, at most.
 pub const MAX_COMPONENTS: usize = 16;
-/// The allowance for a datagram's travel to its client, without a resend: it is sent so long before
-/// it takes effect.
+/// The allowance for a datagram's travel to its client, without a resend: the datagram is sent this
+/// time before it takes effect.
 pub const TRAVEL_TIME: Duration = Duration::from_millis(100);
 
 /// The unit of times on the wire.
@@ -69,7 +69,7 @@ pub enum RecordContent {
     Enter(u16),
     /// The components that changed, as a mask.
     Update(u16),
-    /// The path up to the `Leave`, which is due, too: a turn or a stop before it was not told yet.
+    /// The path up to the `Leave`, which is due, too: a turn or a stop before it was not sent yet.
     LastPath,
     /// The client does not follow the object any more.
     Leave,
@@ -95,7 +95,7 @@ pub struct DueRecord {
     /// Until then the client has all timelines of the record as they are; zero if it may not have
     /// one of them.
     pub as_before: GameTime,
-    /// The path is told up to then at most.
+    /// The record has the path at most up to this time.
     pub path_until: GameTime,
     pub content: RecordContent,
 }
@@ -152,8 +152,8 @@ struct ObjectSlot {
     /// Dirty components that have a time of effect.
     timed: u16,
     copies: SlotCopies,
-    /// If a component is dirty: until then all timelines are as the last packet with each told.
-    /// Zero if that is not known.
+    /// If a component is dirty: until this time all timelines are as in the last packet that
+    /// carried them. Zero if that is not known.
     as_before: GameTime,
     /// Components of which the last packet that carried them is acknowledged.
     acked: u16,
@@ -374,7 +374,7 @@ impl ObjectSlots {
         self.posed_deadline
     }
 
-    /// Whether the client is told that an object is its own; `None` if it does not follow it.
+    /// Whether the client knows an object as its own; `None` if it does not follow the object.
     pub fn is_own(&self, object: ObjectId) -> Option<bool> {
         let slot = self.slot_of(object)?;
         Some(self.entries[usize::from(slot)].is_own)

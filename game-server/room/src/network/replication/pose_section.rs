@@ -41,7 +41,7 @@ const FINE_FACTOR_PERCENT: usize = 150;
 const MAX_REFERENCE_BITS: usize = 32;
 /// A shorter section is not worth its header.
 const MIN_SECTION_BYTES: usize = FRAME_BYTES + 8;
-/// After so many poses that do not fit, the search for smaller ones ends.
+/// After this number of poses that do not fit, the search for smaller ones ends.
 const MAX_MISSES: usize = 8;
 
 /// The contents and size of one section.
@@ -523,8 +523,8 @@ mod tests {
         let mut objects = TestObjects::new();
         objects.tick(10_000, 1);
         objects.sent_datagrams.note_acked(0);
-        // Slices of a block are sent between the check of what is due and its datagram: so many
-        // that the baseline leaves the window.
+        // Slices of a block are sent between the check of what is due and its datagram: enough to
+        // move the baseline out of the window.
         objects.slices = 70;
         let (sent, left) = objects.tick(10_000, 2);
         assert!(sent.is_empty() && !left.is_empty() && objects.section.is_empty());

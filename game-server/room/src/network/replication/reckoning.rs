@@ -17,7 +17,7 @@ use super::pose_source::PoseSource;
 
 /// Results that are kept of each pose at a tick.
 const WAYS: usize = 4;
-/// So far from the centre is what shows that an object turns.
+/// How far from the centre the point is that shows that an object turns.
 const ARM_M: f32 = 2.0;
 
 /// The newest poses that a client may have of an object: the stamps of their datagrams, the newest

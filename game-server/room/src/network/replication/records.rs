@@ -31,7 +31,7 @@ pub struct ComponentsKey {
     pub is_known: bool,
     /// Whether a path has just jumped.
     pub has_jumped: bool,
-    /// Up to when a path is told; `None` for the whole path, as of the own avatar.
+    /// Up to when the path is sent; `None` for the whole path, as of the own avatar.
     pub path_until: Option<GameTime>,
 }
 

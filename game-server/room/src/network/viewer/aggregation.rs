@@ -21,7 +21,7 @@ pub(super) struct HeldContents {
 }
 
 impl HeldContents {
-    /// Whether what waits leaves at this tick, with poses of so many bytes; `None` if nothing
+    /// Whether what waits leaves at this tick, with poses of `pose_bytes` bytes; `None` if nothing
     /// waits.
     pub(super) fn leave(
         &mut self,

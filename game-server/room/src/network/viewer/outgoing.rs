@@ -34,9 +34,9 @@ const SLICES_PER_TICK: usize = 12;
 const MIN_EXTRA_BODY_BITS: usize = 8 * 64;
 /// The shortest body: a stamp, the shortest records or an empty section, and the end marks.
 const MIN_BODY_BITS: usize = BODY_OVERHEAD_BITS + 2 * END_BITS;
-/// Records leave one part in so many of a body to poses.
+/// Records leave this share of a body to poses, as a divisor.
 const POSE_SHARE_DIVISOR: usize = 4;
-/// Smoothing of the average size of a pose: each datagram counts one part in so many.
+/// Smoothing of the average size of a pose: the weight of each datagram, as a divisor.
 const TYPICAL_SMOOTHING: u32 = 8;
 
 /// The size of one datagram's parts.

@@ -80,7 +80,7 @@ impl Scene {
         self.send_uplink(client, axes, 2);
     }
 
-    /// Sends a sample in which no key is held, in the form for so many axes. It is a millisecond
+    /// Sends a sample in which no key is held, in the form for `count` axes. It is a millisecond
     /// newer than the one before.
     fn send_uplink(&mut self, client: ClientId, axes: [i8; 2], count: usize) {
         let before = self.inputs.len() as u64;

@@ -57,7 +57,7 @@ impl Game for Scores {
     fn join(&mut self, world: &mut World, player: PlayerId, _: &str) -> ObjectId {
         let row = world.spawn(SCORE, vec![Component::Number(0); 3]);
         world.set_owner(row, player);
-        // Nobody sees anybody else.
+        // The players do not see each other.
         let at = Position::on_ground(5.0 + 90.0 * (player.0 % 20) as f32, 5.0);
         world.spawn(AVATAR, vec![Component::at_rest(world.now(), at)])
     }

@@ -77,7 +77,7 @@ impl Game for FoggySea {
     }
 }
 
-/// So many players join.
+/// The inputs with which `players` players join.
 fn joins(players: u32) -> Vec<RoomInput> {
     let join = |number: u32| RoomInput::Join {
         client: ClientId(number),

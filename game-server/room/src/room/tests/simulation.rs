@@ -69,7 +69,7 @@ struct ReceivedObject {
     history: BaselineHistory,
     /// The newest pose and its stamp.
     newest: Option<(GameTime, Pose)>,
-    /// The stamps of the jumps that the room has told.
+    /// The stamps of the jumps that the room has sent.
     jumps: BTreeSet<GameTime>,
     /// Whether the Leave of the object was received.
     has_left: bool,
@@ -288,7 +288,7 @@ impl TestClient {
         }
     }
 
-    /// How many jumps of the objects that it follows now the room has told.
+    /// How many jumps the room has sent, of the objects that the client follows now.
     pub(super) fn told_jumps(&self) -> usize {
         self.slots.values().map(|known| known.jumps.len()).sum()
     }
@@ -464,7 +464,7 @@ impl ReceivedObject {
         }
     }
 
-    /// Checks what is told of jumps: a client draws no way over one, so it must know of each jump
+    /// Checks the jumps that are sent: a client draws no way over one, so it must know of each jump
     /// between the pose of this stamp and the one before.
     fn check_jumps(&mut self, stamp: GameTime, jumped: Option<GameTime>, true_poses: &TruePoses) {
         let object = self.object.expect("an alias that the room has given");

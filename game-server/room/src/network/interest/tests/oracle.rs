@@ -25,7 +25,7 @@ struct Oracle {
     viewers: BTreeMap<ClientId, (ObjectId, CellPosition)>,
     /// Pairs of an avatar and an object that it cannot see.
     unseen: BTreeSet<(ObjectId, ObjectId)>,
-    /// Pairs of an avatar and an object that it cannot see anew, but may keep in sight.
+    /// Pairs of an avatar and an object that the avatar may keep in sight, but not begin to see.
     dim: BTreeSet<(ObjectId, ObjectId)>,
     followed: BTreeSet<(ClientId, ObjectId)>,
 }
