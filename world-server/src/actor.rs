@@ -156,8 +156,8 @@ impl WorldServer {
         }
     }
 
-    /// Calls the lobby, then carries out its outputs. If one of its timers is due, it is told first
-    /// when each host was heard; see `heard_hosts`.
+    /// Calls the lobby, then carries out its outputs. If one of its timers is due, the lobby first
+    /// receives when each host was heard; see `heard_hosts`.
     fn call_lobby(&mut self, ctx: &mut Context<Self>, call: impl FnOnce(&mut Lobby, LocalTime)) {
         let heard_hosts = Arc::clone(&self.heard_hosts);
         let mut now = self.clock.now();

@@ -113,8 +113,8 @@ pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: Cancel
     serve_router(admin, listener, router, stop).await;
 }
 
-/// Serves players with TLS until `stop` is cancelled, whatever name they ask for: everybody may see
-/// all of it, and a browser compares the name with the certificate.
+/// Serves players with TLS until `stop` is cancelled, under any name: all of it is public, and a
+/// browser compares the name with the certificate.
 pub(crate) async fn serve_with_tls(
     admin: AdminState,
     listener: TcpListener,
@@ -124,7 +124,7 @@ pub(crate) async fn serve_with_tls(
     let tls = quic::resolving_server_tls(certificates, &[ALPN_HTTP]);
     let listener = HttpListener::for_the_public(listener, Arc::clone(&admin.http));
     let listener = TlsListener::new(listener, tls);
-    // Everybody may know it, so pages of other servers may read it.
+    // It is public, so pages of other servers may read it.
     let connect = get(async |admin| {
         let anyone = [(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
         (anyone, show_connect(admin).await)
@@ -133,7 +133,7 @@ pub(crate) async fn serve_with_tls(
     serve_router(admin, listener, router, stop).await;
 }
 
-/// What everybody may see.
+/// The public routes.
 fn for_players(admin: &AdminState, connect: MethodRouter<AdminState>) -> Router<AdminState> {
     let routes = admin.page.clone().routes().route("/connect.json", connect);
     routes.route("/page.svg", get(show_page_code))

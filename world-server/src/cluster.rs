@@ -5,7 +5,7 @@
 //! leader is lost, another server takes the leadership by a write to the directory (`leadership`)
 //! and restores the lobby from it; clients and hosts reconnect to that server by themselves. A
 //! leader that finds that another server has written ends, and its supervisor (systemd, Kubernetes)
-//! starts it anew.
+//! restarts it.
 //!
 //! This module is the shell: tasks, connections and pauses. Why there is one leader, and what is
 //! lost when: docs/cluster.md.

@@ -1,9 +1,9 @@
-//! Places for connections that anybody can open.
+//! Places for connections that any client can open.
 //!
 //! A new connection always gets a place. If its address has its share, it takes that of the oldest
 //! connection from there. If all places are taken, it takes one from the address that has the most,
-//! the oldest of these. So whoever opens many connections only replaces its own, and one that needs
-//! its place for a moment keeps it that long.
+//! the oldest of these. So a client that opens many connections only replaces its own, and one that
+//! needs its place for a moment keeps it that long.
 //!
 //! Invariant: at most `total` places are taken, at most `share` of them by one address, a
 //! [`SourceNetwork`]. Cost: a lock, held for a look at each address that has a place.

@@ -161,7 +161,7 @@ impl HostSession {
             }
             let is_heartbeat =
                 matches!(report, Some(HostReport::Message(host_to_world::Body::Heartbeat(_))));
-            // A host with so many reports waits for the lobby.
+            // If the queue of reports is full, the host waits for the lobby.
             if let Some(report) = report
                 && !is_heartbeat
                 && reports.send(report).await.is_err()

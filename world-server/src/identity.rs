@@ -86,7 +86,7 @@ pub(crate) fn reset_secret(
         &config.data_dir().join("resets.key"),
         "clients notice only by their time-out that the server was killed",
     )?;
-    // Somebody may have copied the directory.
+    // The directory may be a copy of another server's.
     Ok(ResetSecret::new(secret).of_endpoint(&config.listen.to_string()))
 }
 

@@ -5,8 +5,8 @@
 //! thread or random source of its own, so the same inputs give the same bytes.
 //!
 //! Invariants, checked after each step of a random run:
-//! 1. Each request gets exactly one answer, unless its connection was told to close or was lost.
-//!    The answer comes before the events that the request causes.
+//! 1. Each request gets exactly one answer, unless the lobby closes its connection or the
+//!    connection is lost. The answer comes before the events that the request causes.
 //! 2. A player is in at most one room, and on one of its maps. A room's taken seats are its
 //!    players, never more than its capacity, and its host is one of them. A room without players is
 //!    removed, with all its maps.

@@ -23,7 +23,7 @@ const PLACES: usize = 64;
 const PLACES_OF_ADDRESS: usize = 16;
 /// How long a proof may take: two round trips on a bad path with a loss.
 const PROOF_TIMEOUT: Duration = Duration::from_secs(2);
-/// So many wrong keys are logged each; afterwards only each doubling of their number.
+/// The number of wrong keys that are logged one by one; later only each doubling of their number.
 const LOGGED_REFUSALS: u64 = 10;
 
 /// What a peer has shown instead of a proof.

@@ -2,10 +2,10 @@
 //!
 //! A browser lets a page talk to the server that it came from, which it knows by a name. The owner
 //! of a name can let it lead to an address of a private network later (DNS rebinding): then a page
-//! from elsewhere could read what a server there shows to everybody who reaches it. But it asks
-//! under its own name. So a request is answered if it asks for an IP address, as probes and
-//! monitors do, for `localhost`, or for a name of `--http-host`. What is no browser may ask for
-//! nothing (HTTP/1.0).
+//! from elsewhere could read what a server there shows to all clients in its network. But the page
+//! asks under its own name. So a request is answered if it asks for an IP address, as probes and
+//! monitors do, for `localhost`, or for a name of `--http-host`. A request of HTTP/1.0 may lack the
+//! name: browsers do not send such requests.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;

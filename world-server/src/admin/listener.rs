@@ -85,7 +85,7 @@ impl HttpListener {
         }
     }
 
-    /// A listener that everybody may reach.
+    /// A listener for public addresses.
     pub(super) fn for_the_public(listener: TcpListener, counters: Arc<HttpCounters>) -> Self {
         Self {
             places: ContendedPlaces::new(PUBLIC_CONNECTIONS, CONNECTIONS_PER_ADDRESS),
@@ -173,8 +173,8 @@ pub(super) struct HttpStream {
 }
 
 impl HttpStream {
-    /// The first bytes of an answer are there: the deadline is that of answers from now on. Whoever
-    /// writes the answer calls this, as the bytes of a TLS handshake are none.
+    /// The first bytes of an answer exist: from now on the deadline of answers applies. The writer
+    /// of the answer calls this, because the bytes of a TLS handshake are not an answer.
     pub(super) fn note_answer(&mut self) {
         if let Some(deadline) = self.answer_deadline.take() {
             self.deadline.as_mut().reset(deadline);

@@ -1,7 +1,7 @@
 //! TLS above the listener of HTTP.
 //!
-//! The handshake is a part of the connection's first read, so who delays it delays nobody else, and
-//! the connection's time limit holds for it, too.
+//! The handshake is a part of the connection's first read: a client that delays it does not delay
+//! others, and the connection's time limit holds for it, too.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;

@@ -76,7 +76,7 @@ impl ClusterMember {
         };
         signs.0.write_all(&encode_frame(&follow)).await?;
         let Lead { epoch, key_proof } = read_message(&mut signs.1).await?;
-        // Whoever can write to the directory can name any address in it.
+        // A writer to the directory can name any address in it.
         anyhow::ensure!(
             proof.check(LEADER, &key_proof),
             "the server at the leader's address does not have the key of `--host-key`"

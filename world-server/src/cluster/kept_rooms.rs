@@ -2,8 +2,8 @@
 //!
 //! At an interval the leader stores each room that has changed: a segment of the log of
 //! [`crate::keep::log`] with the newest snapshot and the ticks since then. A new leader reads them
-//! for rooms whose hosts are gone as well. Nobody waits for the store, and nothing queues for it:
-//! what is stored is what is newest when its turn comes.
+//! for rooms whose hosts are gone as well. No task waits for the store, and nothing queues for it:
+//! the newest state of a room is stored when the room's turn comes.
 //!
 //! The name of an object is the leader's epoch and the room. So a former leader that still writes
 //! overwrites nothing of its successor, and the objects of earlier epochs are deleted once they

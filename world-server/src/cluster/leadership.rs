@@ -96,11 +96,11 @@ impl LeaderRecovery {
     /// Decides by the directory; `written` is the newest sequence number that was acknowledged to
     /// this leader, `own`, and `quiet` the time since then. Sequence numbers of a directory only
     /// grow, and another server takes the leadership by a write after the newest. So if the newest
-    /// number is lower, no server has taken over from this one, and nobody has newer records.
+    /// number is lower, no server has taken over from this one, and no server has newer records.
     ///
-    /// Brokers that disagree may let two servers write, each of which finds what the other has
-    /// written. Of these the one with the higher epoch stays, unless it was silent for so long that
-    /// others had to take it for lost.
+    /// Brokers that disagree may let two servers write. Each of them finds what the other has
+    /// written. The one with the higher epoch stays, unless its silence was long enough for others
+    /// to take it for lost.
     pub(crate) fn decide(
         own: &Leader,
         written: u64,

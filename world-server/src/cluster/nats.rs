@@ -1,4 +1,4 @@
-//! The connection to NATS: TLS, credentials, and what an operator is told when they are refused.
+//! The connection to NATS: TLS, credentials, and the message to the operator when they are refused.
 //!
 //! Settings that are wrong end the server at its start, with what to do. A broker that cannot be
 //! reached does not: the client library goes on trying in the background. So does it when a broker

@@ -103,7 +103,7 @@ impl FromStr for HttpListen {
 pub struct HostName(String);
 
 impl HostName {
-    /// Whether it names the machine of whoever uses it.
+    /// Whether it is a name that each machine has for itself.
     pub(crate) fn is_localhost(&self) -> bool {
         self.0 == "localhost"
     }

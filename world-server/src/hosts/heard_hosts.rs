@@ -50,7 +50,7 @@ impl HeardHosts {
         all.get_mut(&host).map(|silence| silence.acknowledge(beat))
     }
 
-    /// The table, which nobody else can change meanwhile.
+    /// The table. Other threads cannot change it while the guard lives.
     pub(crate) fn hold(&self) -> MutexGuard<'_, BTreeMap<HostId, HostSilence>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,8 +1,8 @@
 //! Files that survive this process: the shell of `planner`.
 //!
 //! At the start the segments in the directory are read; then a thread appends to them, and another
-//! one syncs them, so that what comes during an `fsync` is written. Nobody waits for these threads.
-//! What is written survives the end of the process, what is synced that of the machine.
+//! one syncs them, so that what comes during an `fsync` is written. No other thread waits for them.
+//! Written data survives the end of the process, synced data that of the machine.
 //!
 //! Files: `lock`, `rooms-NUMBER.log` for each segment, `unfinished-start` from the start until all
 //! rooms have run for a moment, and `set-aside/room-ID.rec` for each room that ended the process or
@@ -315,7 +315,7 @@ impl Keeper {
             .try_for_each(|file| file.sync_data())
             // The names of new files.
             .and_then(|()| File::open(&self.directory)?.sync_all());
-        // What could not be synced is written anew to another file. The newest file goes on.
+        // What could not be synced is written again to another file. The newest file goes on.
         let done = files.len().saturating_sub(usize::from(synced.is_ok()));
         lock(&self.unsynced).retain(|file| !files[..done].iter().any(|it| Arc::ptr_eq(it, file)));
         let unneeded = self.planner().handle_synced(self.time(), synced.is_ok());
@@ -416,7 +416,7 @@ impl ThisStart {
     }
 }
 
-/// Writes what the next start finds, so that it is there whatever ends.
+/// Writes what the next start reads, so that it survives the end of the process or the machine.
 fn write_start(directory: &Path, starts: UnfinishedStarts) -> io::Result<()> {
     let path = directory.join(UNFINISHED_START);
     match starts.to_text() {
@@ -567,7 +567,8 @@ fn report(directory: &Path, kept: &KeptState) {
     );
 }
 
-/// Refuses what is there but no regular file. To open a FIFO would wait for its other end.
+/// Refuses an existing file that is not a regular file. To open a FIFO would wait for its other
+/// end.
 fn check_regular(path: &Path) -> anyhow::Result<()> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() => anyhow::bail!(

@@ -62,7 +62,7 @@ pub enum KeptEntry<'a> {
         value: &'a [u8],
     },
     RecordGone(RecordKey),
-    /// The records in this segment so far are all: those of earlier segments count no more.
+    /// This segment has all records up to here: those of earlier segments no longer count.
     RecordsComplete,
     Snapshot {
         room: RoomId,
@@ -172,7 +172,7 @@ fn fields_of(entry: KeptEntry<'_>) -> (u8, u64, u64, GameTime, &[u8]) {
 enum FoundEntry<'a> {
     /// It, and how many bytes it takes.
     Whole(KeptEntry<'a>, usize),
-    /// Its head is right, its content is not. It takes so many bytes.
+    /// Its head is right, its content is not. The number of bytes that it takes.
     Damaged(usize),
     /// Its head is right, and its content goes beyond the end.
     Torn,

@@ -6,17 +6,17 @@
 //! in memory for the end of an `fsync`.
 //!
 //! All entries go to the newest segment, so one sync covers all rooms. Of the snapshots, which
-//! hosts send once a second, the log takes one after so many ticks ([`SNAPSHOT_TICKS`]) or when the
-//! journal is as long as the snapshot: large rooms cost a fraction of what they cost with each
-//! snapshot, and no room has more ticks to repeat after a restart than a few seconds. A segment
+//! hosts send once a second, the log takes one after [`SNAPSHOT_TICKS`] ticks or when the journal
+//! is as long as the snapshot: large rooms cost a fraction of what they cost with each snapshot,
+//! and after a restart no room has to repeat the ticks of more than a few seconds. A segment
 //! that has grown to a multiple of what it restores to is followed by a new one; an old one is
 //! deleted when no room's newest snapshot is in it any more.
 //!
 //! Invariants:
 //! 1. What waits to be written has at most [`MAX_WAITING_BYTES`]. Beyond that the room whose
 //!    snapshot has waited longest is left out until its next snapshot, and counted.
-//! 2. After a failed write or sync everything begins anew in a new segment: records at once, rooms
-//!    with their next snapshots.
+//! 2. After a failed write or sync everything is written again to a new segment: records at once,
+//!    rooms with their next snapshots.
 //! 3. A room that is set aside is in a file of its own before the log forgets it.
 //! 4. No segment is deleted before everything that takes its place is synced. What was written
 //!    before a failure, and not synced, never takes its place.
@@ -42,11 +42,12 @@ const SNAPSHOT_TICKS: usize = 100;
 const SNAPSHOT_JOURNAL_BYTES: usize = 1 << 16;
 /// Twice the largest snapshot.
 pub(crate) const MAX_WAITING_BYTES: usize = 128 << 20;
-/// A segment has at least so many bytes before the next one begins.
+/// A segment has at least this size before the next one begins.
 const SEGMENT_BYTES: u64 = 8 << 20;
 /// Pauses after a write that failed.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
-/// The number of a process's first entry of a room: its first segment, and so many entries each.
+/// Numbers of entries for each segment: a process numbers the entries of a room from the number of
+/// its first segment times this on.
 const ENTRIES_PER_SEGMENT: u64 = 1 << 40;
 
 /// See the module.
@@ -348,7 +349,7 @@ impl KeepPlanner {
             attempt: self.attempt,
         };
         let (mut waiting, snapshots) = self.waiting.take();
-        // The waiting entries come before a next segment, but after one that begins anew.
+        // The waiting entries come before a next segment, but after one that replaces a failed one.
         let mut holder = self.segment;
         if self.begins_segment {
             // It begins with the records that wait, too.

@@ -1,7 +1,8 @@
 //! Entries that wait to be written to the log. Pure.
 //!
-//! They have no hashes yet: the writer makes them, where nobody waits for it. All entries keep
-//! their order. Rooms can be left out, the one whose snapshot has waited longest first.
+//! They have no hashes yet: the thread that writes computes them, and no other thread waits for it.
+//! All entries keep their order. Rooms can be left out, the one whose snapshot has waited longest
+//! first.
 //!
 //! Cost: logarithmic in the number of entries for each entry, whether it is taken or left out.
 

@@ -52,8 +52,8 @@ pub(super) struct LobbyBudgets {
     pub(super) delivery_shares: FairShares,
     /// Lists that are asked for, in KiB.
     lists: CostBudget,
-    /// Lists for clients that have missed news, in KiB. Nobody asks for them, and they must not
-    /// wait for those who do, so they have a budget of their own.
+    /// Lists for clients that have missed news, in KiB. Clients do not ask for them, and they must
+    /// not wait for lists that clients ask for, so they have a budget of their own.
     pub(super) catch_ups: TokenBucket,
 }
 
@@ -151,7 +151,7 @@ fn bucket(per_s: u32) -> TokenBucket {
 }
 
 impl Lobby {
-    /// Takes a message to so many receivers from the budgets of chat.
+    /// Takes a message to `receivers` receivers from the budgets of chat.
     pub(super) fn charge_deliveries(
         &mut self,
         now: LocalTime,

@@ -15,7 +15,7 @@ use crate::lobby::server_secret::ServerSecret;
 
 /// How many sessions, connected or not, an address may have for each of its connections. If all
 /// players behind one router lose their connections, and come back without their tokens (a page
-/// that is loaded anew), no session has to end before its grace period does.
+/// that is loaded again), no session has to end before its grace period does.
 const SESSIONS_PER_CONNECTION: usize = 2;
 
 /// Limits and times. Each limit has an error code for the peer that exceeds it.

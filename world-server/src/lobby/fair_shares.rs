@@ -1,10 +1,10 @@
 //! A share of a budget for each address.
 //!
-//! The budget of the whole lobby goes to those who ask first, so many addresses together, each
-//! within its own budget, can take all of it. Therefore a quarter of it is handed out as credit,
-//! the same to each address that is connected. A request that the others have left nothing for is
-//! accepted if its address has enough credit. Who asks all the time has spent its credit; who asks
-//! now and then is heard, however many others flood the lobby.
+//! The budget of the whole lobby goes to the first requests. Many addresses together, each within
+//! its own budget, can take all of it. Therefore a quarter of it is handed out as credit, the same
+//! to each address that is connected. When the budget is used up, a request is accepted if its
+//! address has enough credit. A client that asks all the time has spent its credit. A client that
+//! asks now and then gets its answer even if many others flood the lobby.
 //!
 //! Connections and the time go in; credit comes out. Credit is earned while connected, from nothing
 //! on, so that a new connection gives no more than an old one. It is bounded, so that addresses
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
 
-/// The part of a budget that is handed out: one of so many.
+/// The part of a budget that is handed out as credit, as a divisor.
 const PARTS: u32 = 4;
 
 /// What all networks have earned is counted in millionths: a share may be less than one a second.

@@ -182,7 +182,8 @@ pub enum LobbyAction {
         /// The whole record; `None` to remove it.
         value: Option<Vec<u8>>,
     },
-    /// Keep this number of children: start missing ones; surplus ones were told to end.
+    /// Keep this number of children: start missing ones; surplus ones have received the order to
+    /// end.
     SetChildCount(u32),
 }
 

@@ -9,50 +9,50 @@ use crate::lobby::Lobby;
 use crate::lobby::fleet::hosts::Host;
 use crate::lobby::output::HostId;
 
-/// Counters since the start, and current totals.
+/// Totals since the start, and current numbers ("now").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LobbyStats {
     /// Connections that are open now.
     pub connections: usize,
-    /// Connections so far, refused ones included.
+    /// All connections, refused ones included.
     pub connections_total: u64,
     /// Players now, those within the grace period included.
     pub players: usize,
     /// Players now that have no connection.
     pub players_away: usize,
-    /// Sessions resumed so far.
+    /// Sessions resumed.
     pub resumed: u64,
     /// Rooms now.
     pub rooms: usize,
     /// Rooms now whose game runs.
     pub rooms_running: usize,
-    /// Rooms created so far.
+    /// Rooms created.
     pub rooms_made: u64,
-    /// Rooms started so far.
+    /// Rooms started.
     pub rooms_started: u64,
-    /// Rooms that lost their host and had to resume elsewhere, so far.
+    /// Rooms that lost their host and had to resume elsewhere.
     pub rooms_moved: u64,
-    /// Rooms closed because they seemed to crash their hosts, so far.
+    /// Rooms closed because they seemed to crash their hosts.
     pub rooms_condemned: u64,
-    /// Rooms closed because nobody played them, so far.
+    /// Rooms closed because they had no players.
     pub rooms_abandoned: u64,
-    /// Attempts to join during a pause after wrong passwords, so far.
+    /// Attempts to join during a pause after wrong passwords.
     pub password_guesses_refused: u64,
-    /// Players who have moved through a gate to another map, so far.
+    /// Players who have moved through a gate to another map.
     pub transfers_completed: u64,
     /// Hosts that are ready now.
     pub hosts: usize,
     /// Of these, hosts whose clock differs from this server's by seconds.
     pub hosts_with_wrong_clock: usize,
-    /// Hosts refused so far.
+    /// Hosts refused.
     pub hosts_refused: u64,
-    /// Tickets issued so far.
+    /// Tickets issued.
     pub tickets: u64,
-    /// Chat messages so far.
+    /// Chat messages.
     pub chats: u64,
-    /// Requests and connections refused so far, by code.
+    /// Requests and connections refused, by code.
     pub refused: BTreeMap<ErrorCode, u64>,
-    /// Connections closed by the lobby so far, by code.
+    /// Connections closed by the lobby, by code.
     pub closed: BTreeMap<ErrorCode, u64>,
 }
 

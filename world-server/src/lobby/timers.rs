@@ -87,7 +87,7 @@ impl LobbyTimers {
         })
     }
 
-    /// The one of these players whose grace period ends first; `None` if nobody is away.
+    /// The one of these players whose grace period ends first; `None` if all are connected.
     pub(super) fn longest_away_of(
         &self,
         players: impl IntoIterator<Item = PlayerId>,

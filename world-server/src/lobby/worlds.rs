@@ -7,10 +7,10 @@
 //! `RefuseTransfer`) and tickets come out.
 //!
 //! A transfer has three steps. `Opening`: a seat on the target map is reserved, and the map is
-//! opened if it is not; the avatar plays on. `Leaving`: the source room was told to let the avatar
-//! go. `Arriving`: it has done so, and the avatar's state is held here until the target room has
-//! it. Hosts send `Departed` and `Arrived` after the tick's checkpoint, so a room that is resumed
-//! elsewhere has let go, or admitted. Orders without an answer are sent again
+//! opened if it is not; the avatar plays on. `Leaving`: the source room has the order to let the
+//! avatar go. `Arriving`: it has done so, and the avatar's state is held here until the target room
+//! has it. Hosts send `Departed` and `Arrived` after the tick's checkpoint, so a room that is
+//! resumed elsewhere has let go, or admitted. Orders without an answer are sent again
 //! (`resend_transfer_orders`).
 //!
 //! Invariants:
@@ -253,8 +253,8 @@ impl Lobby {
         Some((place.room, self.rooms.at(place.room).incarnation + place.incarnation_offset))
     }
 
-    /// Whether a host may report about the player in that room: the player is there, or was
-    /// admitted there.
+    /// Whether a host may report about the player in that room: the player is in it, or was
+    /// admitted to it.
     pub(super) fn is_on_map(&self, player: PlayerId, id: RoomId) -> bool {
         let Some(world) = self.rooms.get(id).map(LobbyRoom::world_id) else {
             return false;

@@ -238,7 +238,7 @@ async fn a_room_that_asks_for_more_than_the_operator_allows_is_refused() {
         (&[("tick", "60")][..], 0, Some("allows 30")),
         (&[("npcs", "51")], 0, Some("allows 50")),
         (&[("budget", "20000")], 0, Some("allows 10000")),
-        // Everything is in sight of everybody.
+        // All players see all objects.
         (&[("size", "20x20")], 2_000, Some("pairs")),
         (&[("tick", "30"), ("npcs", "50")], 2_000, None),
     ] {

@@ -19,10 +19,10 @@ struct Story {
     segments: BTreeMap<u64, Vec<u8>>,
     is_syncing: bool,
     rooms: BTreeMap<RoomId, SavedRoom>,
-    /// All states of each room so far.
+    /// All past states of each room.
     room_states: Vec<(RoomId, SavedRoom)>,
     records: BTreeMap<RecordKey, Vec<u8>>,
-    /// All states of the records so far.
+    /// All past states of the records.
     record_states: Vec<BTreeMap<RecordKey, Vec<u8>>>,
     checked: u32,
 }
@@ -267,7 +267,7 @@ fn what_a_failed_sync_left_behind_replaces_nothing() {
     assert!(planner.poll_sync(LocalTime::from_millis(2_030)));
     assert!(planner.handle_synced(LocalTime::from_millis(2_030), false).is_empty());
     assert!(planner.stats().is_failing);
-    // The third is synced, with all records. Nobody knows whether the second is on the disk.
+    // The third is synced, with all records. Whether the second is on the disk is unknown.
     let third = begun_by(&write(&mut planner, LocalTime::from_millis(3_030)));
     assert_eq!(third.map(|(number, _)| number), Some(3));
     assert!(sync(&mut planner, LocalTime::from_millis(4_030)).is_empty());

@@ -1,10 +1,10 @@
 //! The time by which a host judges tickets.
 //!
-//! Clocks of machines differ, and step when somebody sets them. So a ticket expires by a time of
-//! the host that it is for: the host's clock when its process began, and from there on by a clock
-//! that does not step. The host says what it is, when it connects and once a second after that;
-//! between these readings it goes on as the lobby's own time does. The lobby's wall clock is used
-//! for a comparison only.
+//! Clocks of machines differ, and step when they are set. So a ticket expires by a time of the host
+//! that it is for: the host's wall clock at the start of its process, continued by a clock that
+//! does not step. The host reports this time when it connects and once a second after that. Between
+//! these readings the lobby's own time continues it. The lobby's wall clock is used for a
+//! comparison only.
 //!
 //! A reading is as much too early as its message was under way. So a reading replaces the estimate
 //! only if it is ahead of it, or after a while, as clocks drift apart by up to 1 ms a second.
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ambit_proto::time::LocalTime;
 
-/// A clock that differs by more is worth a warning: somebody should set it.
+/// A clock that differs by more is worth a warning: the operator should set it.
 const TOLERANCE: Duration = Duration::from_secs(5);
 /// How fast two clocks drift apart at most.
 const MAX_DRIFT_PERMILLE: u32 = 1;

@@ -35,7 +35,7 @@ pub(in crate::lobby) struct RestoredRooms {
     one_at_a_time: bool,
     /// The one that is tried.
     tried: Option<RoomId>,
-    /// The one that the shell was told last.
+    /// The one that the shell received last.
     noted: Option<RoomId>,
 }
 

@@ -185,7 +185,7 @@ mod tests {
         silence.acknowledge(Heartbeat { number: 1 }).lease_ms
     }
 
-    /// Hears the host every so many milliseconds, after `from` and up to `to`.
+    /// Hears the host every `interval` milliseconds, after `from` and up to `to`.
     fn hear_every(silence: &mut HostSilence, from: u64, to: u64, interval: usize) {
         for ms in (from..=to).step_by(interval).skip(1) {
             silence.note_heard(at(ms));

@@ -1,11 +1,11 @@
 //! Who may not join a room again: the players that its host has put out.
 //!
-//! A player who was put out can open a session with another id, so a ban bars more than the
-//! session: whoever has the player's name or one that looks like it, and sessions from the player's
-//! network that were opened later. Sessions that were there before are other people, as may be all
-//! later ones from a network that people share: the lobby makes exceptions for such networks. But
-//! if [`KICKS_THAT_BAR`] players of a network are put out within [`KICK_PERIOD`], all its sessions
-//! are barred, since one player may pretend to be many.
+//! A player who was put out can open a session with another id. So a ban bars more than the
+//! session: players with the same name or one that looks like it, and sessions from the player's
+//! network that were opened later. Earlier sessions belong to other people, and later ones may do
+//! so if people share the network: the lobby makes exceptions for such networks. But if
+//! [`KICKS_THAT_BAR`] players of a network are put out within [`KICK_PERIOD`], all its sessions are
+//! barred, since one player may pretend to be many.
 //!
 //! Bans live as long as the room.
 
@@ -24,7 +24,7 @@ const MAX_BANS: usize = 1_024;
 /// One player of a household may misbehave, and another may be taken for the first one who is back.
 /// The third one within the time is no mistake.
 const KICKS_THAT_BAR: usize = 3;
-/// Time in which the room's host can put out so many, also by hand.
+/// Time in which the room's host can put out [`KICKS_THAT_BAR`] players, also by hand.
 const KICK_PERIOD: Duration = Duration::from_mins(1);
 
 /// A player as it was when it was put out.

@@ -238,7 +238,7 @@ impl Lobby {
     }
 
     /// As `close_room`, when the game host has closed the room or was lost. Members who are away
-    /// are told when they come back.
+    /// receive the reason when they come back.
     pub(in crate::lobby) fn close_room_by_host(
         &mut self,
         now: LocalTime,
@@ -442,9 +442,9 @@ impl Lobby {
         connection.map(|connection| SourceNetwork::of(connection.address)).or(player.network)
     }
 
-    /// Checks that nobody like the player was put out of the room. People from a network that is
-    /// known to be shared are not barred for where they come from: a trusted one, and one that
-    /// another member comes from, unless too many of its players were put out.
+    /// Checks that no ban of the room applies to the player. The network alone does not bar people
+    /// from a network that is known to be shared: a trusted one, or one that another member comes
+    /// from, unless too many of its players were put out.
     fn check_bans(&self, player: PlayerId, room: &LobbyRoom) -> Result<(), LobbyRefusal> {
         let network = self.network_of_player(player);
         let name = self.players.at(player).name();

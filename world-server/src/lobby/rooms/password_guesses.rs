@@ -4,8 +4,8 @@
 //! 1 s, 2 s, and so on up to 60 s. During a pause the right password is refused as well, otherwise
 //! guesses would go on. Ten minutes without a wrong password end it all.
 //!
-//! Both a session and, for each room, a network have such a limit, since whoever guesses can open
-//! many sessions.
+//! Both a session and, for each room, a network have such a limit, since an attacker can open many
+//! sessions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -38,11 +38,11 @@ const MAX_MESSAGE_AGE: Duration = Duration::from_secs(2);
 pub(in crate::lobby) enum RoomPhase {
     /// Players gather; the game has not started.
     Waiting,
-    /// The game host was told to open it, and `starter` waits for the answer.
+    /// The game host has received the order to open it, and `starter` waits for the answer.
     Opening { host: HostId, starter: Option<RequestSource> },
     /// The game runs on this host.
     Running { host: HostId },
-    /// Its game host was lost; `host` was told to resume it, or it waits for a host.
+    /// Its game host was lost. `host` has received the order to resume it, or it waits for a host.
     Moving { host: Option<HostId> },
 }
 

@@ -64,7 +64,7 @@ mod tests {
         let read = StoredPassword::from_record(&record).unwrap();
         assert!(read.is(Some(&secret), &password("sesame")));
         assert!(!read.is(Some(&secret), &password("sesame2")));
-        // Without the secret nobody can try passwords out.
+        // Without the secret, passwords cannot be tried out.
         assert!(!read.is(Some(&ServerSecret::new([2; 32])), &password("sesame")));
         assert!(!read.is(None, &password("sesame")));
         // The same password of another room looks different.

@@ -1,4 +1,4 @@
-//! Running rooms that nobody plays: they are closed after a while, so that their hosts have
+//! Running rooms without connected players: they are closed after a while, so that their hosts have
 //! capacity for others.
 //!
 //! Hosts report once a second to which rooms no client is connected (`HostStats.unplayed_rooms`). A

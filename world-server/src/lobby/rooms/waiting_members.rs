@@ -1,8 +1,8 @@
 //! Seats of members who are away, when a room is full.
 //!
 //! A member who is away keeps the seat for the grace period. A client that joins, breaks its
-//! connection and comes again as somebody else would fill a room with such members, whom nobody can
-//! make leave. So when somebody asks for a seat of a full room, and several members of one address
+//! connection and comes again as another player would fill a room with such members, whom no player
+//! can put out. So when a player asks for a seat of a full room, and several members of one address
 //! are away, the one of them who has been away for the longest time gives the seat up.
 //!
 //! Invariant: a member who is connected keeps its seat, and so does one who is the only one of its
@@ -22,7 +22,7 @@ use crate::lobby::refusal::LobbyRefusal;
 
 impl Lobby {
     /// Frees a seat of a room that is full, or whose first map is, for a player who is about to
-    /// join it; see the module. The member is told when it comes back.
+    /// join it; see the module. The member receives the reason when it comes back.
     pub(in crate::lobby) fn free_waiting_seat(&mut self, now: LocalTime, id: RoomId) {
         let Some(member) = self.member_who_gives_way(id) else {
             return;

@@ -1,7 +1,7 @@
 //! The lobby's connections, from the handshake to the last byte.
 //!
-//! Invariant: a connection counts until the shell reports that it is closed, not only until it is
-//! told to close. So the limits bound what is really open.
+//! Invariant: a connection counts until the shell reports that it is closed, not only until the
+//! lobby asks to close it. So the limits bound what is really open.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ pub(in crate::lobby) enum Stage {
     /// Waits for the hello.
     Handshake,
     Player(PlayerId),
-    /// Was told to close; further messages are ignored.
+    /// The shell is asked to close it; further messages are ignored.
     Closing,
 }
 
@@ -49,7 +49,7 @@ pub(in crate::lobby) struct LobbyConnection {
 pub(in crate::lobby) struct Connections {
     open: BTreeMap<ConnId, LobbyConnection>,
     by_address: AddressCount,
-    /// Connections so far, refused ones included.
+    /// All connections since the start, refused ones included.
     total: u64,
 }
 
@@ -104,7 +104,7 @@ impl Connections {
         Some(connection)
     }
 
-    /// The connection, unless it was told to close.
+    /// The connection, unless it is closing.
     pub(in crate::lobby) fn open_mut(&mut self, conn: ConnId) -> Option<&mut LobbyConnection> {
         self.open.get_mut(&conn).filter(|connection| connection.stage != Stage::Closing)
     }
@@ -113,7 +113,7 @@ impl Connections {
         self.open.get(&conn)
     }
 
-    /// All connections in order of their ids, also those that were told to close.
+    /// All connections in order of their ids, also those that are closing.
     pub(in crate::lobby) fn iter(&self) -> impl Iterator<Item = (ConnId, &LobbyConnection)> {
         self.open.iter().map(|(conn, connection)| (*conn, connection))
     }

@@ -39,7 +39,7 @@ pub(in crate::lobby) struct LobbyPlayer {
     pub(in crate::lobby) network: Option<SourceNetwork>,
     pub(in crate::lobby) chat: TokenBucket,
     pub(in crate::lobby) password_guesses: PasswordGuesses,
-    /// The room that ended while the player was away, and why; told at the resume.
+    /// The room that ended while the player was away, and why; sent at the resume.
     pub(in crate::lobby) lost_room: Option<(RoomId, LobbyRefusal)>,
     /// `network`, unless the operator trusts the address: the limit of sessions counts by it.
     counted_at: Option<SourceNetwork>,

@@ -538,7 +538,7 @@ pub(super) fn recording() -> LobbyConfig {
     LobbyConfig {
         directory: true,
         host_silence: Duration::from_hours(1),
-        // A test makes so many.
+        // A test makes this number of rooms.
         max_rooms_per_address: 16,
         ..LobbyConfig::default()
     }

@@ -443,7 +443,7 @@ fn players_of_a_room_that_is_set_aside_are_told_when_they_come_back() {
     let (code, message) = next.leave_reason(&ann);
     assert_eq!(code, ErrorCode::ServerError);
     assert!(message.contains("closed"), "{message}");
-    // It is told once.
+    // The client receives this once.
     let conn = next.connect();
     assert_eq!(next.welcome(conn, "x", &ann.token).room, None);
     next.resume(&bob);
@@ -582,7 +582,7 @@ fn three_kept_rooms() -> (LobbyHarness, [Client; 3], [u64; 3]) {
     (first, clients, rooms)
 }
 
-/// The rooms that hosts were told to open since the last call.
+/// The rooms that hosts received orders to open since the last call.
 fn opened(harness: &mut LobbyHarness) -> Vec<u64> {
     let orders = harness.take_open_orders().into_iter();
     orders.map(|(_, open)| open.room).collect()

@@ -175,7 +175,7 @@ fn the_address_with_most_absent_members_gives_up_its_oldest_seat() {
     let bob = harness.connect_at("198.51.100.1", "bob");
     harness.join(&bob, den);
     assert_eq!(harness.members(&bob), "ann* elsewhere 1- elsewhere 2- ghost 2- ghost 3- bob");
-    // It is told so, and its session goes on.
+    // The member receives the reason, and its session goes on.
     let conn = harness.connect_from(address(STRANGER));
     let welcome = harness.welcome(conn, "", &away[2].token);
     assert_eq!((welcome.resumed, welcome.room), (true, Some(den)));

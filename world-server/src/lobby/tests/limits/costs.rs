@@ -151,7 +151,7 @@ fn lists_are_priced_by_their_size() {
     let (code, message) = harness.expect_refusal(here[14].conn, list_all_players());
     assert_eq!(code, ErrorCode::RateLimited);
     assert!(message.contains("100 KiB"), "{message}");
-    // Nobody else notices; and what is no list still works there.
+    // Other addresses are not affected; and requests other than lists still work there.
     assert_eq!(answered(&mut harness, &other), 15);
     let den = harness.create(&other, room("den")).id;
     harness.join(&here[14], den);
@@ -295,7 +295,7 @@ fn clients_at(harness: &mut LobbyHarness, address: Ipv4Addr, count: usize) -> Ve
     (0..count).map(connect).collect()
 }
 
-/// Each client says so many things to the lobby at once. Returns the number of lines that were
+/// Each client says `lines` lines to the lobby at once. Returns the number of lines that were
 /// sent, and the refusals.
 fn flood(
     harness: &mut LobbyHarness,

@@ -1,4 +1,4 @@
-//! Limits of rooms for each player and each address, and rooms that nobody plays.
+//! Limits of rooms for each player and each address, and rooms without connected players.
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -123,7 +123,7 @@ impl RandomRun {
         networks.map(|network| players.counted_at(network).count()).max().unwrap_or_default()
     }
 
-    /// Checks that nobody can be taken for another player.
+    /// Checks that no player can be taken for another one.
     fn check_names(&self, context: &str) {
         let mut names = BTreeSet::new();
         let mut looks = BTreeSet::new();

@@ -334,7 +334,7 @@ fn a_kept_world_goes_on_without_a_map_that_was_not_kept() {
     let [bob, cat] = ["bob", "cat"].map(|name| first.connect_as(name));
     first.join(&bob, world);
     first.join(&cat, world);
-    // Ann is on the second map, bob is between the maps, and cat was told to leave the first one.
+    // Ann is on the second map, bob is between the maps, and cat is ordered to leave the first one.
     move_to_second_map(&mut first, [host; 2], &ann, world);
     first.at_gate(host, world, &bob, 1);
     first.at_gate(host, world, &cat, 1);
@@ -355,7 +355,7 @@ fn a_kept_world_goes_on_without_a_map_that_was_not_kept() {
     assert_eq!((release.player, release.number), (cat.id, 3));
     second.arrived(host, world, &bob, back.number);
     assert_eq!(second.request_new_ticket(&bob).map, 0);
-    // The first map was told before that the player leaves: it lets the player go, and has it back.
+    // The first map has the order that the player leaves: it lets the player go, and has it back.
     second.departed(host, world, &cat, 3, b"x");
     let order::Body::Admit(back) = next_gate_order_for(&mut second, host) else {
         panic!("expected an order to admit the player on the first map")
