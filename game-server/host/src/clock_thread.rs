@@ -24,7 +24,8 @@ const IDLE_SLEEP: Duration = Duration::from_secs(1);
 /// but for moments.
 const QUEUE: usize = 64;
 
-/// A room that takes none of its waiting ticks for so long is reported: its game may never return.
+/// A room that takes none of its waiting ticks for this time is reported: its game may never
+/// return.
 const STUCK_AFTER: Duration = Duration::from_secs(2);
 
 /// The clock of this process: the time since it was started.

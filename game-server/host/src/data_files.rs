@@ -1,4 +1,4 @@
-//! Files that a server keeps in a directory of its own: each is there as a whole or not at all.
+//! Files that a server keeps in a directory of its own: each exists as a whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};

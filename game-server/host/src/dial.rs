@@ -253,7 +253,8 @@ struct DialTargets {
 }
 
 impl DialTargets {
-    /// After so many answers the next one is asked: an election takes less.
+    /// After this number of answers that name another server, the next address is tried: an
+    /// election takes less.
     const MOST_FOLLOWS: u32 = 20;
 
     fn new(addresses: &[String]) -> Self {

@@ -283,7 +283,7 @@ impl HostControl {
         self.has_rooms()
     }
 
-    /// What the WorldServer is told when this process has ended.
+    /// What the watcher reports to the WorldServer when this process has ended.
     pub(crate) fn process_ended(&self) -> ProcessEnded {
         ProcessEnded { instance: self.shared.core().profile().instance.to_vec() }
     }

@@ -58,7 +58,7 @@ use self::room_pieces::RoomPieces;
 use ambit_room::journal::RoomSnapshot;
 use ambit_transport::ticket::{TicketError, TicketVerifier};
 
-/// A WorldServer that acknowledges heartbeats, and has not for so long, is lost.
+/// A WorldServer that acknowledges heartbeats is lost if it has sent none for this time.
 const SILENCE_LIMIT: Duration = Duration::from_secs(1);
 
 /// A host with a lease closes rooms that no WorldServer has asked for within this time.
@@ -127,8 +127,8 @@ pub enum HostEnding {
     /// This process was asked to end: the WorldServer has all that the rooms are, and goes on with
     /// them at other hosts.
     HandedOver,
-    /// This process was stopped for so long that its rooms are another host's. Nothing may be sent
-    /// any more.
+    /// This process was stopped until its lease ended: its rooms are another host's. Nothing may be
+    /// sent any more.
     Stalled,
     /// The link broke, or the WorldServer is lost.
     LinkLost,
@@ -237,7 +237,7 @@ impl HostCore {
         }
     }
 
-    /// A link to a WorldServer is there.
+    /// A link to a WorldServer is open.
     pub fn connect(&mut self, now: HostTime, lease: &mut ServingLease) {
         lease.connect(now.local);
         self.link = WorldLink::Greeting;

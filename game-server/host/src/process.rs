@@ -86,7 +86,7 @@ fn complain(problem: &str) {
 }
 
 /// Limits what the process may reserve to write to (`RLIMIT_DATA`). An allocation beyond it fails,
-/// which ends the process; so the machine's memory is there for all others.
+/// which ends the process; so the other processes keep their memory.
 fn limit_memory(limit: MemoryLimit) -> anyhow::Result<()> {
     let Some(mib) = limit.0 else {
         return Ok(());
@@ -114,7 +114,7 @@ pub fn start_logging() -> Result<(), String> {
     Ok(())
 }
 
-/// `Targets` and not `EnvFilter`, whose filters of spans' fields nobody needs here.
+/// `Targets` and not `EnvFilter`, whose filters of spans' fields are not needed here.
 fn parse_filter(variable: &str, text: &str) -> Result<Targets, String> {
     text.parse().map_err(|error: ParseError| {
         format!(
@@ -208,7 +208,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         }
         WorldConnection::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
     };
-    // A server that fails is started again where it is; Agones is told only of a regular end.
+    // A server that fails is restarted in place; Agones receives only a regular end.
     if let (Some(agones), Ok(_)) = (agones, &served) {
         agones.shut_down().await;
     }
@@ -226,7 +226,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
 enum ProcessEnd {
     /// Its rooms go on elsewhere.
     Vanish,
-    /// Its clients have been told.
+    /// Its clients have received the end.
     Close,
 }
 

@@ -34,7 +34,7 @@ use crate::protocol::messages::{HostToWorld, ProcessEnded, host_to_world};
 
 /// Set for a watcher: the WorldServers' addresses, a bar, their certificates; with commas.
 const VARIABLE: &str = "AMBIT_HOST_WATCHER";
-/// How long the watcher tries to report. After `--host-silence` nobody waits for it.
+/// How long the watcher tries to report. After `--host-silence` the report is of no use.
 const REPORT_WITHIN: Duration = Duration::from_secs(5);
 /// A WorldServer that takes longer is asked again: some packets of the handshake may be lost.
 const ATTEMPT_WITHIN: Duration = Duration::from_millis(300);

@@ -8,9 +8,9 @@ use std::time::Duration;
 /// Version of the host protocol: `Configure.version`, `HostReady.version`.
 pub const VERSION: u32 = 8;
 
-/// A room is sent in pieces of so many bytes, so that no message is too long however large the room
-/// is. All pieces are sent one behind the other, so the line has to carry a room's snapshot well
-/// within a serving lease.
+/// A room is sent in pieces of this size, so that a large room does not make a message too long.
+/// All pieces are sent one behind the other, so the line has to carry a room's snapshot well within
+/// a serving lease.
 pub const ROOM_PIECE_BYTES: usize = 1 << 20;
 /// The largest inputs of one tick that are sent; a room with more in one tick ends.
 pub const MAX_TICK_INPUT_BYTES: usize = 4 << 20;

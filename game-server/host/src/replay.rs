@@ -7,7 +7,7 @@
 //! of an author's own, with its games. A room that panicked panics again, at the same tick, under a
 //! debugger if you like.
 //!
-//! With a number of seconds after the file name, the room then runs for so long without its
+//! With a number of seconds after the file name, the room then runs for that time without its
 //! players, as at its next host. `DIR/room-1-condemned.rec`, the last state of a room that seems to
 //! crash its hosts, ends before the tick that does: give it ten seconds.
 //!

@@ -12,8 +12,8 @@
 //! its changes are `state` (`kind`, the `player` whose row it is, `components`). `room-ID.rec`: see
 //! `record`.
 //!
-//! An existing file is never overwritten: ids begin anew with each run, so a later room of that id
-//! is `room-ID-2`, then `room-ID-3`, both files alike.
+//! An existing file is never overwritten: each run numbers rooms from 1 again, so a later room of
+//! that id is `room-ID-2`, then `room-ID-3`, both files alike.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -336,7 +336,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_directory_that_takes_no_files_is_refused() {
-        // Nobody can make files there, not even root.
+        // No user can create files there, not even root.
         let error = check_directory(Path::new("/proc")).unwrap_err().to_string();
         assert_eq!(error, "cannot write to the directory /proc");
         let error = check_directory(Path::new("/proc/none/deep")).unwrap_err();

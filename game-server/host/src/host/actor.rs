@@ -5,7 +5,7 @@
 //! the WorldServer.
 //!
 //! What always holds: a panic of the room ends this room and nothing else. The room owns no lock,
-//! thread or handle that anything waits for, so it is dropped, its players are told, and the
+//! thread or handle that anything waits for, so it is dropped, its players get the reason, and the
 //! WorldServer gets `RoomClosed`.
 
 use std::any::Any;
@@ -41,7 +41,7 @@ use ambit_transport::player_connection::PlayerConnection;
 /// turn with the rest.
 pub(crate) const MAILBOX: usize = 64;
 
-/// A room logs that its confirmations are late at most once in so long.
+/// A room logs that its confirmations are late at most once in this time.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A tick is due.

@@ -6,8 +6,8 @@
 //! wake it.
 //!
 //! What always holds: nothing of a client is dropped in silence. A connection that this end closes
-//! has the reason in its last message or in the close frame; what is dropped otherwise is counted,
-//! and the client is told so once for each kind.
+//! has the reason in its last message or in the close frame. What is dropped otherwise is counted,
+//! and the client gets one message for each kind.
 
 use std::sync::Arc;
 use std::time::Duration;

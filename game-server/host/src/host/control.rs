@@ -48,7 +48,7 @@ const MOST_LOADS: usize = 16;
 /// Rooms of which a report has the times of their games.
 const MOST_CALLBACKS: usize = 16;
 
-/// How long a host that ends its rooms waits until their clients have been told.
+/// How long a host that ends its rooms waits until their clients have the message.
 const ROOMS_WITHIN: Duration = Duration::from_secs(2);
 
 /// The result of making a room.
@@ -240,7 +240,7 @@ impl<'a> ControlShell<'a> {
         if is_expendable {
             self.shared.counters.dropped(DropReason::StatsFull);
         } else {
-            // It has not read for so long that the link is as good as lost.
+            // The WorldServer has not read for a long time: the link counts as lost.
             self.lose_link();
         }
     }

@@ -200,7 +200,7 @@ impl Counters {
         self.amplification_permille.fetch_max(now.amplification_permille, Relaxed);
     }
 
-    /// The sums so far; rooms, players, tickets and processor time are the caller's.
+    /// The sums since the start; the caller adds rooms, players, tickets and processor time.
     pub(crate) fn read(&self) -> HostStats {
         let (work, late) = self.recent_ticks.read();
         let mut stats = HostStats {

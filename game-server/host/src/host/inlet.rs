@@ -16,8 +16,8 @@ use crate::host_core::clock::RoomClock;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::RegionLoads;
 
-/// Orders that may wait for the room. Only a room that is stuck for good takes none for so long;
-/// then new ones are dropped, since nothing could be done about them.
+/// Orders that may wait for the room. The queue is full only if the room is stuck for good: then
+/// new orders are dropped, since the room could not carry them out.
 const POSTS: usize = 4_096;
 
 /// The way into a room.
@@ -86,7 +86,7 @@ impl RoomInlet {
             tracing::error!("a room does not take its messages: it is stuck in a tick");
             return None;
         };
-        // Already in the mailbox unless that is full; cancelled if nobody waited for the answer.
+        // Already in the mailbox unless that is full; cancelled if no task waits for the answer.
         let request = self.actor.send(message);
         Some(tokio::spawn(async move {
             // An error means that the room has ended, so the message has no meaning any more.

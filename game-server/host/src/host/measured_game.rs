@@ -24,7 +24,7 @@ use ambit_room::saved::BadState;
 
 use crate::protocol::messages::CallbackTime;
 
-/// One call of `sees` in so many is measured.
+/// One call of `sees` in this number is measured.
 const SEES_SHARE: u64 = 16;
 
 /// The functions that are measured.

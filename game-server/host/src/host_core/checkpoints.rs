@@ -27,8 +27,8 @@ use ambit_room::tick_schedule::TickSchedule;
 /// How often a snapshot is sent.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Of the ticks that a room has missed while it had no host, it runs so many and skips the rest:
-/// ten seconds at 20 Hz.
+/// Of the ticks that a room has missed while it had no host, it runs at most this number and skips
+/// the rest: ten seconds at 20 Hz.
 const MOST_MISSED: u32 = 200;
 
 /// How long after the room's last tick the changes of its members take effect. Before the next
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// A game with a state of so many bytes.
+    /// A game with a state of this number of bytes.
     #[derive(Default, ambit::Declare)]
     #[declare(kinds(Walker, Weight), unsaved)]
     struct Ballast(usize);

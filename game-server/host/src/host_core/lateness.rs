@@ -1,8 +1,8 @@
-//! Whether a room is late, and who is told.
+//! Whether a room is late, and what its clients receive of it.
 //!
 //! Each tick's work and the ticks skipped before it go in. Out come the load level, whether the
-//! room loses ticks, and what its clients are told of both. They are told at once when the room
-//! becomes late, and when it begins to lose ticks; anything else at most every five seconds.
+//! room loses ticks, and the message to the clients about both. The message comes at once when the
+//! room becomes late, and when it begins to lose ticks; otherwise at most every five seconds.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use ambit_room::network::load_level::LoadLevel;
 use super::overload::OverloadGovernor;
 use super::tick_loss::{TickCount, TickLoss};
 
-/// Apart from bad news, clients are told at most once in so long.
+/// Apart from bad news, clients receive the message at most once in this time.
 const TELL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What a tick has changed.
@@ -23,7 +23,7 @@ pub(super) struct LatenessChanges {
     pub(super) level: Option<LoadLevel>,
     /// Whether the room loses ticks, and its last ones.
     pub(super) loses_ticks: Option<(bool, TickCount)>,
-    /// What all clients are to be told.
+    /// The message to all clients.
     pub(super) news: Option<RoomLate>,
 }
 
@@ -45,7 +45,7 @@ impl Lateness {
         }
     }
 
-    /// The tick of `now` took so long, and so many before it were skipped.
+    /// The tick of `now` took `work`, and `skipped` ticks before it were skipped.
     pub(super) fn note_tick(
         &mut self,
         now: GameTime,
@@ -61,7 +61,7 @@ impl Lateness {
         }
     }
 
-    /// What a client is told that comes now; `None` if the room is in time.
+    /// The message to a client that joins now; `None` if the room is in time.
     pub(super) fn told(&self) -> Option<RoomLate> {
         self.told.is_late.then_some(self.told)
     }

@@ -35,7 +35,7 @@ pub enum WorldOrder {
     /// End this room.
     CloseRoom {
         room: RoomId,
-        /// What its players are told.
+        /// What its players receive.
         reason: ErrorCode,
     },
     /// Something for one of the rooms.
@@ -116,7 +116,7 @@ pub enum RoomOrder {
     /// A player has left for good.
     RemovePlayer {
         player: PlayerId,
-        /// What the client is told.
+        /// What the client receives.
         reason: ErrorCode,
         /// The player's tickets up to this serial are revoked. A player who came with a newer one
         /// has come back since, and stays.

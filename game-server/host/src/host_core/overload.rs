@@ -97,8 +97,8 @@ impl OverloadGovernor {
         self.level
     }
 
-    /// The tick of `now` took so long, and so many before it were skipped. Returns the new level if
-    /// it changes.
+    /// The tick of `now` took `work`, and `skipped` ticks before it were skipped. Returns the new
+    /// level if it changes.
     pub(super) fn note_tick(
         &mut self,
         now: GameTime,

@@ -29,8 +29,8 @@ use super::lease::ServingLease;
 /// How long datagrams wait for a WorldServer on another machine. Shorter than the local lag.
 pub const KEPT_WITHIN: Duration = Duration::from_millis(100);
 
-/// Once a room has waited for so long, it confirms everything again only when the entries are
-/// acknowledged within this time.
+/// Once a room has waited longer than [`KEPT_WITHIN`], it confirms everything again only when the
+/// entries are acknowledged within this time.
 const KEPT_AGAIN_WITHIN: Duration = Duration::from_millis(50);
 
 /// Entries whose ticks are remembered until they are acknowledged. With more the newest gives way

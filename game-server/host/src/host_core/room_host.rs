@@ -6,9 +6,9 @@
 //! Invariants:
 //! 1. A tick's journal entry is put out before everything that follows from the tick.
 //! 2. A client is sent nothing after its last message, and takes no part in the room then.
-//! 3. No client is told that the game is over before the WorldServer has what has led to it:
+//! 3. No client receives the end of the game before the WorldServer has what has led to it:
 //!    otherwise the room could go on at another host, for players who have seen its end.
-//! 4. A ticket that was revoked admits nobody, also if it was checked before.
+//! 4. A ticket that was revoked admits no client, also if it was checked before.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -167,7 +167,7 @@ impl RoomHost {
         self.room.stats().players + new.len() as u32
     }
 
-    /// The inputs of the next tick so far.
+    /// The inputs that wait for the next tick.
     pub fn inputs(&self) -> &[RoomInput] {
         &self.inputs
     }
@@ -372,8 +372,8 @@ impl RoomHost {
         }
     }
 
-    /// The tick of `now` took so long, and so many before it were skipped. If the room is late, it
-    /// sends less from the next tick on.
+    /// The tick of `now` took `work`, and `skipped` ticks before it were skipped. If the room is
+    /// late, it sends less from the next tick on.
     pub fn handle_work(&mut self, now: GameTime, work: Duration, skipped: u64) {
         if self.has_ended {
             return;
@@ -575,7 +575,7 @@ impl RevokedTickets {
     }
 }
 
-/// What the game is told of a player whom the WorldServer removes for this reason.
+/// What the game receives for a player whom the WorldServer removes for this reason.
 fn why_left(reason: ErrorCode) -> Left {
     match reason {
         ErrorCode::ErrorUnspecified => Left::Quit,

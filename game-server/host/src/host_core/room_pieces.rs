@@ -28,7 +28,7 @@ struct GatheredRoom {
 }
 
 impl RoomPieces {
-    /// A piece has arrived. One of another incarnation than the pieces before it begins anew.
+    /// Adds a piece that has arrived. A piece of another incarnation replaces the pieces before it.
     pub(super) fn add(&mut self, room: RoomId, incarnation: u32, piece: SavedRoom) {
         let gathered = self.rooms.entry(room).or_default();
         if gathered.incarnation != incarnation {

@@ -34,8 +34,8 @@ pub(super) struct TickLoss {
 }
 
 impl TickLoss {
-    /// The tick of `now` has run, and so many before it were skipped. Returns whether the room is
-    /// losing ticks, if that changes.
+    /// The tick of `now` has run, and `skipped` ticks before it were skipped. Returns whether the
+    /// room is losing ticks, if that changes.
     pub(super) fn note_tick(&mut self, now: GameTime, skipped: u64) -> Option<bool> {
         let Some(since) = self.window_since else {
             self.window_since = Some(now);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     impl TickingRoom {
-        /// Runs for so long, without each `skipped`th tick. Returns the changes.
+        /// Runs for `seconds`, without each `skip_each`th tick. Returns the changes.
         fn run(&mut self, seconds: u64, skip_each: u64) -> Vec<bool> {
             let mut changes = Vec::new();
             let mut skipped = 0;

@@ -130,7 +130,7 @@ impl Room {
         Self { governor, tick: 0 }
     }
 
-    /// Runs for so long; each tick takes what `work_ms` says of the level. Returns the changes.
+    /// Runs for `seconds`; each tick takes what `work_ms` says of the level. Returns the changes.
     fn run(&mut self, seconds: u64, work_ms: impl Fn(u8) -> u64) -> Vec<(u64, u8)> {
         let mut changes = Vec::new();
         for _ in 0..seconds * 20 {

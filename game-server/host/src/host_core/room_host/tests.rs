@@ -694,7 +694,8 @@ impl Host {
         self.poll()
     }
 
-    /// Runs ticks that take so long. Returns who was told which load level, and the load levels.
+    /// Runs ticks that take `work` each. Returns which client received which load level, and the
+    /// load levels.
     fn ticks_with_work(&mut self, ticks: u32, work: Duration) -> (Vec<(ClientId, u32)>, Vec<u8>) {
         let mut told = Vec::new();
         let mut levels = Vec::new();
