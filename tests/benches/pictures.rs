@@ -55,8 +55,8 @@ fn end(bots: &mut [Child]) -> Result<()> {
     Ok(())
 }
 
-/// An evening of `deus`, which is short. Its monsters announce their blows for so long that one of
-/// them is in a picture.
+/// A short course of `deus`. Its monsters announce their blows early enough for a picture to show
+/// one.
 fn draw_a_party(runtime: &Runtime, scratch: &ScratchFolder, folder: &Path) -> Result<()> {
     let content = scratch.path().join("content");
     // A page comes later than bots, and in the middle of a wave it would only watch.

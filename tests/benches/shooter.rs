@@ -48,7 +48,7 @@ const ROOM: [(&str, &str); 3] = [("tick", "60"), ("size", "150x150"), ("asteroid
 const WATCHED: [(&str, &str); 4] =
     [("tick", "60"), ("size", "300x300"), ("asteroids", "0"), ("ships", "0")];
 const OTHERS_COUNT: usize = 36;
-/// So many that 16 are in sight.
+/// With this number, 16 are in sight.
 const MANY: usize = 96;
 const WATCHED_LINE: &str = "delay=50ms,loss=5,jitter=5ms";
 const WATCHED_SECONDS: u64 = 60;

@@ -57,7 +57,7 @@ impl CubePlayers {
         let users: Vec<usize> =
             (0..players).map(|player| system.add_user_with(config(player), network)).collect();
         let seed_text = seed.to_string();
-        // Without rounds: all that is there are cubes.
+        // Without rounds: the room has only cubes.
         let own = [("seed", &*seed_text), ("round", "0")];
         let room = system.start_room(&users, "cubes", &[&own[..], parameters].concat());
         let now = |system: &System| system.room(room).expect("the room runs").world().now();

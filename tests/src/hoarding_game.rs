@@ -1,4 +1,4 @@
-//! A test game that takes memory without end, once a player is there.
+//! A test game that takes memory without end, once a player has joined.
 
 use std::time::Duration;
 

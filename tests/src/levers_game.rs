@@ -1,4 +1,4 @@
-//! A test game for axes: everybody sees what a player's lever and pointer say.
+//! A test game for axes: all players see what a player's lever and pointer say.
 
 use ambit::prelude::*;
 

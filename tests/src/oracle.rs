@@ -20,9 +20,9 @@ type CellIndex = (i64, i64);
 #[derive(Default)]
 pub struct InterestOracle {
     viewers: BTreeMap<ClientId, ViewerState>,
-    /// Pairs checked so far; with `followed`, shows that the check has seen enough.
+    /// Pairs checked; with `followed`, shows that the check has seen enough.
     pub checked: u64,
-    /// Pairs so far in which the viewer follows the object.
+    /// Of these, pairs in which the viewer follows the object.
     pub followed: u64,
 }
 

@@ -24,7 +24,8 @@ use crate::sim::{System, wire};
 
 /// A ship that is shown within that much of where it is, in grid units of 1/256 m, is not old.
 const NEAR_ENOUGH: u32 = 128;
-/// A player changes its keys once in so many frames: flies straight on, or turns.
+/// A player changes its keys once in this number of frames, on average: it flies straight on, or
+/// turns.
 const DECIDES: u32 = 42;
 
 /// What was seen.

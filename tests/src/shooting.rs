@@ -1,6 +1,5 @@
-//! Players of the game `shooter` on simulated lines, and how fair their fight is: what is hit on
-//! the screen of whoever shoots, what the host confirms, and how far behind cover those are that
-//! are hit.
+//! Players of the game `shooter` on simulated lines, and how fair their fight is: the hits on the
+//! shooter's screen, the hits that the host confirms, and how far behind cover the hit players are.
 //!
 //! Each player sees a screen of 60 frames a second, and decides by what it shows. The hits on a
 //! screen are found on its pictures alone. Deterministic: all chance comes from the seed.
@@ -32,11 +31,11 @@ use crate::sim::System;
 pub const FRAME: Duration = Duration::from_micros(16_667);
 /// The length of a ship, as it is drawn.
 const SHIP_M: f32 = 3.0;
-/// A hit on the screen and the host's word of it are at most so far apart.
+/// The most time between a hit on the screen and the host's message about it.
 const MAX_APART: Duration = Duration::from_millis(900);
 /// A shield that is no older may belong to the hit that the screen is about to show.
 const NEW: Duration = Duration::from_millis(400);
-/// So near to one that was drawn ahead, the host's missile takes its place.
+/// Within this distance, the host's missile takes the place of one that was drawn ahead.
 const TAKEN_M: f32 = 8.0;
 /// A missile that moves less from frame to frame has not left yet: it waits at the nose of a ship,
 /// which flies up to 0.4 m, and hits nothing.
@@ -46,7 +45,8 @@ const EYE_M: f32 = 1.0;
 /// How long a player stays behind cover, and how long it is out for others, in milliseconds.
 const COVERED: Duration = Duration::from_secs(2);
 const OUT_MS: std::ops::Range<u64> = 1_500..4_000;
-/// So near to where somebody was last seen, a player looks elsewhere; not at the edge of the map.
+/// Within this distance of the place where it last saw an enemy, a player looks elsewhere, but not
+/// at the edge of the map.
 const ARRIVED_M: f32 = 12.0;
 const EDGE_M: f32 = 15.0;
 /// How far behind an asteroid a ship hides.
@@ -115,7 +115,7 @@ pub struct Screen {
     /// Until when the player is out for others; then it flies behind cover, until they cannot see
     /// it for a while.
     hunts_until: Duration,
-    /// Where it last saw somebody.
+    /// Where it last saw an enemy.
     enemy: Option<Position>,
     /// Hits that the host says this player has made.
     made: usize,
@@ -187,7 +187,7 @@ impl OwnSteps {
     }
 }
 
-/// A hit on the screen of whoever fired.
+/// A hit on the screen of the player who fired.
 #[derive(Clone, Debug)]
 struct DrawnHit {
     at: Duration,
@@ -208,8 +208,8 @@ pub enum Drawing {
 /// How fair a fight was.
 #[derive(Clone, Debug, Default)]
 pub struct Fairness {
-    /// Hits on the screens of those who fired, but for those of a ship that somebody else, or
-    /// another missile, hit at that time: it is shielded then.
+    /// Hits on the screens of the players who fired, without hits of a ship that another player or
+    /// another missile hit at that time: it is shielded then.
     pub drawn: usize,
     /// Of these, what the host says, too.
     pub confirmed: usize,
@@ -225,8 +225,8 @@ pub struct Fairness {
     pub away_m: Vec<f32>,
     /// How far they had flown since then, in ship lengths; sorted.
     pub behind_ships: Vec<f32>,
-    /// How much later than the own ship others are shown, in milliseconds: what whoever comes round
-    /// a corner is ahead.
+    /// How much later than the own ship others are shown, in milliseconds: the advantage of a
+    /// player who comes round a corner.
     pub peeker_ms: u64,
 }
 
@@ -526,7 +526,7 @@ impl Shooting {
         }
     }
 
-    /// How fair it was so far.
+    /// How fair the fight has been since the start.
     pub fn fairness(&self) -> Fairness {
         let mut all = Fairness::default();
         let mut age_ms = 0;
@@ -636,8 +636,8 @@ impl Shooting {
         screen.before = placed;
     }
 
-    /// Out for others for a while: turns to the nearest ship, and fires when the nose points ahead
-    /// of it. Then back behind the nearest asteroid, where nobody sees it.
+    /// Hunts others for a while: turns to the nearest ship, and fires when the nose points ahead of
+    /// it. Then flies back behind the nearest asteroid, out of the others' sight.
     fn decide(&mut self, player: usize) -> Vec<ShipControl> {
         let screen = &self.screens[player];
         if self.now < screen.decides_at {

@@ -1,5 +1,5 @@
-//! A test game whose ticks take four times longer than they may. Its players are told when another
-//! room of the game ran a tick at the same time.
+//! A test game whose ticks take four times longer than they may. Its players receive a notice when
+//! another room of the game ran a tick at the same time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -40,7 +40,7 @@ pub(crate) fn inflict(
             "host killed"
         }
         5..=7 => {
-            // What it has done meanwhile is known to nobody else.
+            // No other process knows what it has done meanwhile.
             cluster.darken(host, SHORT)?;
             cluster.replace_host(host, scratch)?;
             "line of a host dark for 0.5 s, then the host killed"

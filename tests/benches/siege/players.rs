@@ -43,7 +43,7 @@ pub(crate) struct HonestPlayers {
 struct Visits {
     made: Vec<Value>,
     /// The room could not be made: no broker leads the directory, or the WorldServer was killed
-    /// before it answered. Visitors are told so, and try again.
+    /// before it answered. Visitors receive the error and try again.
     postponed: usize,
 }
 

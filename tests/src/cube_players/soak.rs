@@ -59,7 +59,7 @@ impl Soak {
         took
     }
 
-    /// A hash over all states so far, one a second: of the room, and of what clients have drawn.
+    /// A hash over one state a second since the start: of the room, and of what clients have drawn.
     pub fn state_hash(&self) -> u64 {
         self.state_hasher.finish()
     }

@@ -15,8 +15,8 @@ const FLIP: u8 = 7;
 const CUT: u8 = 8;
 const NEXT_SEGMENT: u8 = 9;
 
-/// A log of arbitrary entries, parts of which are damaged or missing; and arbitrary bytes. What is
-/// read restores to the same when it is written anew.
+/// A log of arbitrary entries, parts of which are damaged or missing; and arbitrary bytes. The
+/// state that is read is the same after it was written and read again.
 pub fn kept_log(data: &[u8]) -> Reached {
     let mut reached = Reached::new();
     let mut as_it_is = KeptState::default();

@@ -1,8 +1,8 @@
 //! A lobby with arbitrary clients and hosts.
 //!
-//! Frames come from the streams of some connections, messages from a host. A correct host is there
-//! as well, so that sequences reach rooms and tickets. Checks: the lobby sends only to open
-//! connections, and its outputs and deadlines terminate.
+//! Frames come from the streams of some connections, messages from a host. A correct host is
+//! connected as well, so that sequences reach rooms and tickets. Checks: the lobby sends only to
+//! open connections, and its outputs and deadlines terminate.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};

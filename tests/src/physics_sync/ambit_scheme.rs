@@ -202,7 +202,7 @@ impl RunningScenario {
         self.system.pose_oracle(self.room)?.object_of(viewer.client, id)
     }
 
-    /// Bytes to all clients so far, all headers included.
+    /// Bytes sent to all clients since the start, all headers included.
     fn sent_bytes(&self) -> u64 {
         let stats = self.system.room(self.room).expect("the room runs").stats();
         stats.bytes_out + OVERHEAD_BYTES * stats.datagrams_out

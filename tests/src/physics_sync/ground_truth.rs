@@ -35,7 +35,7 @@ struct ObjectTrack {
     /// Index of its first pose, counted from the first frame of the scene.
     first_index: usize,
     poses: Vec<Pose>,
-    /// By frame: the number of frames so far in which the pose changed.
+    /// By frame: the number of frames up to it in which the pose changed.
     changes: Vec<u32>,
 }
 

@@ -17,7 +17,7 @@ pub struct BotCrowd {
 }
 
 impl BotCrowd {
-    /// Starts so many bots, which make the room if there is none of that name.
+    /// Starts `count` bots, which create the room if no room has that name.
     pub fn start(
         scratch: &ScratchFolder,
         server: SocketAddr,

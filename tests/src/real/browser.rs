@@ -51,7 +51,7 @@ pub struct BrowserKind<'a> {
 /// A browser with one window.
 pub struct Browser {
     driver: Child,
-    /// Firefox's driver ends when nobody reads what it prints.
+    /// Read all the time: Firefox's driver ends when its output is not read.
     _output: OutputLines,
     _screen: Option<Screen>,
     client: Client,

@@ -15,7 +15,7 @@ pub struct Console {
     child: Child,
     input: ChildStdin,
     lines: OutputLines,
-    /// All events that were printed and read so far.
+    /// All events that were printed and read.
     pub events: Vec<Value>,
 }
 

@@ -62,7 +62,7 @@ impl CountingPlayers {
     }
 
     /// The same, at the servers of a cluster, with commas between them; the state of each room is
-    /// so many MiB larger.
+    /// `ballast_mib` MiB larger.
     pub fn start_with_ballast(
         scratch: &ScratchFolder,
         servers: &str,
@@ -93,7 +93,7 @@ impl CountingPlayers {
         Self { thread, phase, progress }
     }
 
-    /// Waits until so many more commands of each player were confirmed.
+    /// Waits until `more` further commands of each player were confirmed.
     pub fn wait_for_commands(&self, more: u64) -> Result<()> {
         let confirmed = |player: &Arc<PlayerProgress>| player.confirmed.load(Relaxed);
         let wanted: Vec<u64> = self.progress.iter().map(|it| confirmed(it) + more).collect();
@@ -130,7 +130,7 @@ struct CountingPlayer {
     sent: u32,
     confirmed: u64,
     /// Confirmed and not executed: after an interruption, what has waited arrives at once, and a
-    /// room takes so many commands a second.
+    /// room limits the commands of a second.
     refused: u32,
 }
 

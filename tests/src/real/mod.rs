@@ -190,7 +190,7 @@ impl OutputLines {
         rest
     }
 
-    /// The lines that have been read so far, without waiting.
+    /// The lines that have been read, without waiting.
     pub fn take_available(&mut self) -> Vec<String> {
         self.lines.try_iter().collect()
     }

@@ -113,7 +113,7 @@ impl Page {
         waiting.await.with_context(|| format!("waiting for {what}"))
     }
 
-    /// Presses a button as soon as it is there, by its text or its label.
+    /// Presses a button as soon as it exists, by its text or its label.
     pub async fn press(&self, name: &str) -> Result<()> {
         let script = "(await until(() => button(args.name))).click();";
         let pressed = self.run(script, json!({ "name": name })).await;
@@ -173,7 +173,7 @@ impl Page {
         Ok(text?.as_str().unwrap_or_default().to_owned())
     }
 
-    /// Loads the page anew.
+    /// Loads the page again.
     pub async fn reload(&self) -> Result<()> {
         self.browser.open(&self.url).await
     }

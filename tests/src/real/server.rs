@@ -178,7 +178,7 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().with_context(|| format!("VmRSS is '{line}'"))
     }
 
-    /// Processor time of the process so far, without its children.
+    /// Processor time of the process since its start, without its children.
     pub fn cpu_time(&self) -> Result<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id()))?;
         // After the name, which may have blanks: state, parent, ...; times in hundredths.

@@ -82,12 +82,12 @@ pub struct SimRoom {
     clock: RoomClock,
     schedule: TickSchedule,
     conns: BTreeMap<ClientId, GameConn>,
-    /// The room's recording so far. Rooms of hosts in their own processes are not recorded, because
-    /// their runs are long.
+    /// The room's recording. Rooms of hosts in their own processes are not recorded, because their
+    /// runs are long.
     recording: Option<Vec<u8>>,
     /// The second of the room's time of the last digest in it.
     digested_s: u64,
-    /// Hash over all datagrams that the room has sent so far (see [`hash_datagrams`]).
+    /// Hash over all datagrams that the room has sent (see [`hash_datagrams`]).
     pub outputs: DefaultHasher,
 }
 
@@ -162,7 +162,7 @@ impl SimHost {
         self.rooms.iter().map(|(&id, room)| (id, room))
     }
 
-    /// Deletes a room's recording so far.
+    /// Empties a room's recording.
     pub fn clear_recording(&mut self, room: RoomId) {
         let room = self.rooms.get_mut(&room);
         if let Some(recording) = room.and_then(|room| room.recording.as_mut()) {
@@ -514,7 +514,7 @@ impl SimRoom {
         self.host.capacity()
     }
 
-    /// The room's recording so far.
+    /// The room's recording since the start, or since it was emptied.
     pub fn recording(&self) -> &[u8] {
         self.recording.as_deref().unwrap_or_default()
     }

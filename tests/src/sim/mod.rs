@@ -21,7 +21,7 @@
 //! - The WorldServer's end of a link: it registers a host before the host's first message, it
 //!   acknowledges the journal of a host on another machine, and it completes orders to resume a
 //!   room (with the real `RoomCheckpoints`).
-//! - Reconnects: a host on another machine that has lost its link ends and starts anew without
+//! - Reconnects: a host on another machine that has lost its link ends and starts again without
 //!   rooms; a real one reconnects with its rooms.
 //! - Processes: children are started and killed by events; a stopped process handles its waiting
 //!   events when it continues.

@@ -201,7 +201,7 @@ impl System {
         self.running(room).map(|(_, room)| room.room_time(self.now))
     }
 
-    /// A room's recording so far, and a hash of all datagrams that it sent.
+    /// A room's recording, and a hash of all datagrams that it sent.
     pub fn recording(&self, room: RoomId) -> Option<(&[u8], u64)> {
         let (_, room) = self.running(room)?;
         Some((room.recording(), room.outputs.finish()))
@@ -219,7 +219,7 @@ impl System {
         self.game_conns.get(&room.connection(client)?).map(|&(user, _)| user)
     }
 
-    /// Hash over everything that was delivered so far, with the times.
+    /// Hash over everything that was delivered, with the times.
     pub fn traffic(&self) -> u64 {
         self.traffic.finish()
     }

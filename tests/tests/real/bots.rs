@@ -97,7 +97,7 @@ fn four_bots_play_cubes_on_a_bad_network() -> Result<()> {
         "--dump",
         dump.to_str().expect("a plain path"),
     ];
-    // Without rounds: all that is there are cubes.
+    // Without rounds: the room has only cubes.
     let game = ["--game", "cubes", "--param", "round=0"];
     let summary = bots_of("cubes", &scratch, &server, &[&arguments[..], &game].concat())?;
     println!("4 bots among cubes for {seconds} s with {impair}: {summary}");
@@ -225,7 +225,7 @@ fn last_line(output: &Output) -> Result<Value> {
         .context("the last line is one JSON object")
 }
 
-/// User and system time of a process so far.
+/// User and system time of a process since its start.
 fn cpu_seconds(id: u32) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
     let fields: Vec<&str> =

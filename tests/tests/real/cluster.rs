@@ -98,7 +98,7 @@ fn a_host_ended_without_a_leader_hands_rooms_to_the_next_leader() -> Result<()> 
 #[test]
 fn rooms_of_a_killed_host_resume_before_its_silence_is_noticed() -> Result<()> {
     let scratch = ScratchFolder::new("cluster-killed");
-    // No test waits for so long.
+    // Longer than any test waits.
     let mut cluster = Cluster::start_with(&scratch, &["--host-silence", "1h"])?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
     let before = host_address_of(&ann)?;
@@ -241,7 +241,7 @@ fn an_emptied_directory_is_written_again_and_the_next_leader_has_all() -> Result
     (0..3).try_for_each(|node| cluster.nats.start_node(node))?;
     create(&mut cid, now())?;
     chat(&mut ann, &mut bob)?;
-    // Nobody has lost the lobby or the game, so the leader still leads.
+    // No player has lost the lobby or the game, so the leader still leads.
     for console in [&mut ann, &mut bob] {
         console.run_command("stats", "stats")?;
         let lost = |event: &&Value| event["ev"] == "left" || event["resumed"] == true;

@@ -28,7 +28,7 @@ fn bots_and_a_console_fight_two_waves_which_replay_as_they_were() -> Result<()> 
     let listed = ann.run_command("rooms", "rooms")?;
     let id = listed["rooms"][0]["id"].clone();
     ann.run_command(&format!("join {id}"), "started")?;
-    // Whoever comes later may still choose; a spell of another class is refused by name.
+    // A player who comes later may still choose; a spell of another class is refused by name.
     ann.type_in("choose mage")?;
     wait_until("the own row", || {
         let own = rows(&mut ann, "score")?.into_iter().find(|row| row["own"] == true);
@@ -65,8 +65,8 @@ fn replay(recording: &Path) -> Result<String> {
     Ok(said)
 }
 
-/// Whatever the party is at, the next host goes on there, and nobody is lost. That goods are
-/// neither lost nor doubled is counted in the game's own tests.
+/// In each phase of a game, the next host goes on from there, and no hero is lost. The game's own
+/// tests check that goods are neither lost nor doubled.
 #[test]
 fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     let scratch = ScratchFolder::new("heroes-hosts");
@@ -87,8 +87,8 @@ fn a_game_goes_on_after_the_death_of_its_host_at_each_step() -> Result<()> {
     let mut before = Vec::new();
     for step in ["choose", "fight", "chest", "share", "merchant", "boss"] {
         if ["fight", "chest"].contains(&step) {
-            // Just after everybody's jump to another map, and while the chest is closed: it is open
-            // as soon as somebody stands at it.
+            // Just after the heroes' jump to another map, and while the chest is closed: it opens
+            // as soon as a hero stands at it.
             let begins = |event: &Value| event["name"] == "phase_begins" && event["phase"] == step;
             ann.wait_until(step, begins)?;
         } else {
@@ -198,7 +198,7 @@ fn a_journey_outlives_the_host_it_goes_to_and_the_one_that_is_left() -> Result<(
             assert!(if map == 1 { is == was } else { is >= was }, "{row} became {same}");
             if row["own"] == true {
                 // The console buys nothing, and sells nothing. What it got in the last moment was
-                // told, and perhaps not shown yet: an item of the chest, gold of the boss.
+                // announced, and perhaps not shown yet: an item of the chest, gold of the boss.
                 let [was, is] = [row, same].map(|row| row["components"]["gold"].as_i64());
                 assert!(if map == 1 { is == was } else { is >= was }, "{row} became {same}");
                 let is_own = |event: &&Value| event["hero_name"] == "ann";
@@ -222,7 +222,7 @@ fn a_journey_outlives_the_host_it_goes_to_and_the_one_that_is_left() -> Result<(
     Ok(())
 }
 
-/// A console, which is told where it is, and five bots have chosen: two maps, each with a host.
+/// A console, which knows the map it is on, and five bots have chosen: two maps, each with a host.
 fn begin_on_two_maps(name: &str) -> Result<(ScratchFolder, Server, Console, BotCrowd, Value)> {
     let scratch = ScratchFolder::new(name);
     let folders = scratch.path().join("content");

@@ -204,9 +204,9 @@ fn rooms_of_a_host_elsewhere_run_on_while_their_server_is_killed() -> Result<()>
     Ok(())
 }
 
-/// A leader and the hosts of all rooms are killed at once, so nobody has their checkpoints in
-/// memory. The next leader has them from NATS, and they go on at a host that comes then. It deletes
-/// what an object that was not written to its end has left.
+/// A leader and the hosts of all rooms are killed at once, so no process has the rooms' checkpoints
+/// in memory. The next leader has them from NATS, and the rooms go on at a host that comes then.
+/// The leader deletes the remains of an object that was not written to its end.
 #[test]
 fn rooms_of_a_leader_killed_with_its_hosts_go_on_as_they_were() -> Result<()> {
     let scratch = ScratchFolder::new("kept-cluster");

@@ -18,7 +18,7 @@ fn a_room_that_overruns_loses_its_own_ticks_and_its_players_are_told() -> Result
     let created = bob.run_command("create slow game=slow", "created")?;
     bob.run_command("start", "started")?;
 
-    // Its players are told, with figures.
+    // Its players receive a notice with figures.
     let notice = bob.wait_until("the notice", is_overload)?;
     let count = |event: &Value, key| event[key].as_u64().context(format!("{key}: {event}"));
     let run = count(&notice, "ticks_run")?;
@@ -45,7 +45,7 @@ fn a_room_that_overruns_loses_its_own_ticks_and_its_players_are_told() -> Result
     let (_, late_rooms) = page.split_once("Late rooms").context("the page's list")?;
     assert!(late_rooms.contains(&row), "{page}");
 
-    // Told once, logged once; the neighbour's players have not been told.
+    // One notice, one line in the log; the neighbour's players have not received any.
     ann.run_command("players", "players")?;
     bob.run_command("players", "players")?;
     assert!(!ann.events.iter().any(is_overload), "{:?}", ann.events);

@@ -1,4 +1,4 @@
-//! What an operator is told when something is wrong around a server: files, hosts with another key.
+//! What an operator reads when something is wrong around a server: files, hosts with another key.
 
 use std::process::{Command, Stdio};
 
@@ -35,7 +35,7 @@ fn a_server_refuses_to_start_if_it_cannot_write_its_files() -> Result<()> {
     for (flag, hosts) in [("--trace", "embedded"), ("--record", "process:1")] {
         let mut command = Command::new(real::binary("world-server"));
         scratch.confine(&mut command);
-        // Nobody can make files in that directory.
+        // No user can create files in that directory.
         command.args([flag, "/proc", "--hosts", hosts, "--listen", "127.0.0.1:0"]);
         command.args(["--http", "off"]).stdin(Stdio::null());
         let output = command.output()?;

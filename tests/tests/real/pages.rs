@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
-/// A page may show an avatar so far from where it was at that time, in metres.
+/// How far from its place at that time a page may show an avatar, in metres.
 const TOLERANCE_M: f64 = 0.02;
 
 /// Twenty ticks a second, in milliseconds.
@@ -56,7 +56,7 @@ fn a_console_and_two_browsers_meet_and_see_what_the_trace_says() -> Result<()> {
             }
         }
 
-        // Everybody walks, on a good line and on a bad one.
+        // All players walk, on a good line and on a bad one.
         bob.type_in("move 48 40")?;
         ann.send("move", json!([[30, 48]])).await?;
         eve.send("move", json!([[48, 36]])).await?;
@@ -117,7 +117,7 @@ async fn make_line_bad(page: &Page) -> Result<()> {
     page.press("Network").await
 }
 
-/// Walks to a point. Where the line breaks, a player is told so and may have to say it again.
+/// Walks to a point. If the line breaks, the player sees that and may have to repeat the command.
 async fn walk(page: &Page, x: f64, y: f64) -> Result<()> {
     let there = "(avatar => avatar && Math.hypot(avatar.x - args.x, avatar.y - args.y) < 0.2)\
         (shown().objects.find(object => object.own))";
@@ -295,7 +295,7 @@ fn at(track: &[(f64, f64, f64)], t: f64) -> Option<(f64, f64)> {
         .then_some((x0 + (x1 - x0) * share, y0 + (y1 - y0) * share))
 }
 
-/// Loads a page anew: the player has the same avatar at that place, and nobody sees it leave.
+/// Loads a page again: the player has the same avatar at that place, and does not leave for others.
 pub(crate) async fn reload(page: &Page, console: &mut Console, place: (f64, f64)) -> Result<()> {
     let leaves = |console: &Console| {
         let left = console.events.iter().filter(|event| event["ev"] == "leave");

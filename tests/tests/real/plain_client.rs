@@ -34,7 +34,7 @@ use self::uplink::Controls;
 
 /// Datagrams of the client leave this often.
 const SEND_INTERVAL: Duration = Duration::from_millis(50);
-/// One datagram of so many is thrown away.
+/// One datagram in this number is thrown away.
 const LOSS: u64 = 5;
 /// The cube is driven this long in each direction.
 const DRIVE: Duration = Duration::from_millis(1_500);
@@ -86,7 +86,7 @@ fn a_client_written_from_the_pages_plays_cubes_and_agrees_with_the_trace() -> Re
 async fn play(server: SocketAddr) -> Result<PlainReplica> {
     let mut lobby = RawClient::connect(server, ALPN_WORLD).await?;
     lobby.hello("ann").await?;
-    // Without rounds: all that is there are cubes.
+    // Without rounds: the room has only cubes.
     let parameters = [
         ("size", "16x16".to_owned()),
         ("cubes", CUBES.to_string()),

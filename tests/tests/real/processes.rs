@@ -283,7 +283,7 @@ fn summary(bots: std::process::Child) -> Result<Value> {
     Ok(serde_json::from_str(text.lines().last().unwrap_or_default())?)
 }
 
-/// User and system time of these processes so far.
+/// User and system time of these processes since their start.
 fn cpu_seconds(ids: &[u32]) -> Result<f64> {
     let ticks = ids.iter().map(|id| {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;

@@ -90,7 +90,7 @@ fn sixteen_bots_fight_on_when_their_host_dies_and_the_table_adds_up() -> Result<
         before = after;
         outlast_suspicion();
     }
-    // Somebody has 20 points at last, and the next round is played.
+    // A player reaches 20 points, and the next round is played.
     let first = before.0;
     wait_until("the next round", || Ok((standing(&mut ann)?.0 > first).then_some(())))?;
     wait_for_hits(&mut ann, 1)?;
@@ -100,8 +100,8 @@ fn sixteen_bots_fight_on_when_their_host_dies_and_the_table_adds_up() -> Result<
     check_ways(&traces)
 }
 
-/// Waits until so many hits were made in the round that is played, or a later one; the table adds
-/// up all the time.
+/// Waits until `hits` hits were made in the current round, or a later round is played; checks the
+/// sums of the table all the time.
 fn wait_for_hits(console: &mut Console, hits: i64) -> Result<(i64, i64)> {
     let first = standing(console)?.0;
     wait_until("hits", || {
@@ -120,7 +120,7 @@ fn standing(console: &mut Console) -> Result<(i64, i64)> {
     };
     let points = sum("points");
     let hits = sum("hits");
-    // Two points for whoever hits, one less for whoever is hit and has one.
+    // Two points for a player who hits; a player who is hit loses one, if it has one.
     assert!((hits..=2 * hits).contains(&points), "{table}");
     Ok((round.context("a round")?, hits))
 }

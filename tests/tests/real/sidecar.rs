@@ -55,7 +55,7 @@ impl SidecarState {
 }
 
 impl Sidecar {
-    /// Takes a port at which nobody listens yet, so that no other process gets it meanwhile.
+    /// Takes a port without listening yet, so that no other process gets it meanwhile.
     pub(crate) fn reserve() -> Result<TcpSocket> {
         let socket = TcpSocket::new_v4()?;
         socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;

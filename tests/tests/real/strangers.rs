@@ -31,7 +31,7 @@ async fn a_host_gets_in_while_200_strangers_hold_connections_without_a_proof() -
         server.wait_for_metrics("a full door", |metrics| metrics[shed] >= 100.0)?;
         let _host = Host::start(&scratch, &server, &[], &[])?;
         server.wait_for_metrics("the host", |metrics| metrics["ambit_hosts"] == 2.0)?;
-        // Nobody who plays notices.
+        // Players are not affected.
         Console::start(&scratch, server.world, "ann", &[])?.quit()
     })?;
     knocking.abort();

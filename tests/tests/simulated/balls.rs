@@ -43,7 +43,7 @@ fn a_game_s_own_physics_is_drawn_right_despite_loss() {
         simulated.samples > 5_000 && simulated.p50 < 0.001 && simulated.p99 < 0.08,
         "{simulated:?}"
     );
-    // The largest error is that of one bounce that nobody was told of in time.
+    // The largest error is that of one bounce of which the message came too late.
     assert!(simulated.p99 < interpolated.p99 && simulated.max < 0.3, "{interpolated:?}");
     assert!(own.samples > 150 && own.p50 < 0.01 && own.p99 < 0.3, "{own:?}");
     let steps = [ANN, BOB].map(|user| balls.client(user).stats().simulation.steps);

@@ -105,7 +105,7 @@ fn run(loss: u32, copies: &str) -> Sent {
     sent
 }
 
-/// Events and updates of all clients so far, and how many of them were late.
+/// Events and updates of all clients since the start, and how many of them were late.
 fn counts(system: &System) -> (u64, u64) {
     let stats = (0..PLAYERS).map(|user| system.user(user).client.stats());
     stats.fold((0, 0), |(received, late), stats| {

@@ -119,7 +119,7 @@ fn others_see_how_fast_a_ship_flies() {
     system.run_for(Duration::from_secs(3));
     let held = Keymap(0).with(ShipControl::Accelerate.index(), true);
     system.hold_keys(ann, held.with(ShipControl::TurnLeft.index(), true));
-    // One who turns sees whoever flies about now and then.
+    // A turning player sees flying players now and then.
     system.hold_keys(bob, held.with(ShipControl::TurnRight.index(), true));
     let mut frame = Frame::default();
     let mut fastest = 0.0_f32;

@@ -1,5 +1,5 @@
-//! The game `deus` on several maps: a party fights from map to map while hosts die. Whoever goes on
-//! arrives once, as it left.
+//! The game `deus` on several maps: a party fights from map to map while hosts die. A hero who goes
+//! on arrives once, as it left.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,11 +24,11 @@ const STEP: Duration = Duration::from_millis(50);
 const DECIDE: u32 = 5;
 /// Hosts that die nearer to each other make a room suspect.
 const STEPS_BETWEEN_DEATHS: u32 = 200;
-/// A host dies within so many of them.
+/// A host dies within this number of steps.
 const STEPS_OF_LEAVING: u32 = 12;
 const MAX_STEPS: u32 = 15 * 60 * 20;
 
-/// What a party owns, and how often somebody has come to another map.
+/// What a party owns, and how often heroes have come to another map.
 #[derive(Debug, Default, PartialEq)]
 struct Travels {
     arrivals: u64,
@@ -147,7 +147,7 @@ fn begin(seed: u64) -> (System, RoomId, Vec<usize>) {
     (system, world, users)
 }
 
-/// Whoever joins while the party is elsewhere is of it in the next wave.
+/// A player who joins while the party is elsewhere belongs to it in the next wave.
 #[test]
 fn who_joins_on_the_first_map_is_carried_to_the_party() {
     let (mut system, world, mut users) = begin(1);

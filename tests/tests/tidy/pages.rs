@@ -6,7 +6,7 @@
 //! - `parameters of rooms`, `parameters of GAME`: what `create` takes;
 //! - a path: the file, without the comment at its top.
 //!
-//! `AMBIT_RENEW_PAGES=1 cargo test -p ambit-tests --test tidy pages` writes the parts anew.
+//! `AMBIT_RENEW_PAGES=1 cargo test -p ambit-tests --test tidy pages` writes the parts again.
 
 use std::fmt::Write as _;
 use std::process::Command;

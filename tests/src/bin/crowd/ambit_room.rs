@@ -240,7 +240,7 @@ impl CrowdRun {
         Ok(serde_json::from_str(&self.bots.wait_for_line("{", WAIT_LIMIT)?)?)
     }
 
-    /// What the functions of the game have taken so far.
+    /// The time that the functions of the game have taken.
     fn callbacks(&self) -> anyhow::Result<String> {
         let Metrics(text) = self.metrics()?;
         let of_game = text.lines().filter(|line| line.starts_with("ambit_game_"));

@@ -75,7 +75,7 @@ impl PinnedProcess {
         }
     }
 
-    /// User and system time so far.
+    /// User and system time since the start.
     fn used_s(&self) -> anyhow::Result<f64> {
         // taskset has replaced itself with the program: the process id is the same.
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))

@@ -235,7 +235,7 @@ fn a_lever_and_a_pointer_of_a_page_reach_the_game() -> Result<()> {
         ann.run(key, json!({ "type": "keyup" })).await?;
         is("throttle", 0)?;
 
-        // Up on the screen is north, for whoever looks from above.
+        // Up on the screen is north in the view from above.
         let pointed = "const canvas = document.querySelector('canvas.picture');
             const { left, top, width, height } = canvas.getBoundingClientRect();
             const options = {
@@ -290,7 +290,7 @@ fn a_page_chooses_a_class_and_fights_a_wave() -> Result<()> {
             });";
         let fallen = ann.run(shoot, json!({})).await;
         fallen.context("the first kill")?;
-        // Both stop: the end is told with what each has, and it is no problem.
+        // Both stop: the end shows what each player has, and it is not shown as a problem.
         let over = "document.querySelector('dialog.result')?.innerText";
         let told = ann.wait_for("the end", over, json!({})).await?;
         let told = told.as_str().context("a text")?;
@@ -298,7 +298,7 @@ fn a_page_chooses_a_class_and_fights_a_wave() -> Result<()> {
         let problems = "return document.querySelectorAll('#problems .problem').length;";
         assert_eq!(ann.run(problems, json!({})).await?, json!(0));
         ann.press("Play again").await?;
-        // The same room, made anew, for those who want to play again, too.
+        // A new room like the old one, for players who want to play again.
         let again = "ambit().client.room !== undefined && !ambit().game";
         ann.wait_for("another room", again, json!({})).await?;
         let rooms = bob.run_command("rooms", "rooms")?["rooms"].clone();
@@ -309,8 +309,8 @@ fn a_page_chooses_a_class_and_fights_a_wave() -> Result<()> {
     })
 }
 
-/// What a player has to know without asking: how to play, that nobody sees the avatar, when a spell
-/// is ready again.
+/// What a player has to know without asking: how to play, that the avatar is hidden from others,
+/// when a spell is ready again.
 #[test]
 fn a_newcomer_is_told_how_to_play_and_sees_what_holds() -> Result<()> {
     let scratch = ScratchFolder::new("pages-signs");

@@ -149,7 +149,7 @@ fn a_dead_line_is_shown_before_it_breaks_and_the_game_goes_on_after_it() -> Resu
         for seconds in [5, 15] {
             let since = clock().await?;
             relay.darken_for_all(true);
-            // The connection is there as far as QUIC knows: the mark is earlier.
+            // QUIC still takes the connection for open: the mark is earlier.
             let is_shown = format!(
                 "{line} === 'silent' && ambit().client.isConnected &&\
                  document.querySelector('.game.dead-line') !== null"

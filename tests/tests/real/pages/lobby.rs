@@ -1,4 +1,4 @@
-//! The lobby of a page: whoever cannot play reads why, and rooms are made, found and left.
+//! The lobby of a page: a player who cannot play reads why, and rooms are made, found and left.
 
 use ambit_tests::real::page::Page;
 use ambit_tests::real::{

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 
 use super::bits::{BitReader, BitWriter};
 
-/// A ping goes out with one datagram of so many.
+/// A ping goes out with one datagram in this number.
 const PING_EVERY: u64 = 10;
 const NUMBER_BITS: usize = 14;
 

@@ -101,7 +101,7 @@ impl PlainReplica {
         }
     }
 
-    /// Adds a pose of an object that is there.
+    /// Adds a pose of an object that the client knows.
     fn add(&mut self, alias: Alias, kind: usize, stamp: u64, pose: WholePose) -> Result<usize> {
         let Some(object) = self.objects.get_mut(&alias.slot) else {
             return Ok(0);
