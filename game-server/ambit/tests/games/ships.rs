@@ -202,7 +202,7 @@ impl Ships {
         world.emit(Fired { ship }).heard::<Bang>(150.0);
     }
 
-    /// A missile hits what it hits on the screen of whoever fired it.
+    /// A missile hits what it hits on the screen of the player who fired it.
     fn find_hits(&mut self, world: &mut World<Self>) {
         let span = (world.previous_now(), world.now());
         let reach_m = MISSILE_SPEED * span.1.since(span.0).as_secs_f32() + RADIUS_M;
@@ -231,7 +231,7 @@ impl Ships {
     }
 }
 
-/// So far along a heading from a place.
+/// The point at a distance from a place, along a heading.
 fn along(from: Position, yaw: f32, metres: f32) -> Position {
     let (sin, cos) = yaw.sin_cos();
     Position { x: from.x + cos * metres, y: from.y + sin * metres, ..from }

@@ -29,7 +29,7 @@ pub(super) type SavedCubePlayers =
 #[derive(Debug, Default)]
 pub(super) struct CubePlayers {
     players: BTreeMap<PlayerId, CubePlayer>,
-    /// How many have joined so far.
+    /// How many players have joined since the start.
     joined: u64,
     engaged_at: GameTime,
 }

@@ -26,7 +26,7 @@ const BREAK: Duration = Duration::from_secs(8);
 /// The rounds of a room, as far as they are saved.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct CubeRounds {
-    /// From 1; 0 while no player is there.
+    /// From 1; 0 while the room has no players.
     round: i64,
     is_break: bool,
     ends_at: GameTime,

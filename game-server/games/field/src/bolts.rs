@@ -135,7 +135,7 @@ impl FieldGame {
         }
         let by = (!hidden).then_some(caster);
         let fell = self.damage(world, target, BOLT_DAMAGE, effect, by);
-        // A hidden bolt or target counts for nobody: the numbers would tell that it was there.
+        // A hidden bolt or target does not count: the numbers would reveal it.
         if fell && !hidden && !veiled {
             self.score(world, caster);
         }

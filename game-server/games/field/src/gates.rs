@@ -1,8 +1,8 @@
 //! Several maps in a row, with a gate in the middle of each border between two of them.
 //!
 //! An avatar that is transferred keeps its health, mana, veil, cooldown and score; a dead avatar
-//! stays until it respawns. An avatar that the server walks starts anew. Units: metres, remaining
-//! milliseconds.
+//! stays until it respawns. An avatar that the server walks starts again from nothing. Units:
+//! metres, remaining milliseconds.
 
 use ambit::prelude::*;
 use ambit::{TimeLeft, saved};

@@ -1,8 +1,8 @@
 //! `field`: a map with obstacles, wanderers, wolves, pilots, and players who walk and cast spells.
 //!
-//! Click to move, four spells (bolt, heal, veil, blink), death and respawn, and rounds that whoever
-//! fells most wins. The game is all rules and no network: it knows nothing of cells, clients or
-//! packets. It is also the example of how to write a game.
+//! Click to move, four spells (bolt, heal, veil, blink), death and respawn, and rounds that the
+//! player who fells most wins. The game is all rules and no network: it knows nothing of cells,
+//! clients or packets. It is also the example of how to write a game.
 //!
 //! Invariants:
 //! 1. Decisions up to a horizon are final: what is found out in a tick happened after the previous
@@ -42,10 +42,10 @@ use self::schema::{
 
 pub use self::schema::{Avatar, FieldCommand, FieldRefusal, FieldTimer, Spell};
 
-/// A room without a number of wolves has one for so many wanderers.
+/// A room without a number of wolves has one for this number of wanderers.
 const NPCS_PER_WOLF: u32 = 5;
 
-/// What can hurt an avatar is known from this distance, and what is there is seen.
+/// Within `REACH_M` clients know what can hurt an avatar; within `VIEW_M` players see all objects.
 const REACH_M: f32 = 9.0;
 const VIEW_M: f32 = 19.0;
 
@@ -64,19 +64,19 @@ pub struct FieldSettings {
     /// beasts that hunt avatars and bite; without a number one for five wanderers, at most four
     #[parameter(default = 4, range = 0..=100, label = "Wolves")]
     wolves: Given<u32>,
-    /// avatars that the game steers, so that nobody walks alone: they walk about near the middle of
-    /// the map, shoot at whoever hurts or hunts them, and take no seats
+    /// avatars that the game steers, so that no player is alone: they walk about near the middle of
+    /// the map, shoot at creatures that hurt or hunt them, and take no seats
     #[parameter(default = 0, range = 0..=20, label = "Pilots of the server")]
     pilots: u32,
     /// maps in a row, from west to east, with a gate in the middle of each border between two; each
     /// is a room of its own
     #[parameter(default = 1, range = 1..=16, label = "Maps in a row")]
     maps: u32,
-    /// after so many seconds whoever has felled the most wins the round; 0 for no end by time. A
-    /// row of maps has no rounds
+    /// seconds after which the player who has felled the most wins the round; 0 for no end by time.
+    /// A row of maps has no rounds
     #[parameter(default = 300, range = 0..=3_600, label = "Seconds of a round")]
     seconds: u32,
-    /// whoever fells so many first wins the round; 0 for no such end
+    /// the player who first fells this number wins the round; 0 for no such end
     #[parameter(default = 15, range = 0..=999, label = "To fell for a win")]
     target: i64,
     #[parameter(of_room)]
@@ -174,7 +174,7 @@ impl FieldGame {
         Self { maps, ..self }
     }
 
-    /// The same game with rounds of so many seconds, or until somebody has felled so many.
+    /// The same game with rounds that last `seconds`, or until a player has felled `target`.
     #[must_use]
     pub fn with_rounds(self, seconds: u32, target: i64) -> Self {
         Self { rounds: Rounds::new(seconds, target), ..self }

@@ -1,4 +1,5 @@
-//! Rounds: who fells so many first wins, or who has felled the most when the time is up.
+//! Rounds: the player wins who first fells a target number, or has felled the most when the time is
+//! up.
 //!
 //! The next round begins at once, from nothing. A row of maps has no rounds: each map is a room of
 //! its own, and avatars go from one to the other with what they have felled.
@@ -15,7 +16,7 @@ use super::{FieldGame, FieldWorld};
 pub(super) struct Rounds {
     /// 0 without an end by time.
     seconds: u32,
-    /// 0 without an end by what somebody has felled.
+    /// Wins the round: the number that a player has felled; 0 without such an end.
     target: i64,
     /// The round that is played, from 1; 0 in a room without rounds.
     number: i64,
@@ -68,7 +69,7 @@ impl FieldGame {
         }
     }
 
-    /// Somebody has felled so many: perhaps enough for the round.
+    /// A player has felled this number: ends the round if it is enough.
     pub(super) fn end_by_target(&mut self, world: &mut FieldWorld, felled: i64) {
         let Rounds { target, number, .. } = self.rounds;
         if number > 0 && target > 0 && felled >= target {
@@ -89,7 +90,7 @@ impl FieldGame {
                 avatar.felled().set(0);
             }
         }
-        // In a round without a winner nothing has happened that anybody has to be told.
+        // A round without a winner needs no announcement.
         if let Some(last_winner) = winner {
             if let Some(mut contest) = world.edit_state::<Contest>() {
                 contest.last_winner().set(&last_winner);

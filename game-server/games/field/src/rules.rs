@@ -27,7 +27,7 @@ pub(super) const MANA_PER_S: f32 = 8.0;
 /// From death to respawn.
 pub(super) const RESPAWN_DELAY: Duration = Duration::from_secs(5);
 
-/// For so long a newcomer to a room with rounds may read what to do, unless it does something.
+/// How long a newcomer to a room with rounds may read what to do, unless it does something.
 pub(super) const READS: Duration = Duration::from_secs(20);
 
 /// From respawn on, unless it casts.

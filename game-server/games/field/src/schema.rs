@@ -55,7 +55,7 @@ pub(super) struct Bolt {
     path: Path,
 }
 
-/// One of the few who felled the most so far in this round, in the whole room.
+/// One of the few players who have felled the most in this round, in the whole room.
 #[derive(Kind)]
 #[kind(room_wide, label = "Best hunters")]
 pub(super) struct BestHunter {
@@ -69,12 +69,12 @@ pub(super) struct BestHunter {
 #[kind(room_wide)]
 pub(super) struct Contest {
     pub(super) round: Number<1, 9_999>,
-    /// Whoever fells so many first wins the round; 0 if that does not end it.
+    /// The player who first fells this number wins the round; 0 if that does not end it.
     #[component(label = "First to fell")]
     pub(super) target: Number<0, 999>,
     #[component(unit = "s")]
     pub(super) time_left: Gauge<3_600>,
-    /// With how many.
+    /// With the number that the winner felled.
     #[component(label = "Last round")]
     pub(super) last_winner: Text<WINNER_BYTES>,
 }
@@ -129,7 +129,7 @@ pub(super) struct Respawned {
     pub(super) target: ObjectId,
 }
 
-/// A wolf begins to hunt somebody.
+/// A wolf begins to hunt an avatar.
 #[derive(Event)]
 #[event(text = "{wolf} hunts {prey}")]
 #[effect(ring, colour = 0xff_3020, size = 2.0, at = wolf)]
@@ -138,7 +138,7 @@ pub(super) struct Growl {
     pub(super) prey: Id<Avatar>,
 }
 
-/// A round is over, for everybody; the next one has begun.
+/// A round is over, for all players; the next one has begun.
 #[derive(Event)]
 #[event(text = "The round is over: {last_winner} has won.")]
 pub(super) struct RoundWon {
@@ -154,7 +154,7 @@ pub enum Spell {
     /// Gives you 40 health.
     #[choice(label = "Heal", cost(mana = HEAL_MANA as i32), alone, sign = heal, made_of = life)]
     Heal,
-    /// Nobody else sees you for 10 s.
+    /// Other players do not see you for 10 s.
     #[choice(label = "Veil", cost(mana = VEIL_MANA as i32), alone, sign = hide)]
     Veil,
     /// Moves you to a place, at most 15 m away; once in 3 s.

@@ -108,7 +108,7 @@ impl FieldGame {
         let mut avatar = world.avatar(player);
         avatar.veiled().set(true);
         avatar.veiled().effective(until).set(false);
-        world.ask_who_sees(caster); // Nobody else: not even the event of the cast shows it.
+        world.ask_who_sees(caster); // No other player: not even the event of the cast shows it.
         world.at(until, FieldTimer::Unveil(caster));
         Ok(world.avatar(player).position())
     }

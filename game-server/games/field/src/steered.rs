@@ -2,8 +2,8 @@
 //!
 //! They walk from one free position to another and rest in between. Wanderers get around on the
 //! whole map. Pilots are avatars without a player: they stay near the middle, where new players
-//! arrive, and need no seat, no session and no connection. They shoot at whoever has hurt or hunts
-//! them.
+//! arrive, and need no seat, no session and no connection. They shoot at creatures that have hurt
+//! or hunt them.
 //!
 //! Each has its own random generator, and sees nothing of the others. Cost: only when a leg ends.
 
@@ -25,11 +25,11 @@ const TRIES: u32 = 4;
 const NPC_REST_MS: Range<u64> = 500..4_000;
 const PILOT_REST_MS: Range<u64> = 100..1_000;
 const WOLF_REST_MS: Range<u64> = 0..700;
-/// A pilot shoots so long after it was hurt, and then again and again. (A
-/// player could twice as often.)
+/// The time between two shots of a pilot. (A player can shoot twice as often.)
 const RELOAD: Duration = Duration::from_secs(3);
+/// A pilot shoots first this time after it was hurt.
 const REACTION: Duration = Duration::from_millis(600);
-/// It aims so far beside its foe at most, along x and y.
+/// The most by which a pilot misses its foe, along x and y.
 const MISS_M: f32 = 1.2;
 const PILOT_NAMES: [&str; 12] = [
     "Ada", "Bruno", "Chloe", "Diego", "Esra", "Farid", "Greta", "Hugo", "Imani", "Jun", "Kaya",
@@ -105,8 +105,8 @@ impl FieldGame {
         world.at(*wakes_at, timer);
     }
 
-    /// A pilot that is hurt or hunted shoots back, a wolf hunts whoever has hurt it. Pilots do not
-    /// fight each other, whose bolts go astray.
+    /// A pilot that is hurt or hunted shoots back, a wolf hunts the creature that has hurt it.
+    /// Pilots do not fight each other if their bolts go astray.
     pub(super) fn turn_on(&mut self, world: &mut FieldWorld, creature: ObjectId, by: ObjectId) {
         let now = world.now();
         if self.creatures.is_pilot(creature) && self.creatures.is_pilot(by) {

@@ -10,7 +10,7 @@ use super::rules::{AVATAR_HEALTH, HEALTH_PER_S, NPC_HEALTH, RESPAWN_DELAY, SAFE,
 use super::schema::{self, Avatar, BestHunter, Damage, Died, FieldTimer, Healed, Respawned};
 use super::{FieldGame, FieldWorld, map};
 
-/// Of so many it is told how many they have felled.
+/// The number of players whose felled numbers are shown to all.
 const BEST_HUNTERS: usize = 3;
 
 impl FieldGame {
@@ -52,7 +52,7 @@ impl FieldGame {
         let name = avatar.name().to_owned();
         let felled = avatar.felled();
         let best = &mut self.best_hunters;
-        // Whoever had as many before stays ahead.
+        // A hunter who had the same number before stays ahead.
         let is_less =
             |row: Id<BestHunter>| world.get(row).is_none_or(|best| best.felled() < felled);
         let place = best.iter().position(|(_, row)| is_less(*row)).unwrap_or(best.len());

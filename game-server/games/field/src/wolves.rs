@@ -1,8 +1,8 @@
-//! Wolves: they run at whoever they see, and bite.
+//! Wolves: they run at avatars that they see, and bite.
 //!
-//! A wolf notices the nearest living avatar that it can see, tells it, and runs at it, a little
-//! slower than avatars walk. It gives up whoever gets away, dies or veils itself. Otherwise it
-//! roams.
+//! A wolf notices the nearest living avatar that it can see, growls at it, and runs at it, a little
+//! slower than avatars walk. It gives up an avatar that gets away, dies or veils itself. Otherwise
+//! it roams.
 //!
 //! Each has its own random generator, and a veiled avatar changes nothing of what it does. Cost: it
 //! decides every 300 ms while it hunts, otherwise every 700 ms, and searches a way round obstacles
@@ -18,7 +18,7 @@ use super::schema::{self, Avatar, FieldTimer, Growl, Wolf};
 use super::{FieldGame, FieldWorld, RngDomain, map, steered};
 
 const NOTICE_M: f32 = 14.0;
-/// Also somebody farther away who has hurt it.
+/// Within this distance it also hunts an avatar that has hurt it.
 const GIVE_UP_M: f32 = 24.0;
 const BITE_M: f32 = 1.6;
 const BITE_PAUSE: Duration = Duration::from_millis(900);
@@ -99,7 +99,7 @@ impl FieldGame {
         seen.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, avatar)| avatar)
     }
 
-    /// Bites whoever is near enough, otherwise runs there.
+    /// Bites the prey if it is near enough, otherwise runs at it.
     fn run_at(&mut self, world: &mut FieldWorld, id: ObjectId, at: Position, prey: ObjectId) {
         let now = world.now();
         let (Some(there), Some(wolf)) = (world.position(prey), self.creatures.wolf_mut(id)) else {

@@ -32,7 +32,7 @@ pub(crate) const LEAST_SIDE_M: f32 = 40.0;
 const M2_PER_ASTEROID: f64 = 400.0;
 /// Asteroids keep off this number of places, over the whole map, where ships can begin.
 const CLEARINGS: usize = 4;
-/// A ship comes back at the best of so many free places.
+/// A ship comes back at the best of this number of free places.
 const PLACES: usize = 12;
 
 /// The direction of a heading, of length 1.
@@ -41,7 +41,7 @@ pub(crate) fn direction(yaw: f32) -> Position {
     Position::on_ground(cos, sin)
 }
 
-/// So far along a direction from a place.
+/// The point at a distance from a place, along a heading.
 pub(crate) fn along(from: Position, yaw: f32, metres: f32) -> Position {
     let way = direction(yaw);
     Position { x: from.x + way.x * metres, y: from.y + way.y * metres, ..from }
@@ -180,7 +180,7 @@ impl Shooter {
             let seconds = span.1.since(span.0).as_secs_f32();
             let reach = TABLES.ship.radius_m;
             let radius_m = TABLES.missile.speed_m_per_s * seconds + reach;
-            // It hits what was hit on the screen of whoever fired it.
+            // It hits what was hit on the screen of the player who fired it.
             let seen = shot
                 .player
                 .map(|player| world.as_seen_by(player, span.1.saturating_sub(shot.behind)));
@@ -208,7 +208,7 @@ impl Shooter {
 
     fn may_hit(&self, world: &ShooterWorld, by: Id<Ship>, target: Id<Ship>) -> bool {
         let Some(craft) = self.crafts.get(&target) else { return false };
-        // A missile may fly on after whoever fired it has left.
+        // A missile may fly on after the player who fired it has left.
         let is_friend = self.crafts.get(&by).is_some_and(|by| self.are_friends(by, craft));
         by != target && !is_friend && !Self::is_shielded(world, target)
     }

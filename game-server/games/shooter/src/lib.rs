@@ -53,16 +53,16 @@ pub struct ShooterSettings {
     /// points that win a round; with teams, of all members together
     #[parameter(default = 50, range = 1..=999, label = "Points to win")]
     goal: i64,
-    /// the longest time of a round; then whoever has most points wins
+    /// the longest time of a round; then the player with most points wins
     #[parameter(default = 10, range = 1..=60, label = "Minutes of a round")]
     minutes: u64,
-    /// after so many rounds the room closes; 0 for no end
+    /// rounds after which the room closes; 0 for no end
     #[parameter(default = 0, range = 0..=999)]
     rounds: i64,
     /// teams that players are put into; 0 or 1 for everyone alone
     #[parameter(default = 0, range = 0..=4)]
     teams: u8,
-    /// pilots of the server fly until there are so many ships
+    /// the least number of ships: pilots of the server fly the missing ones
     #[parameter(default = 6, range = 0..=20, label = "Ships, with pilots")]
     ships: usize,
     /// how shots and ships of different times meet
@@ -85,12 +85,12 @@ pub struct ShooterSettings {
 /// Players see their own ships ahead of those of others: what decides whether a shot hits?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Choice)]
 pub enum ShotTiming {
-    /// what is there; shots are drawn in the time of whoever is near, so both meet on all screens
+    /// the ships' places now; shots are drawn in the time of near ships, so both meet on screens
     #[default]
     Filtered,
-    /// the picture of whoever fired, at most 200 ms old
+    /// the picture of the player who fired, at most 200 ms old
     Rewound,
-    /// what is there; shots are drawn in the own time, so players have to aim ahead
+    /// the ships' places now; shots are drawn in the own time, so players have to aim ahead
     Plain,
 }
 
@@ -245,7 +245,7 @@ impl Shooter {
         if self.teams > 1 { (1..=self.teams).min_by_key(size).unwrap_or(1) } else { 0 }
     }
 
-    /// Nobody is a friend where there are no teams.
+    /// Ships are friends only in a room with teams.
     fn are_friends(&self, one: &Craft, other: &Craft) -> bool {
         self.teams > 1 && one.team == other.team
     }
@@ -372,7 +372,7 @@ impl Shooter {
             if score.accuracy().get() != accuracy {
                 score.accuracy().set(accuracy);
             }
-            // Everybody is told, so not of each millisecond.
+            // All clients receive it, so small changes are not sent.
             if score.ping().get().abs_diff(ping) >= PING_STEP_MS {
                 score.ping().set(ping);
             }

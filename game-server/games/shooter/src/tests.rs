@@ -142,7 +142,7 @@ fn a_round_waits_again_when_the_second_ship_leaves() {
     room.run(300.millis());
     assert_eq!(waits_for(&room), "a second ship");
     assert_eq!(events::<RoundWaits>(&room, ann), 1, "it is announced");
-    // Whoever fires is told why nothing happens, once for each press.
+    // A player who fires reads why nothing happens, once for each press.
     for _ in 0..2 {
         room.hold(ann, [ShipControl::Fire]);
         room.run(500.millis());

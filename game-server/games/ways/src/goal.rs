@@ -1,14 +1,15 @@
-//! A walk to a goal that may move, such as somebody who is followed.
+//! A walk to a goal that may move, such as a hero who is followed.
 
 use ambit::component::PathMut;
 use ambit::prelude::*;
 
-/// A goal that moves so little is not followed anew: metres, and a share of the way that is left.
+/// A goal that moves at most this far needs no new way: metres, and a share of the way that is
+/// left.
 const FOLLOW_M: f32 = 0.7;
 const FOLLOW_SHARE: f32 = 0.25;
 
-/// Where somebody walks to, and until when. Whoever decides again and again asks it whether another
-/// way is needed: each new way is sent to all who see the walker.
+/// Where a creature walks to, and until when. A game that decides often asks it whether another way
+/// is needed: each new way is sent to all who see the walker.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct GoalWalk {
     goal: Position,
@@ -21,8 +22,8 @@ impl GoalWalk {
         now < self.arrives_at
     }
 
-    /// Whether whoever is at `at` need not take another way to a goal: the walk goes on, and leads
-    /// near enough to it.
+    /// Whether a walker at `at` needs no other way to a goal: the walk goes on, and leads near
+    /// enough to it.
     pub fn leads_to(&self, now: GameTime, at: Position, goal: Position) -> bool {
         let near_m = FOLLOW_M.max(FOLLOW_SHARE * at.ground_distance(goal));
         self.is_under_way(now) && self.goal.ground_distance(goal) <= near_m

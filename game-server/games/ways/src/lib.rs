@@ -3,8 +3,8 @@
 //! Two points go in; out come the corners of a walk between them that a body can take: the shortest
 //! way over a grid of 1 m, pulled tight. A search looks at no more than 600 points of the grid, so
 //! that a command costs a bounded time; a walk whose end it does not find goes as near to it as it
-//! has come. [`GoalWalk`] knows when a goal has moved so far that another walk is needed, and
-//! [`PlacesAround`] who stands where around somebody.
+//! has come. [`GoalWalk`] knows when a moving goal needs another walk, and [`PlacesAround`] who
+//! stands at which place around a creature.
 //!
 //! Units: metres. Deterministic.
 

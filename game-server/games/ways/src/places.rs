@@ -1,8 +1,9 @@
-//! The places around somebody, such as those of monsters around a hero.
+//! The places around a creature, such as those of monsters around a hero.
 
 use ambit::prelude::*;
 
-/// The directions of the places around somebody, counter-clockwise from the east; each of length 1.
+/// The directions of the places around a creature, counter-clockwise from the east; each of length
+/// 1.
 pub const DIRECTIONS: [(f32, f32); 8] = [
     (1.0, 0.0),
     (0.707, 0.707),
@@ -14,8 +15,8 @@ pub const DIRECTIONS: [(f32, f32); 8] = [
     (0.707, -0.707),
 ];
 
-/// Who has each of the places around somebody. Whoever has one keeps it, so that nobody runs from
-/// place to place.
+/// Who has each of the places around a creature. A holder keeps its place, so that it does not run
+/// from place to place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacesAround {
     holders: [Option<ObjectId>; DIRECTIONS.len()],

@@ -1,4 +1,4 @@
-//! Rounds: how they end, and what begins anew.
+//! Rounds: how they end, and what is reset.
 
 use super::score::{fell, felled, records};
 use super::*;

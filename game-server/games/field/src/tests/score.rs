@@ -73,7 +73,7 @@ pub(super) fn fell(scene: &mut Scene, by: PlayerId, target: PlayerId) -> Vec<Wor
     scene.cast_at(by, BOLT, 104.0, 100.0).unwrap();
     let changes = scene.run(9_000);
     assert_eq!(events(&changes, DIED).len(), 1);
-    // Nobody stands in the way of the next one.
+    // Neither stands in the way of the next ones.
     scene.put(by, 20.0, 20.0);
     scene.put(target, 20.0, 20.0);
     changes

@@ -223,7 +223,7 @@ fn with_pilots(count: u32) -> Scene {
     Scene::with(FieldGame::new(0, 0).with_pilots(count), &RoomConfig::default())
 }
 
-/// A wolf stands so far east of ann.
+/// A wolf stands `apart_m` east of ann.
 fn with_wolf(apart_m: f32) -> (Scene, ObjectId) {
     let mut scene = wolves(1).player(ANN, 100.0, 100.0);
     let wolf = scene.of_kind(WOLF)[0];

@@ -52,7 +52,7 @@ pub struct Missile {
 pub struct Match {
     /// Counted from 1.
     pub round: Number<1, 9_999>,
-    /// Whoever has so many points wins.
+    /// The number of points that wins.
     #[component(label = "Points to win")]
     pub goal: Number<1, 999>,
     /// Seconds to the end of the round or, after it, to the next one.
@@ -123,7 +123,7 @@ pub struct Boom;
 pub struct RoundOver {
     /// Its number.
     pub round: i64,
-    /// A player, a pilot or a team; empty if nobody has won.
+    /// A player, a pilot or a team; empty without a winner.
     pub winner: Text<24>,
 }
 

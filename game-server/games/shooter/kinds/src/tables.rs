@@ -34,11 +34,12 @@ pub struct ShipTable {
     pub back_after_s: f32,
     /// How long a ship that has come back cannot be hit, unless it fires.
     pub shield_s: f32,
-    /// So long its shots do not end that: whoever holds the key fires before the place is seen.
+    /// For this time its shots do not end that: a player who holds the key fires before seeing the
+    /// place.
     pub keeps_shield_s: f32,
     /// How long a ship that has come cannot be hit, at least.
     pub first_shield_s: f32,
-    /// So long it cannot be hit at most, as long as its player has not pressed a key.
+    /// The most time that it cannot be hit while its player has not pressed a key.
     pub waits_for_input_s: f32,
     /// The share of its speed that a ship keeps when it hits something.
     pub bump_keeps: f32,
@@ -78,9 +79,9 @@ pub struct PilotTable {
     pub aim_error_rad: f32,
     pub fires_within_rad: f32,
     pub fires_within_m: f32,
-    /// From so far on it turns away from a wall.
+    /// At this distance it turns away from a wall.
     pub looks_ahead_m: f32,
-    /// How long it flies to one place while it sees nobody.
+    /// How long it flies to one place while it sees no ship.
     pub roams_for_s: f32,
 }
 
