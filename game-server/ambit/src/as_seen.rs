@@ -11,7 +11,7 @@ use ambit_room::logic::world::World as RoomWorld;
 use crate::id::Id;
 use crate::kind::{KindOf, find_within};
 
-/// Objects that are at most so far away from where they were may be found: a second at 50 m/s.
+/// Objects at most this far from their place at that time may be found: a second at 50 m/s.
 const SLACK_M: f32 = 50.0;
 
 /// The world as a player's screen showed it at a time

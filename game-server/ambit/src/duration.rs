@@ -4,10 +4,10 @@ use std::time::Duration;
 
 /// Durations as they are spoken: `2.secs()`, `0.5.secs()`, `250.millis()`.
 pub trait Units {
-    /// So many seconds. A number below zero, or that is none, is zero.
+    /// A number of seconds. A negative number or NaN counts as zero.
     fn secs(self) -> Duration;
 
-    /// So many milliseconds.
+    /// A number of milliseconds.
     fn millis(self) -> Duration;
 }
 

@@ -89,7 +89,7 @@ pub trait MessageField: Sized {
     #[doc(hidden)]
     fn field_type() -> FieldType;
 
-    /// What players are told about the names of a choice.
+    /// What players read about the names of a choice.
     #[doc(hidden)]
     fn choices() -> Vec<ChoicePresentation> {
         Vec::new()

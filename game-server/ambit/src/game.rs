@@ -103,9 +103,9 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     /// # }
     /// ```
     ///
-    /// Count in how far an avatar goes between the warning and the blow. What flies as an object of
-    /// its own is told by itself: it needs to be known as long before it hits as players need to
-    /// get out of its way. Without this the zones are 3 x 3 cells of 10 m: 9 m are certain.
+    /// Count in how far an avatar goes between the warning and the blow. An object that flies
+    /// warns by itself: clients must know it as long before it hits as players need to get out of
+    /// its way. Without this the zones are 3 x 3 cells of 10 m: 9 m are certain.
     fn surroundings(&self) -> Surroundings {
         Surroundings::NONE
     }

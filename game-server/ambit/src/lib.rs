@@ -225,7 +225,7 @@
 //! | | `#[command(walk(speed = 5.0, radius = 0.4))]`, or `speed_in = "COMPONENT"` | clients draw their avatar on its way at once |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
 //! | | `#[field(label = "...")]` | of a field |
-//! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600, reach_cm = 1_500)]` | a command with it is refused for so long after one that was not, and for places farther from the avatar; the game sees to that |
+//! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600, reach_cm = 1_500)]` | a command with it is refused during the cooldown after an accepted one, and for places farther from the avatar; the game sees to that |
 //! | | `#[choice(cost(mana = 10))]` | what it costs of a gauge or a number of the avatar or of the player's row; the game takes it, and refuses who has less |
 //! | | `#[choice(sign = fire, made_of = fire)]` | the sign on its button; how it looks on its way |
 //! | | `#[choice(alone)]` | it needs no other field: players are asked for no optional one, such as a place |

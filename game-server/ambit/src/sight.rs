@@ -178,7 +178,8 @@ mod tests {
         (room, ship)
     }
 
-    /// Whether the ship sees a buoy at a distance and an angle to the left, anew and still.
+    /// Whether the ship sees a buoy at a distance and an angle to the left: a new one, and one that
+    /// it follows.
     fn sees(distance_m: f32, left_deg: f32, height_m: f32) -> [bool; 2] {
         let (mut room, ship) = scene();
         let world = World::<Ships>::of_room_mut(&mut room);

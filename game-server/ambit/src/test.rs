@@ -451,13 +451,13 @@ impl<G: Game> TestRoom<G> {
         self.clients[client.0].client.map().map(AsRef::as_ref)
     }
 
-    /// The events that a client has received so far, in their order.
+    /// The events that a client has received, in their order.
     pub fn events(&self, client: TestClient) -> &[GameEvent] {
         &self.clients[client.0].events
     }
 
-    /// The datagrams that the room has sent to a client so far, each with its tick's time. Two runs
-    /// that differ only in what a player does not see are the same for that player, byte by byte:
+    /// The datagrams that the room has sent to a client, each with its tick's time. Two runs that
+    /// differ only in what a player does not see are the same for that player, byte by byte:
     ///
     /// ```
     /// # use ambit::prelude::*;
@@ -499,8 +499,8 @@ impl<G: Game> TestRoom<G> {
         &self.clients[client.0].sent
     }
 
-    /// The codes of the errors that a client has received so far: refusals of the game by their
-    /// names, and errors of the room.
+    /// The codes of the errors that a client has received: refusals of the game by their names, and
+    /// errors of the room.
     pub fn errors(&self, client: TestClient) -> &[String] {
         &self.clients[client.0].errors
     }

@@ -308,7 +308,7 @@ fn parse_word(input: syn::parse::ParseStream<'_>) -> Result<LitStr> {
     input.parse()
 }
 
-/// The audience, and whether it is everybody.
+/// The audience, and whether it is all players.
 fn read_audience(attribute: &Attribute) -> Result<(TokenStream, bool)> {
     let mut audience = None;
     attribute.parse_nested_meta(|meta| {

@@ -1,6 +1,6 @@
 //! What an author of a game sees after a mistake: each message says what to do.
 //!
-//! `TRYBUILD=overwrite cargo test --test messages` writes the messages anew after a change; read
+//! `TRYBUILD=overwrite cargo test --test messages` writes the messages again after a change; read
 //! them before you commit them.
 
 #[test]

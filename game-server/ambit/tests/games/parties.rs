@@ -127,7 +127,7 @@ fn a_flight_meets_the_first_object_on_its_way_as_it_walks_on() {
         let far = stand(world, 60.0, 30.0);
         let walker = stand(world, 50.0, 40.0);
         stand(world, 45.0, 32.0);
-        // It crosses the way when the flight is there: 10 m in 1 s.
+        // It crosses the way at the same time as the flight: 10 m in 1 s.
         world.edit(walker).expect("alive").path().walk_to(place(50.0, 20.0), 10.0);
         let now = world.now();
         let flight = StraightFlight::new(now, place(30.0, 30.0), place(70.0, 30.0), 20.0);

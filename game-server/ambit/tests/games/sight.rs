@@ -158,7 +158,7 @@ impl SeaScene {
         self.room.command(who, &format!("go {x} {y}"));
     }
 
-    /// What the client was told of, in order: the events' names and fields.
+    /// The events that the client received, in order: their names and fields.
     fn heard(&self, who: TestClient) -> Vec<String> {
         let events = self.room.events(who).iter().map(|event| {
             let fields = event.fields.iter().map(|field| match (&field.choice, &field.value) {
