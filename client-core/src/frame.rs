@@ -244,7 +244,7 @@ impl Frame {
         self.objects().find(|object| object.is_own())
     }
 
-    /// What everybody in the room has, wherever the avatar is, by ascending id: the state of the
+    /// The objects without a place, which all players have, by ascending id: the state of the
     /// room, and the rows of its players.
     pub fn room_wide(&self) -> impl ExactSizeIterator<Item = FrameEntry<'_>> {
         self.room_wide.iter().map(|&known| FrameEntry { frame: self, known })

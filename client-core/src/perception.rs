@@ -1,4 +1,4 @@
-//! At which time a projectile is drawn: in the time of whoever is near.
+//! At which time a projectile is drawn: in the time of the avatar that is near.
 //!
 //! A client draws the player's own avatar ahead, where the room puts it later, and the avatars of
 //! others as late as their poses come. What flies from one to the other passes from one time into

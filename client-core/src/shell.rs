@@ -125,8 +125,8 @@ impl<F: ViewFactory> ClientHandle<F> {
         self.run(|client, now| client.input(now, keys));
     }
 
-    /// The traffic of the sockets so far: UDP payload of all connections, including those to the
-    /// lobby.
+    /// The traffic of the sockets since the start: UDP payload of all connections, including those
+    /// to the lobby.
     pub fn traffic(&self) -> Traffic {
         self.inner.meter.read()
     }
@@ -157,7 +157,7 @@ impl<F: ViewFactory> Clone for ClientHandle<F> {
     }
 }
 
-/// The last handle is gone: nobody can call the client any more.
+/// The last handle is gone: the client can receive no more calls.
 impl<F: ViewFactory> Drop for HandleInner<F> {
     fn drop(&mut self) {
         self.shared.run(Client::quit);

@@ -373,7 +373,7 @@ impl Simulation {
             || !self.physics.changed_bodies().is_empty()
     }
 
-    /// What was counted so far.
+    /// The counters since the start.
     pub fn stats(&self) -> &SimulationStats {
         &self.stats
     }

@@ -115,7 +115,7 @@ impl Decimal {
         }
     }
 
-    /// Reads, writes or measures a value of either format, which is told by a bit in front.
+    /// Reads, writes or measures a value of either format. A bit in front says which.
     pub(crate) fn wire_with_format(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         let mut is_angle = self.format() == DecimalFormat::Angle;
         coder.flag(&mut is_angle)?;

@@ -233,7 +233,7 @@ pub struct ConfirmationMark {
     next_message: u32,
 }
 
-/// What the peer may be told for now.
+/// What may be confirmed to the peer now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfirmationLimit {
     Everything,
@@ -520,7 +520,7 @@ impl<P: Copy + Default> Link<P> {
         self.events.pop_front()
     }
 
-    /// The counters and measurements so far.
+    /// The counters and measurements since the start.
     pub fn stats(&self) -> LinkStats {
         let mut stats = LinkStats {
             rtt_ms: millis(self.rtt.smoothed()),

@@ -129,8 +129,9 @@
 //! refusals. The effect is the low bits of room time in milliseconds; of all moments with these
 //! bits, the one nearest to now is meant. The fields are those of the schema's event, in its order,
 //! each a value as in a command, without its type. An object, and a field that the schema calls
-//! optional, begins with a bit that is 1 if the value is there: an object that the client does not
-//! follow is none. An event that names an alias may arrive before the record that introduces it.
+//! optional, begins with a bit that is 1 if a value follows: an object that the client does not
+//! follow has no value. An event that names an alias may arrive before the record that introduces
+//! it.
 //!
 //! # Server to client: body
 //!
@@ -204,7 +205,7 @@
 //! earlier point until that moment. After the last point it stays there. A path is sent whole only
 //! to the player whose avatar it moves; to others up to 2 s beyond the horizon. The part on which
 //! it is then is continued straight to the last point, which is the end only by chance: an update
-//! says where the object turns or stops, at the latest when the horizon is there. A gauge changes
+//! says where the object turns or stops, at the latest when the horizon is that far. A gauge changes
 //! from each point on at the point's rate, within 0 to `max`; a flag keeps its value. Before the
 //! first point the first one's value applies.
 //!

@@ -122,8 +122,8 @@ pub struct ObjectKind {
     pub freshness: Freshness,
     /// How clients show its poses.
     pub presentation: PosePresentation,
-    /// Whether it flies from one avatar to another on its path: clients draw it in the time of
-    /// whoever is near.
+    /// Whether it flies from one avatar to another on its path: clients draw it in the time of the
+    /// avatar that is near.
     pub is_projectile: bool,
     /// How poses are extrapolated, if the kind says so. Else at the velocity, as far as poses have
     /// one; the tolerance is a unit of the grid, and one more for each 8 m beyond `near_m`.

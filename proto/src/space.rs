@@ -6,7 +6,7 @@
 //!
 //! Most maps are far smaller than that, most things stand on the ground, and the points of a way
 //! are near each other. So x and y take as many bits as the larger of them needs, a later point of
-//! a way is told relative to the one before it, and a z of 0, or as before, takes one bit.
+//! a way is relative to the one before it, and a z of 0, or as before, takes one bit.
 //!
 //! Invariant: after [`Position::quantised`] a position keeps its exact bits across the wire, so
 //! both ends compute with the same numbers. A writer asserts that a position is within the range;
@@ -66,8 +66,8 @@ impl Position {
         (x * x + y * y).sqrt()
     }
 
-    /// The point at `fraction` of the distance to `other`: 0 is here, 1 is there, both exactly;
-    /// between two equal points there is no other.
+    /// The point at `fraction` of the distance to `other`: 0 gives exactly `self`, 1 exactly
+    /// `other`. Between two equal points the result is that point.
     pub fn lerp(self, other: Self, fraction: f32) -> Self {
         if fraction == 1.0 {
             return other;

@@ -107,7 +107,7 @@ pub(crate) struct Bot {
 
 impl Bot {
     /// Connects to the lobby. The error says why there is no bot. The first bot gives up at once if
-    /// no server is there; the others, whose joins keep the server busy, try again.
+    /// no server answers; the others, whose joins keep the server busy, try again.
     pub(crate) async fn connect(
         settings: &Arc<BotSettings>,
         index: usize,
@@ -190,7 +190,7 @@ impl Bot {
         self.handle.clone()
     }
 
-    /// What it has observed so far.
+    /// What it has observed.
     pub(crate) fn fault_detector(&self) -> &FaultDetector {
         &self.fault_detector
     }
@@ -303,7 +303,7 @@ impl Bot {
             client.sample_ages(now);
             let words = DeusView::of(client, now).and_then(|view| hero.decide(now, &view));
             if let Some(command) = words.and_then(|words| deus::command(client, &words)) {
-                // Without a game there is nobody to tell.
+                // Without a game the command has no receiver.
                 let _ = client.act(now, &command);
             }
             (now, client.age(now))

@@ -148,8 +148,8 @@ fn object(object: &Json) -> String {
     text
 }
 
-/// What is room-wide: of each kind a table with a column for each component, the highest first
-/// number on top. A kind with one object that is nobody's is a line.
+/// The room-wide objects: of each kind a table with a column for each component, the highest first
+/// number on top. A kind with a single object without an owner is a line.
 fn table(json: &Json) -> String {
     let kinds = json["kinds"].as_array().map_or(&[][..], Vec::as_slice);
     if kinds.is_empty() {

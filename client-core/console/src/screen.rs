@@ -80,7 +80,7 @@ impl Screen {
         }
     }
 
-    /// Shows the prompt, unless it is there: the next line is wanted.
+    /// Shows the prompt for the next line, unless it is shown already.
     pub(crate) fn prompt(&mut self) -> io::Result<()> {
         match self {
             Screen::Json => Ok(()),

@@ -252,7 +252,7 @@ mod tests {
         DrawnPose { position: Position::new(x, 0.0, 0.2), quaternion: rotation::IDENTITY }
     }
 
-    /// Drawn so many metres ahead, and 3 m/s faster.
+    /// Drawn `metres` ahead, and 3 m/s faster.
     fn start(now: GameTime, metres: f32, convergence: Convergence) -> Option<ErrorSmoother> {
         let drawn = (picture(metres), [3.0, 0.0, 0.0]);
         ErrorSmoother::start(now, drawn, (picture(0.0), [0.0; 3]), convergence)

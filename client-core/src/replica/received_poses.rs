@@ -53,7 +53,7 @@ const MAX_JUMPS: usize = 4;
 const STILL_M_PER_S: f32 = 0.02;
 /// Maximum time since an object at rest has started to move, in seconds.
 const MAX_ACCELERATION_S: f32 = 0.2;
-/// A silence of so many times the distance of the last two poses is a rest. Of the poses that a
+/// A silence of this multiple of the time between the last two poses is a rest. Of the poses that a
 /// tight budget delays, few wait for twice as long as the ones before.
 const REST_FACTOR: u32 = 2;
 /// The assumed distance of an object's only pose to an earlier one: the second follows the
@@ -61,7 +61,7 @@ const REST_FACTOR: u32 = 2;
 const ENTER_INTERVAL: Duration = MAX_EXTRAPOLATION;
 /// Longer distances of two poses say nothing about a speed: they may contain a rest.
 const MAX_SPEED_INTERVAL: Duration = Duration::from_secs(1);
-/// The speed before a rest is the greatest of so many steps: the last ones are often short.
+/// The speed before a rest is the greatest of this number of steps: the last ones are often short.
 const SPEED_STEPS: usize = 32;
 
 /// The poses of one object.

@@ -48,7 +48,7 @@ impl<V> VisibleObject<'_, V> {
         self.object.own
     }
 
-    /// Whether it has no place: everybody in the room has it.
+    /// Whether it has no place: all players in the room have it.
     pub fn is_room_wide(&self) -> bool {
         self.is_room_wide
     }

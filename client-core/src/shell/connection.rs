@@ -230,8 +230,8 @@ async fn dial(peer: &Peer, sockets: &Arc<Sockets>) -> Result<Dialled, CloseReaso
 }
 
 /// The first success of several attempts; the others are dropped, which closes their connections.
-/// The race is over when all have failed: a server with a wrong certificate keeps nobody from
-/// another one.
+/// The race is over when all have failed: a server with a wrong certificate does not keep the
+/// client from another one.
 async fn first_success<T, F>(attempts: Vec<F>, stagger: Duration) -> Result<T, CloseReason>
 where
     T: Send + 'static,

@@ -76,7 +76,7 @@ const MAX_UNANSWERED: u32 = 3;
 const LOST_CLOSE_CODE: u32 = 1;
 
 /// A connection as the client's task sees it; dropping it closes the connection after everything
-/// sent so far has left.
+/// that was sent has left.
 struct OpenConnection {
     number: u64,
     frames: mpsc::Sender<Bytes>,

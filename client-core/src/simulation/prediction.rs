@@ -75,7 +75,7 @@ struct PredictedFrame {
     held: ControlState,
 }
 
-/// Why a prediction is made anew.
+/// Why a prediction restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Restart {
     /// The player holds something else.

@@ -29,11 +29,11 @@ const MAX_LATE: Duration = Duration::from_millis(300);
 const MATCH_M: f32 = 7.0;
 /// How long the picture of a shot takes to come to the host's.
 const CONVERGENCE: Duration = Duration::from_millis(100);
-/// So much of a path is told ahead; what follows may be otherwise.
+/// How much of a path the host sends ahead; the continuation after that may be wrong.
 const TOLD_AHEAD: Duration = Duration::from_millis(1_900);
 /// Between two looks at where a shot of the host flies.
 const BASE: Duration = Duration::from_millis(100);
-/// Ids of predicted shots begin here; those of the host's objects never come so far.
+/// Ids of predicted shots begin here; those of the host's objects are always lower.
 const FIRST_ID: u32 = 1 << 31;
 
 /// The shots; see the module.
@@ -169,7 +169,7 @@ impl PredictedShots {
             return;
         }
         let speed = self.rule.speed_m_per_s;
-        // Of a shot that is told late, the beginning is not known.
+        // The beginning of a shot that is announced late is not known.
         let Some(from) = place(GameTime::ZERO) else { return };
         let apart = |shot: &PredictedShot| {
             let at = |then: GameTime| Some(place(then)?.distance(shot.flight.at(then, speed).0));
@@ -200,8 +200,8 @@ impl PredictedShots {
         shot.confirmed = Some(Confirmed { id, at: now, flight });
     }
 
-    /// Forgets shots that have ended: `end_of` says when an object of the host that is there ends,
-    /// as far as known, and `now` is the room's time.
+    /// Forgets shots that have ended: `end_of` says when an object of the host ends, as far as
+    /// known, and is `None` for an object that does not exist; `now` is the room's time.
     pub(crate) fn forget(
         &mut self,
         now: GameTime,
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn a_shot_of_the_host_takes_over_the_predicted_one_and_ends_it() {
         let mut shots = fire(1, 3, &Statics::default());
-        // Of somebody else, far away; then ours, a tick later than predicted.
+        // Another player's shot, far away; then ours, a tick later than predicted.
         let now = ms(1_100);
         shots.announce(ClientObjectId(7), 1, now, |_| Some(Position::on_ground(9.0, 9.0)));
         let ours = |t: GameTime| {
@@ -416,7 +416,7 @@ mod tests {
         let avatar = Movement::at_rest(Position::on_ground(50.0, 50.0), 0.0);
         let terrain = Terrain { statics: &statics, arena };
         shots.frame((ms(1_000), ms(1_000)), &avatar, FIRE.into(), terrain);
-        // What is told of it goes straight on.
+        // The announced path goes straight on.
         let told = |t: GameTime| {
             let flown = t.since(ms(1_000)).as_secs_f32() * 30.0;
             Some(Position::on_ground(52.0 + flown, 50.0))

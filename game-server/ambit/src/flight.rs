@@ -29,8 +29,8 @@ pub struct StraightFlight {
 }
 
 impl StraightFlight {
-    /// A flight that begins at a time, in metres a second. If the speed does not lead to its end, it
-    /// arrives at once.
+    /// A flight that begins at a time, in metres a second. If the speed does not lead to its end,
+    /// it arrives at once.
     pub fn new(starts_at: GameTime, from: Position, to: Position, speed_m_per_s: f32) -> Self {
         let lasts = Duration::try_from_secs_f32(from.distance(to) / speed_m_per_s);
         let ends_at = starts_at + lasts.unwrap_or_default();

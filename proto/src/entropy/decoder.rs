@@ -11,7 +11,7 @@ const STATE_BYTES: usize = 4;
 /// Reads one stream, which takes all of the bytes.
 pub struct RangeDecoder<'a> {
     bytes: &'a [u8],
-    /// Bytes read so far, zeros past the end included.
+    /// Bytes that were read, zeros past the end included.
     taken: usize,
     /// Where in the interval the stream's number lies; below `range` unless the bytes are invalid.
     code: u32,

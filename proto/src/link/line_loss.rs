@@ -15,7 +15,7 @@ const WHOLE: u32 = 1 << 16;
 /// 2 %: more than one loss in a row of acknowledgements, which counts 1.6 %.
 const LOSSY_FROM: u32 = WHOLE / 50;
 /// 0.3 %: a line that has lost 5 % counts as lossy for 180 more datagrams, and of such lines one in
-/// ten thousand loses none of so many.
+/// ten thousand loses none of 180.
 const CLEAN_BELOW: u32 = WHOLE * 3 / 1_000;
 
 /// The losses of one direction; see the module.

@@ -26,8 +26,8 @@ pub struct PingSchedule {
     pub interval: Duration,
 }
 
-/// The peer is asked when it was not heard for so long, and again while it does not answer: so a
-/// dead line is told from a quiet one.
+/// After this time without a datagram of the peer, a ping goes out, and again while no answer
+/// comes: this distinguishes a dead line from a quiet one.
 const SILENCE: Duration = Duration::from_millis(500);
 /// In a quiet, between pings for the clock.
 const QUIET_INTERVAL: Duration = Duration::from_secs(5);

@@ -113,7 +113,7 @@ fn read_records(
     }
 }
 
-/// The low bits of a moment's milliseconds, so many.
+/// The low `bits` bits of a moment's milliseconds.
 pub fn low_time_bits(time: GameTime, bits: u32) -> u64 {
     time.millis() & mask_of(bits)
 }
@@ -122,7 +122,7 @@ const fn mask_of(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// The moment with these low bits of its milliseconds, so many, that is nearest to `near`.
+/// Of the moments whose milliseconds have these low `bits` bits, the one nearest to `near`.
 pub fn nearest_time(low: u64, bits: u32, near: GameTime) -> GameTime {
     let period = 1 << bits;
     let half = 1 << (bits - 1);

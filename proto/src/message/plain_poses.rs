@@ -22,8 +22,8 @@ pub struct PlainPose {
     pub kind: u8,
     /// On the grid of the kind.
     pub pose: Pose,
-    /// The object has jumped since the poses that the client is known to have: so many milliseconds
-    /// before the datagram's stamp; [`MAX_JUMP_AGE_MS`] at most.
+    /// The object has jumped since the poses that the client is known to have: the jump's time in
+    /// milliseconds before the datagram's stamp; [`MAX_JUMP_AGE_MS`] at most.
     pub jumped_ms: Option<u16>,
 }
 

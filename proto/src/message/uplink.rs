@@ -170,7 +170,7 @@ impl Uplink {
     }
 }
 
-/// Reads the bits after the link's part of a datagram, in a game with so many axes; `None` if there
+/// Reads the bits after the link's part of a datagram, in a game with `axes` axes; `None` if there
 /// is no body.
 pub fn read_uplink(mut reader: Reader<'_>, axes: usize) -> Result<Option<Uplink>, WireError> {
     if reader.remaining_bits() < 8 {
@@ -183,7 +183,7 @@ pub fn read_uplink(mut reader: Reader<'_>, axes: usize) -> Result<Option<Uplink>
 }
 
 impl Uplink {
-    /// The format in a game with so many axes, at most [`MAX_AXES`].
+    /// The format in a game with `axes` axes, at most [`MAX_AXES`].
     pub fn wire_with_axes<C: Coder>(
         &mut self,
         axes: usize,

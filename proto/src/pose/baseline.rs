@@ -24,7 +24,7 @@ use super::Pose;
 use crate::time::GameTime;
 use crate::wire::{Coder, WireError};
 
-/// Poses of so many datagrams, up to the newest one, are stored.
+/// The number of datagrams, up to the newest one, whose poses are stored.
 pub const HISTORY_DATAGRAMS: u64 = 128;
 /// How far behind a datagram's own number the newest of its acked set may be. The set reaches
 /// `WINDOW` datagrams further back, and the link accepts a datagram that arrives after up to as

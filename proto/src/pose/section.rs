@@ -128,8 +128,8 @@ pub enum BaselineMode {
     Old,
     /// No other pose.
     Absolute,
-    /// No other pose: since those that the client is known to have, the object has jumped, so many
-    /// milliseconds before the section's stamp; [`MAX_JUMP_AGE_MS`] at most.
+    /// No other pose: the object has jumped since those that the client is known to have. The
+    /// jump's time is in milliseconds before the section's stamp; [`MAX_JUMP_AGE_MS`] at most.
     Jumped(u16),
 }
 

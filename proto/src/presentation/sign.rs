@@ -29,7 +29,7 @@ pub enum Sign {
     Arrow,
     /// Lightning, a bolt of force.
     Bolt,
-    /// Somebody comes to help.
+    /// A call for help.
     Call,
     /// A snare.
     Trap,

@@ -45,10 +45,10 @@ pub enum Convergence {
     /// The greater the difference, the faster it decays; half of 25 cm in 0.2 s.
     #[default]
     Decaying,
-    /// In equal steps, within so many milliseconds; 0: at once.
+    /// In equal steps, within this number of milliseconds; 0: at once.
     Linear(u32),
-    /// On a cubic curve that begins with the shown velocity and ends with the right one, within so
-    /// many milliseconds; 0: at once.
+    /// On a cubic curve that begins with the shown velocity and ends with the right one, within
+    /// this number of milliseconds; 0: at once.
     Cubic(u32),
 }
 

@@ -171,8 +171,8 @@ fn event(fields: Vec<FieldValue<Alias>>) -> Notice {
     Notice::Event { kind: 0, effect: NOW + Duration::from_millis(150), fields }
 }
 
-/// An uplink with an input whose controls changed so many milliseconds before [`NOW`], the oldest
-/// change first; with each the controls that were held from then on.
+/// An uplink with an input. `changes` has the times of the changes in milliseconds before [`NOW`],
+/// the oldest first, each with the controls that were held from then on.
 fn input<const N: usize>(
     name: &'static str,
     about: &'static str,

@@ -10,7 +10,7 @@ use super::{Coder, WireError};
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
-    /// Bits read so far. Invariant: at most `8 * bytes.len()`.
+    /// Bits that were read. Invariant: at most `8 * bytes.len()`.
     position: usize,
 }
 

@@ -1,6 +1,6 @@
 //! Fits the fine level's weights to a recording.
 //!
-//! In each round the recording is coded with the weights so far, which yields samples of all
+//! In each round the recording is coded with the current weights, which yields samples of all
 //! predictions; from these the weights are fitted again: middles by least squares that trust
 //! outliers less (as Student's distribution says), spreads by Newton's method on the likelihood,
 //! shapes and probabilities by counting. First on every other 100 frames, to tell what the weights
@@ -32,8 +32,8 @@ const ROUNDS: usize = 8;
 const FIRST_DISTANT: usize = 6;
 /// Frames that stay together when a recording is divided.
 const BLOCK: usize = 100;
-/// One frame in so many is coded a second time, with fewer acknowledged frames: what is known after
-/// losses. Each entry holds the ages of these frames.
+/// One frame in this number is coded a second time, with fewer acknowledged frames: what is known
+/// after losses. Each entry holds the ages of these frames.
 const SPARSE_EVERY: usize = 24;
 const SPARSE: [&[usize]; 5] = [&[6], &[6, 9, 12, 15, 18], &[9, 13, 14, 20], &[6, 12], &[18]];
 

@@ -1,7 +1,7 @@
 //! A limit of connections, and a smaller one for each address.
 //!
 //! An address goes in; a permit, or the limit that is reached, comes out. Dropping a permit frees
-//! its place. So a peer that takes all that it can get leaves most places to everybody else.
+//! its place. So a peer that takes all that it can get leaves most places to other peers.
 //!
 //! Invariants:
 //! 1. At most `total` permits are out, at most `share` of them for one address.

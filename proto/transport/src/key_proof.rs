@@ -1,10 +1,10 @@
 //! Proof that a peer has a key, without the key.
 //!
 //! The proof is an HMAC with the key over bytes that both ends of one TLS connection derive from it
-//! (its exporter, RFC 8446, section 7.5). So whoever a peer has connected to learns nothing that it
-//! could show to somebody else, and a proof is worth nothing on another connection. Each role has a
-//! proof of its own, so that none is sent back. A key of few possible values could still be guessed
-//! from a proof: it should be random.
+//! (its exporter, RFC 8446, section 7.5). So a proof is worth nothing on another connection: the
+//! receiver cannot use it towards a third party. Each role has a proof of its own, so that a proof
+//! cannot be sent back. A key of few possible values could still be guessed from a proof: it should
+//! be random.
 
 use quinn::{Connection, ConnectionError, RecvStream, SendStream};
 use ring::hmac;

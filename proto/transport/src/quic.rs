@@ -11,7 +11,7 @@
 //! | received, unread datagrams | 128 KiB | the oldest is dropped, like a loss on the path |
 //! | received, unread stream data | 64 KiB | the peer waits (flow control) |
 //! | unacknowledged stream data | 256 KiB | the writer waits; the shell drops a slow reader |
-//! | streams | 1 bidirectional, opened by the client; of browsers 2, and 8 unidirectional ones, which nobody reads | the peer waits for ever |
+//! | streams | 1 bidirectional, opened by the client; of browsers 2, and 8 unidirectional ones, which are not read | the peer waits for ever |
 //! | in flight | 128 KiB ([`FixedWindow`]) | nothing leaves before an acknowledgement |
 //!
 //! A silent connection ends after 10 s; a client keeps an idle connection alive with a packet every

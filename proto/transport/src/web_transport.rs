@@ -304,8 +304,8 @@ async fn read_path(request: &mut RecvStream, paths: &[&str]) -> Result<usize, We
     found.ok_or_else(|| WebError::UnknownPath(path.to_owned()))
 }
 
-/// Keeps the session's streams open until it ends or nobody has it any more, and ends the
-/// connection then. Whatever ends it, the session learns how.
+/// Keeps the session's streams open until the session ends or its last handle is dropped, and ends
+/// the connection then. The session learns how it ended in any case.
 async fn run(
     connection: Connection,
     session: Weak<WebSession>,

@@ -26,8 +26,8 @@ const BOLT_M: f32 = 25.0;
 /// Minimum distance of a bolt's target: an object at the same place, such as a bolt that is just
 /// striking, gives no direction.
 const LEAST_BOLT_M: f32 = 0.5;
-/// Bolts are aimed at least so far ahead: the avatar walks on until the cast takes effect, on a bad
-/// network for half a second, and must not be at that point by then.
+/// Bolts are aimed at least this far ahead: the avatar walks on until the cast takes effect, on a
+/// bad network for half a second, and must not have reached that point by then.
 const LEAST_AIM_M: f32 = 3.0;
 /// Maximum distance of a blink, in metres; the field allows 15.
 const BLINK_M: f32 = 12.0;

@@ -62,7 +62,7 @@ const UNKNOWN: Tactic = Tactic::Near(8.0);
 /// Pauses between two casts, two walks, two choices and two talents.
 const CAST: Duration = Duration::from_millis(750);
 const WALK: Duration = Duration::from_millis(750);
-/// Whoever goes away from a monster goes so far, and looks again after so long.
+/// How long and how far a bot goes away from a monster before it decides again.
 const RETREAT: Duration = Duration::from_millis(900);
 const RETREAT_M: f32 = 5.0;
 const CHOOSE: Duration = Duration::from_secs(3);
@@ -72,22 +72,23 @@ const ROAM: Duration = Duration::from_secs(6);
 const STRIKE_M: f32 = 1.2;
 const KEEP_AWAY_M: f32 = 4.5;
 const SHOOT_M: f32 = 11.0;
-/// Who shoots comes so much nearer than it has to.
+/// A bot that shoots comes to this distance, nearer than it has to.
 const SHOOT_FROM_M: f32 = 10.0;
-/// On its way it walks on, unless its goal has moved by more: metres, a share of the way, and after
-/// so long it says so again.
+/// A bot on its way walks on, unless its goal has moved by more: metres, and a share of the way.
+/// After `WALK_AGAIN` it repeats the command.
 const GOAL_M: f32 = 0.7;
 const GOAL_SHARE: f32 = 0.25;
 const WALK_AGAIN: Duration = Duration::from_secs(3);
-/// At what is nearer it cannot aim.
+/// It cannot aim at a nearer target.
 const LEAST_AIM_M: f32 = 0.2;
-/// So many together are worth a spell that costs more, in percent of the mana.
+/// The number of monsters that are worth a spell that costs more, and its cost in percent of the
+/// mana.
 const CROWD: usize = 3;
 const CROWD_MANA: f32 = 45.0;
 const CROWD_M: f32 = 3.0;
 /// Less health is worth a spell that heals, in percent.
 const HURT: f32 = 60.0;
-/// It keeps so far from the map's edge.
+/// It keeps this distance from the map's edge.
 const EDGE_M: f32 = 4.0;
 
 /// The decisions of one bot.

@@ -23,10 +23,10 @@ const MISSILE_M_PER_S: f32 = 60.0;
 /// It fires at what is nearer, and nearly ahead.
 const FIRE_M: f32 = 80.0;
 const FIRE_RAD: f32 = 0.12;
-/// A missile that will be so near within so long is dodged.
+/// It dodges a missile that will come this near within this time.
 const DODGE_M: f32 = 4.0;
 const DODGE_S: f32 = 1.2;
-/// How long it flies to one place while it sees nobody, and how near it has to come.
+/// How long it flies to one place while it sees no ship, and how near it has to come.
 const ROAM: Duration = Duration::from_secs(8);
 const ARRIVED_M: f32 = 10.0;
 /// It turns no finer than that, so that it does not tremble.

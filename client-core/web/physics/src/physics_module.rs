@@ -57,7 +57,7 @@ impl PhysicsModule {
         &mut self.orders
     }
 
-    /// Executes so many words of orders; returns the number of words of their results.
+    /// Executes `words` words of orders; returns the number of words of their results.
     pub fn execute(&mut self, world: u32, words: u32) -> u32 {
         self.results.clear();
         let world = self.worlds[world as usize].as_mut();

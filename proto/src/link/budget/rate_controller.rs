@@ -378,7 +378,8 @@ impl RateController {
         }
     }
 
-    /// Whether there was no acknowledgement for so long that losses are to be ignored.
+    /// Whether acknowledgements have been missing longer than [`SILENCE_AFTER`] and two round
+    /// trips: then losses are ignored.
     fn is_silent(&self, now: LocalTime) -> bool {
         now.since(self.last_ack_at)
             >= SILENCE_AFTER + 2 * self.shortest_rtt.shortest().unwrap_or_default()

@@ -28,7 +28,7 @@ pub(in crate::link) struct BlockReceiver {
     incoming: Option<IncomingChunk>,
     /// How many slices of this block must follow the complete chunks; `None` between blocks.
     slices_after_chunk: Option<u16>,
-    /// The block so far, up to its last received slice.
+    /// The block up to its last received slice.
     block: Vec<u8>,
     /// Bytes of it in complete chunks.
     complete_bytes: usize,

@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(due_at(20), Some(at(101)));
     }
 
-    /// A block of so many slices.
+    /// Queues a block of `slices` slices.
     fn push(sender: &mut BlockSender, slices: usize) {
         let block = Bytes::from(vec![7; slices * SLICE_BYTES]);
         sender.push(block, &ChunkConfig::default()).expect("the queue is empty");

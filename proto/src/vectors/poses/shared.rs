@@ -298,7 +298,7 @@ fn many_objects() -> Vec<TestVector> {
     ]
 }
 
-/// The walking pose, farther by so many units.
+/// The walking pose, moved by `x` and `y` units.
 fn stepped(x: i32, y: i32) -> Pose {
     let [from_x, from_y, z] = WALKING.at;
     Pose { at: [from_x + x, from_y + y, z], ..WALKING }

@@ -16,7 +16,7 @@ const WIDTH: usize = 4;
 const LEAF: u32 = 1 << 31;
 /// A tree of 65,536 has 8 levels; each has up to 3 children that wait.
 const MAX_WAITING: usize = 32;
-/// So many new bounds do not need the tree, nor does this share of all.
+/// This number of new bounds, or this share of all, needs no new tree.
 const FEW: usize = 32;
 const SMALL_SHARE: usize = 8;
 

@@ -191,8 +191,9 @@ async fn the_settings_are_those_that_browsers_look_for() {
     // their own request; with it and nothing newer, they open sessions and streams.
     assert_eq!(value(0xc671_706a), Some(1));
     // The limit as of draft 13, its successor in draft 15, and the first limits on bytes and
-    // streams of a session. Whoever sends these has to grant a session credit in capsules, and to
-    // keep within the browser's. This server does not, and Safari sends nothing without credit.
+    // streams of a session. A server that sends these has to grant a session credit in capsules,
+    // and to keep within the browser's. This server does not, and Safari sends nothing without
+    // credit.
     for newer in [0x14e9_cd29, 0x2c7c_f000, 0x2b61, 0x2b64, 0x2b65] {
         assert_eq!(value(newer), None, "{newer:#x}");
     }

@@ -10,8 +10,8 @@
 //!
 //! The last bytes of a server's id are a tag of the first ones, by a key that the server keeps
 //! across restarts. So a server that was started again knows which ids it has made, without a list
-//! of them, and answers no others (`reset`). For everybody else the tag is as random as the rest:
-//! an id tells neither its connection nor its server.
+//! of them, and answers no others (`reset`). Without the key the tag is as random as the rest: an
+//! id reveals neither its connection nor its server.
 
 use std::time::Duration;
 

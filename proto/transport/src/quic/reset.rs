@@ -3,7 +3,7 @@
 //! A server that gets a packet of a connection that it does not know answers with a token for the
 //! packet's connection id (RFC 9000, section 10.3). The client compares it with the token that the
 //! server gave it when they were connected. Both follow from a [`ResetSecret`], which the server
-//! keeps across restarts; without it nobody can compute a token.
+//! keeps across restarts; without it no token can be computed.
 //!
 //! The ids that a server makes contain a tag that follows from the secret as well
 //! ([`TaggedConnectionIds`]), and a server answers only to ids that it or its predecessor has made.

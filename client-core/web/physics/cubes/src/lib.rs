@@ -44,7 +44,7 @@ pub fn orders(words: u32) -> u32 {
     with(|module| module.reserve(words).as_ptr().addr() as u32)
 }
 
-/// Executes so many words of orders; returns the number of words of their results.
+/// Executes `words` words of orders; returns the number of words of their results.
 #[wasm_bindgen]
 pub fn execute(world: u32, words: u32) -> u32 {
     with(|module| module.execute(world, words))

@@ -89,8 +89,8 @@ pub fn lateral_column(bits: u32, steps: u64, turn: i32) -> usize {
     (by * COLUMNS / (steps as usize * WIDEST_TURN)).min(COLUMNS - 1)
 }
 
-/// The variance across the direction of movement after so many steps and such a turn: a step's
-/// length squared, in 1/2^24.
+/// The variance across the direction of movement after `steps` steps and a turn: a step's length
+/// squared, in 1/2^24.
 fn lateral_variance(tables: &WalkerTables, bits: u32, steps: u64, turn: i32) -> u64 {
     let variance = u64::from(tables.lateral[row(steps)][lateral_column(bits, steps, turn)]);
     // Beyond the rows it grows with the third power of the time, as it does there.
@@ -104,7 +104,7 @@ pub(super) fn steps_of(age_ms: u64) -> u64 {
     ((age_ms + STEP_MS / 2) / STEP_MS).clamp(1, MOST_STEPS)
 }
 
-/// The row of the tables for so many steps.
+/// The row of the tables for a number of steps.
 pub(super) fn row(steps: u64) -> usize {
     (steps as usize).min(ROWS) - 1
 }
