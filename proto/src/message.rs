@@ -205,7 +205,7 @@
 //! earlier point until that moment. After the last point it stays there. A path is sent whole only
 //! to the player whose avatar it moves; to others up to 2 s beyond the horizon. The part on which
 //! it is then is continued straight to the last point, which is the end only by chance: an update
-//! says where the object turns or stops, at the latest when the horizon is that far. A gauge changes
+//! says where the object turns or stops, at the latest when the horizon gets there. A gauge changes
 //! from each point on at the point's rate, within 0 to `max`; a flag keeps its value. Before the
 //! first point the first one's value applies.
 //!

@@ -1,4 +1,4 @@
-/** The end of a game: how it ended, what everybody has, and a way on. */
+/** The end of a game: how it ended, the tables of all players, and a way on. */
 
 import type { EndRow, EndTable, Ending } from "./core/ending.js";
 import { forPlayers } from "./core/words.js";
@@ -9,7 +9,7 @@ import { texts } from "./texts.js";
 export interface Result {
   game: string;
   ending: Ending;
-  /** All are on one side: nobody has a place before others. */
+  /** All are on one side: no player is ranked before others. */
   isParty: boolean;
 }
 

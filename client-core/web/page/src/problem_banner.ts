@@ -37,7 +37,7 @@ export function showProblem(
   const banner = el("div", { class: "problem" }, el("p", {}, text));
   banner.classList.toggle("lasting", isLasting(kind));
   if (message && message !== text) {
-    // The exact words, for whoever looks into it.
+    // The exact words, for diagnosis.
     const words = el("small", {}, `${code}: ${message}`);
     banner.append(el("details", {}, el("summary", {}, texts.exact_words), words));
   }

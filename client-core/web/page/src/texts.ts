@@ -212,7 +212,7 @@ export const texts = {
   done: (label: string) => `${label} ✓`,
   /** Such as "Need: Iron ring". */
   chosen: (label: string, choice: string) => `${label}: ${choice}`,
-  /** So many in the room have chosen the same. */
+  /** How many players in the room have chosen the same. */
   chosen_by: (players: number) =>
     ["Nobody yet", "1 player"][players] ?? `${players} players`,
   nothing: "Nothing",

@@ -111,7 +111,7 @@ test("an event is told in words; what cannot be said is left out", () => {
   assert.equal(tell({ spell: "bolt" }), "<b>3</b> casts Bolt of fire. <b>4</b> is hurt!");
   assert.equal(tell({ spell: "ice-ball", target: null }), "<b>3</b> casts Ice ball.");
   assert.equal(tell({ by: 9, spell: "bolt", target: 9 }), undefined);
-  // "Somebody is hurt" alone would be about nobody.
+  // "Somebody is hurt" alone would say nothing.
   assert.equal(tell({ by: 9, spell: "bolt" }), undefined);
 });
 

@@ -1,4 +1,4 @@
-/** What a player is told whose avatar falls and comes back. */
+/** What a player reads when the avatar falls and comes back. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** A kill is told to whoever made it. */
+/** The page shows a kill to the player who made it. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

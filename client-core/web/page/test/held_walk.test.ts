@@ -50,7 +50,7 @@ test("the command is given again after half of the way, and when the direction c
   assert.equal(sent.length, 2);
   step(760, EAST, 0, 3.5);
   assert.deepEqual(sent[2], [6, 3.5]);
-  // A hand that trembles changes nothing; whoever is stuck tries again, now and then.
+  // A hand that trembles changes nothing; an avatar that is stuck is sent again, now and then.
   for (let ms = 780; ms < 1_760; ms += 20) step(ms, { x: 1, y: 0.05 }, 0.2, 3.5);
   assert.equal(sent.length, 3);
   step(1_760, EAST, 0.2, 3.5);

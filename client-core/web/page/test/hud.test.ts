@@ -27,7 +27,7 @@ test("a message that is said again is counted, and stays for longer", () => {
   notices.add(1_260, "no mana");
   notices.add(1_270, "no gold");
   assert.deepEqual(shown(), ["no mana 1", "no gold 1"]);
-  // After its time it begins anew.
+  // After its time it starts again at 1.
   notices.add(5_000, "no gold");
   assert.deepEqual(shown(), ["no gold 1"]);
 });

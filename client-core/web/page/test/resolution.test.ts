@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Resolution, SMOOTH } from "../src/core/resolution.js";
 
-/** The ratio after so many frames, each of which takes what a ratio costs. */
+/** The ratio after `frames` frames, each of which takes what a ratio costs. */
 function after(resolution: Resolution, frames: number, costMs: (ratio: number) => number): number {
   for (let frame = 0; frame < frames; frame += 1) resolution.note(costMs(resolution.ratio));
   return resolution.ratio;

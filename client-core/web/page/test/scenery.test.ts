@@ -100,7 +100,7 @@ test("plants are at walls, on what is as long as wide, and around the map", () =
   assert.ok(plants.some(atWall));
   const outside = plants.filter((plant) => !isInside(plant));
   assert.ok(outside.length > 100);
-  // Nobody outside stands so near that it hangs over the map.
+  // No plant outside hangs over the map.
   assert.ok(outside.every(({ x, y }) => Math.max(-x, x - 40, -y, y - 40) >= 2.5));
   assert.deepEqual(plantPlaces(extent, [wall, tower]), plants);
   // A large map has no more of them than are worth their memory.

@@ -7,7 +7,7 @@ import { PictureCopier, TRANSFORM_FLOATS, VALUE_FLOATS } from "../../ts/picture.
 
 type Call = Extract<ToWorker, { do: "call" }>;
 
-/** What the other end of a port has got, until so many have come. */
+/** What the other end of a port has received, until `count` messages have come. */
 function listen(port: MessagePort): (count: number) => Promise<ToWorker[]> {
   const got: ToWorker[] = [];
   let wake = () => {};

@@ -17,9 +17,9 @@ export interface Action {
   label: string;
   /** One line; may be empty. */
   help: string;
-  /** So long after it was done it is refused. */
+  /** For this time after it was done it is refused. */
   cooldownMs: number;
-  /** A place may be so far from the avatar; Infinity for any distance. */
+  /** The largest distance of a place from the avatar; Infinity for any distance. */
   reachM: number;
   /** What it costs, if anything. */
   cost: Cost | null;
@@ -31,7 +31,7 @@ export interface Action {
   preset: Readonly<Record<string, Value>>;
   /** The fields that are still to be filled, in order. */
   asks: readonly Field[];
-  /** As `KeyboardEvent.key` in lower case, or null. A digit is given anew: {@link giveDigits}. */
+  /** As `KeyboardEvent.key` in lower case, or null. {@link giveDigits} assigns digits again. */
   key: string | null;
   suggestedKey: string | null;
   /** Whether a click on the map gives it. */

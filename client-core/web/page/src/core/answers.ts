@@ -9,9 +9,9 @@
 const UNANSWERED_MS = 2_000;
 /** However fast the host is, the button is seen to go down. */
 const LEAST_MS = 120;
-/** So long a refusal is seen. */
+/** How long a refusal is shown. */
 const REFUSED_MS = 700;
-/** The move of the figure takes so long, and it rises by this share of its height. */
+/** How long the figure's move takes, and by which share of its height it rises. */
 const MOVE_MS = 180;
 const RISE = 0.16;
 
@@ -39,7 +39,7 @@ export class Answers {
     if (given?.answer === "given") given.until = given.since + LEAST_MS;
   }
 
-  /** It is not done, whoever has said so. */
+  /** It is not done: the host or the client has refused it. */
   refuse(now: number, label: string): void {
     this.#given.set(label, { answer: "refused", since: now, until: now + REFUSED_MS });
     this.#movedAt = -Infinity;

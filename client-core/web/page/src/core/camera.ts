@@ -34,25 +34,25 @@ const JUMP_M = 25;
 /** How far away it begins, as a share of how far players see. */
 const SIGHT_SHARE = 0.36;
 
-/** Well inside the picture: so much of its half. Buttons are along the edge. */
+/** Well inside the picture: this share of its half. Buttons are along the edge. */
 const SHOWN_SHARE = 0.72;
-/** The camera begins so many times as far away at most, to show others. */
+/** To show others, the camera may begin farther away by this factor. */
 const STEP_BACK = 1.25;
-/** In a game of ships, the nearest other one is kept so far inside: names have room above it. */
+/** In a game of ships, the nearest other one is kept within this share: its name has room. */
 const KEPT_SHARE = 0.84;
 /** Others that are farther away may leave the picture. */
 export const KEPT_M = 90;
-/** For that it is so many times as far away as the player has chosen, at most. */
+/** For that, the camera may be farther away than the player has chosen by this factor. */
 const KEPT_BACK = 2.2;
 /**
- * Below the target the picture shows least of the ground: the camera looks by this share towards
- * whoever is there.
+ * Below the target the picture shows least of the ground: the camera leans by this share towards
+ * an object there.
  */
 const KEPT_LEAN = 0.3;
 const LEAN_S = 0.9;
 /** The distance covers 63 % of its way in these times: out at once, and in when it is calm. */
 const KEPT_S = { out: 0.45, in: 1.8 } as const;
-/** So much of the picture's half is map where the camera stops; the rest shows the border. */
+/** The share of the picture's half that is map where the camera stops; the rest is border. */
 const INSIDE_SHARE = 0.6;
 
 /** On a higher screen nothing at its edge comes near the middle. */
@@ -89,20 +89,20 @@ export class ViewCamera {
   distance: number;
   /** Width by height of the screen. */
   aspect = 1;
-  /** What it looks at is so far inside the map that the picture shows little of what is beyond. */
+  /** The target stays inside the map, so that the picture shows little of what is beyond. */
   readonly #staysInside: boolean;
-  /** So far above the middle of the screen is what it looks at, in halves of the screen. */
+  /** How far above the middle of the screen the target is, in halves of the screen. */
   lift = 0;
   #hasTarget = false;
   #startedAt = 0;
   /** What the player has chosen, and the start before: it is farther away to show others. */
   #chosen: number;
-  /** So many metres it looks below the target, towards the screen's lower edge. */
+  /** How many metres it looks below the target, towards the screen's lower edge. */
   #lean = 0;
   #extent: Extent | undefined;
-  /** So far around the target all is known: from above, the picture shows no more of the ground. */
+  /** Radius around the target in which all objects are known: the picture from above ends there. */
   #knownM = Infinity;
-  /** The largest distance at which it does not. */
+  /** The largest distance at which the picture shows no more than that. */
   #most: number;
 
   /** `isFloor`: all that there is to see is on a floor, and the picture shows little besides. */
@@ -121,7 +121,7 @@ export class ViewCamera {
     this.#extent = extent;
   }
 
-  /** So far around the target the server tells of all that is there: nothing appears within it. */
+  /** Sets the radius around the target in which all objects are known: none appears within it. */
   setKnown(metres: number): void {
     this.#knownM = metres;
     this.update();
@@ -138,7 +138,7 @@ export class ViewCamera {
     target.z += (z - target.z) * share;
   }
 
-  /** What it follows next is elsewhere: it is there at once, as near as the player has chosen. */
+  /** The next target is elsewhere: jumps to it, as near as the player has chosen. */
   cut(): void {
     this.#hasTarget = false;
     this.#lean = 0;
@@ -153,7 +153,7 @@ export class ViewCamera {
     this.pitch = Math.min(Math.max(pitch, MIN_PITCH), MAX_PITCH);
   }
 
-  /** At the start of a game in which players see so far: not closer than usual. */
+  /** At the start of a game in which players see `sightM` far: not closer than usual. */
   startFor(sightM: number): void {
     const { start } = RANGES[this.mode];
     this.distance = Math.min(Math.max(start, sightM * SIGHT_SHARE), this.#most);
@@ -168,7 +168,7 @@ export class ViewCamera {
     return this.distance * Math.max(out, 1);
   }
 
-  /** At the start: at most so far back that all is still well seen. */
+  /** At the start: steps back, but keeps all well visible. */
   stepBack(distance: number): void {
     const most = Math.max(this.distance, STEP_BACK * this.#startedAt);
     this.distance = Math.max(this.distance, Math.min(distance, most, this.#most));
@@ -194,7 +194,7 @@ export class ViewCamera {
     this.distance += (wanted - this.distance) * (1 - Math.exp(-seconds / time));
   }
 
-  /** From so far away a point is at the kept share of the picture's half. */
+  /** The distance at which a point is at the kept share of the picture's half. */
   #distanceFor({ x, y, z }: Point): number {
     const { centre, forward, up, right } = this;
     const [dx, dy, dz] = [x - centre.x, y - centre.y, z - centre.z];
@@ -342,7 +342,7 @@ export class ViewCamera {
   }
 }
 
-/** The place nearest to `at` that is so far inside; the middle of what is too narrow for it. */
+/** The place nearest to `at` that is `inside` from both ends; the middle if that is too much. */
 function keptInside(at: number, from: number, length: number, inside: number): number {
   if (length <= 2 * inside) return from + length / 2;
   return Math.min(Math.max(at, from + inside), from + length - inside);

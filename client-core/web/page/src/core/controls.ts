@@ -40,7 +40,7 @@ export function angleOfWay(dx: number, dy: number): number | undefined {
   return Math.hypot(dx, dy) < MIN_AIM_M ? undefined : Math.atan2(dy, dx);
 }
 
-/** The value of an axis in the steps that are sent: unless they change, nothing has to be told. */
+/** The value of an axis in the steps that are sent: unless they change, nothing has to be sent. */
 export function stepOf(value: number, { axis }: Control): number {
   if (axis === "linear") return Math.round(Math.min(Math.max(value, -1), 1) * 127);
   return Math.round((value / (2 * Math.PI)) * 256) & 255;

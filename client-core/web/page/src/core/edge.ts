@@ -53,7 +53,7 @@ export class Attackers {
     this.#newestUntil = now + NEWEST_MS;
   }
 
-  /** Who has hurt the player just now, -1 if nobody has. */
+  /** The object that has just hurt the player, or -1. */
   newest(now: number): number {
     return now < this.#newestUntil ? this.#newest : -1;
   }

@@ -1,7 +1,7 @@
 /**
  * What is seen when something happens: the pieces of light of all effects that run.
  *
- * Each effect is a few pieces, computed anew in each frame from the share of its time that is over:
+ * Each effect is a few pieces, computed in each frame from the share of its time that is over:
  * rings on the ground, sparks, a flash, a column or a beam. All go into one buffer for one draw
  * call. At most {@link MAX_EFFECTS} run at once; the oldest one is dropped and counted. A frame
  * makes no garbage.
@@ -28,7 +28,7 @@ export const MAX_PIECES = MAX_EFFECTS * MAX_PIECES_OF_ONE + MAX_TRAILS + 1;
 export const PIECE_FLOATS = 12;
 /** What a piece is; the shader has the same numbers. */
 export const SHAPES = { spark: 0, ring: 1, streak: 2, disc: 3, bubble: 4 } as const;
-/** The light behind a shot is so long at most. */
+/** The greatest length of the light behind a shot. */
 const TAIL_M = 3.5;
 /** Of that length. */
 const TAILS: Readonly<Record<Flight, number>> = {
@@ -39,7 +39,7 @@ const TAILS: Readonly<Record<Flight, number>> = {
   halo: 0.7,
   arrow: 0.6,
 };
-/** So many flames or drops are behind a shot. */
+/** The number of flames or drops behind a shot. */
 const SHED = 5;
 /** A bubble grows and shrinks by this share in this time. */
 const PULSE = { share: 0.06, ms: 1_700 } as const;
@@ -153,7 +153,7 @@ class Running implements Place, Colour {
 export class Effects {
   readonly pieces = new Float32Array(PIECE_FLOATS * MAX_PIECES);
   count = 0;
-  /** So many were ended early, since too much happened at once. */
+  /** The number of effects that ended early, since too many ran at once. */
   dropped = 0;
   readonly #running = Array.from({ length: MAX_EFFECTS }, () => new Running());
   #next = 0;
@@ -195,8 +195,8 @@ export class Effects {
   }
 
   /**
-   * Computes the pieces of a frame. Flashes and sparks are so many times as large, since from far
-   * away they would not be seen; rings, which show how far something reaches, are not.
+   * Computes the pieces of a frame. Flashes and sparks are larger by `grown`, since from far away
+   * they would not be seen; rings, which show how far something reaches, are not.
    */
   update(now: number, locate: Locate, grown = 1): void {
     this.count = 0;

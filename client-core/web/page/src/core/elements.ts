@@ -29,7 +29,7 @@ const LOOKS: Readonly<Record<Element, ElementLook>> = {
   shadow: { colour: "#a066e0", flight: "ball", size: 0.9 },
   force: { colour: "#ffd9a0", flight: "ball", size: 0.9 },
 };
-/** What somebody throws of whom nothing else is known. */
+/** What a figure throws if only its outfit is known. */
 const OF_OUTFIT: Readonly<Partial<Record<Outfit, Element>>> = {
   mage: "fire",
   archer: "arrow",
@@ -59,7 +59,7 @@ export function lookOf(element: Element): ElementLook {
   return LOOKS[element];
 }
 
-/** So long after it was named, what an object does is still that: a spell takes time. */
+/** How long the named element of an object's deed counts: a spell takes time. */
 const NAMED_MS = 2_500;
 /** Of as many objects at once. */
 const MOST_NAMED = 128;
@@ -74,7 +74,7 @@ export class NamedDeeds {
     this.#deeds.set(object, { element, at: now });
   }
 
-  /** Each deed is told once more, when it takes effect. */
+  /** Returns and forgets the deed of an object, when it takes effect. */
   take(now: number, object: number): Element | undefined {
     const deed = this.#deeds.get(object);
     if (!deed) return undefined;

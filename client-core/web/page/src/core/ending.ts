@@ -1,6 +1,6 @@
 /**
- * How a game has ended, as texts: from the last tables and the last state of the game. Whoever
- * left before the end is among the others.
+ * How a game has ended, as texts: from the last tables and the last state of the game. Players who
+ * left before the end are included.
  */
 
 import type { ScoreRow, ScoreTable } from "./score_tables.js";
@@ -9,7 +9,7 @@ export type Outcome = "won" | "lost" | "over";
 
 export interface Ending {
   outcome: Outcome;
-  /** Who has won, if the state of the game names somebody. */
+  /** Who has won, if the state of the game names a winner. */
   winner: string;
   /** What else the state says, such as how far the players came. */
   facts: (readonly [name: string, value: string])[];
@@ -35,7 +35,7 @@ export interface EndRow {
 export const WON = /^(won|win|victory)$/i;
 export const LOST = /^(lost|loss|defeat|defeated|failed)$/i;
 export const WINNER = /winner|won by/i;
-/** So many rows are kept of all who were there, and shown at the end. */
+/** How many rows of all who have played are kept, and how many are shown at the end. */
 const MOST_KEPT = 100;
 const MOST_SHOWN = 40;
 /** A longer list is for the bar during the game. */

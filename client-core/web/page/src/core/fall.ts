@@ -1,13 +1,13 @@
 /**
- * What a player is told whose own avatar falls and comes back, in games that bring it back by
+ * What a player reads when the own avatar falls and comes back, in games that bring it back by
  * themselves: whether it is down, the game's line about that, and for a moment that it is back.
  */
 
 import type { Kind } from "../ambit/ambit.js";
 
-/** A line that came so long before the bar was empty is about that. */
+/** A line that came at most this time before the bar was empty is about that. */
 const JUST_THEN_MS = 1_500;
-/** So long "You are back" is shown. */
+/** How long "You are back" is shown. */
 export const BACK_MS = 1_500;
 
 export type FallState = "up" | "down" | "back";
@@ -31,7 +31,7 @@ export class Fall {
   #line: Line | undefined;
 
   /**
-   * `bar` is undefined for an avatar without one, or if there is none: whoever is on the way to
+   * `bar` is undefined for an avatar without a bar, or without an avatar: a player on the way to
    * another map has not fallen.
    */
   update(now: number, bar: number | undefined): void {

@@ -1,4 +1,4 @@
-/** Whom the own avatar has felled: a kill is told so that it feels like one. */
+/** Whom the own avatar has felled: the page shows each kill clearly. */
 
 import type { EventKind, GameEvent } from "../ambit/ambit.js";
 

@@ -26,7 +26,7 @@ export interface Stick {
 
 /** Closer to its middle a stick is at rest. */
 const DEAD = 0.22;
-/** So far out it holds a key. */
+/** From this deflection on, a stick holds a key. */
 const HOLDS = 0.45;
 const CROSS = { up: 12, down: 13, left: 14, right: 15 } as const;
 /** Buttons for controls and commands, the nearest to the thumb first. */

@@ -7,7 +7,7 @@ export const SHOWN_MS = 900;
 const MAX_NUMBERS = 24;
 /** Changes in such a short time are one number: two would be written over each other. */
 const TOGETHER_MS = 450;
-/** So long after a change an object is one that something happens to. */
+/** For this time after a change an object counts as one to which something happens. */
 const RECENT_MS = 2_500;
 
 export interface RisingNumber {

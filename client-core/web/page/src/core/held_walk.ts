@@ -15,21 +15,21 @@ const LETTERS = ["w", "a", "s", "d"];
 export const AHEAD_M = 6;
 /** A server takes 64 commands a second. */
 const PAUSE_MS = 150;
-/** Whoever did not get there is sent again: the command was refused, or something is in the way. */
+/** Resend the goal after this time: the command was refused, or something was in the way. */
 const AGAIN_MS = 1_000;
 /** The cosine of 8 degrees: a hand on a stick is never still. */
 const SAME_WAY = 0.99;
-/** Whoever is so near has to be sent on before it stops there. */
+/** Send the next goal when the avatar is closer than this, so that it does not stop there. */
 const NEAR_M = 1.5;
 /** A press that moves by less is where it was. */
 const SAME_PLACE_M = 0.5;
-/** The speed is that of about so long. */
+/** Time window over which the speed is measured. */
 const SPEED_MS = 80;
-/** After so long it is that of a walk from its beginning on. */
+/** After this time the measured speed is that of a steady walk. */
 const STEADY_MS = 3 * SPEED_MS;
-/** Of an avatar that was not seen to walk yet: rather too fast, for then it stops ahead. */
+/** The assumed speed of an avatar that has not walked yet: a guess that is too high stops ahead. */
 const SUPPOSED_M_PER_S = 6;
-/** Who is slower stands, or is held up. */
+/** An avatar that is slower stands, or is held up. */
 const LEAST_M_PER_S = 0.5;
 /**
  * The effects of two commands may be so much farther apart than the commands: a tick and more. Then
@@ -161,7 +161,7 @@ export class HeldWalk {
       this.#at[axis] = at[axis];
     }
     const speed = Math.hypot(this.#speed.x, this.#speed.y);
-    // Of a walk that has lasted: whoever only sets out, or is held up, is not that slow.
+    // Only of a walk that has lasted: an avatar that sets out or is held up seems too slow.
     const newest = this.#given.at(-1);
     const isSteady = newest !== undefined && now > newest.effectAt + STEADY_MS;
     const hasWalked = Math.hypot(at.x - this.#from.x, at.y - this.#from.y) > NEAR_M;

@@ -1,16 +1,16 @@
 /**
- * When the own avatar is hurt, and from where: from whoever an event names, else from where a shot
- * came that was just beside it. If neither is known, nothing is said about the direction.
+ * When the own avatar is hurt, and from where: from the object that an event names, else from where
+ * a shot came that was just beside it. If neither is known, no direction is shown.
  */
 
 /** Of a bar: less is the rounding of it, or something that gnaws. */
 const LEAST_SHARE = 0.015;
-/** A shot that was so near, so short a time ago, is taken for the one that hit. */
+/** A shot that was within this distance and time is taken for the one that hit. */
 const NEAR_M = 3.5;
 const LATELY_MS = 500;
-/** What was first seen as near as that is the avatar's own, or nobody knows where it came from. */
+/** A shot first seen within this distance is the avatar's own, or of unknown origin. */
 const OWN_M = 2.5;
-/** Others are shown a moment later than what the avatar has: so long it is waited for them. */
+/** How long to wait for the attacker: others are shown a moment later than the avatar's values. */
 const WAIT_MS = 250;
 const MOST_SHOTS = 256;
 
@@ -20,7 +20,7 @@ interface Shot {
   seenAt: number;
 }
 
-/** Towards whoever did it, in metres on the map; both 0 if that is not known. */
+/** Towards the attacker, in metres on the map; both 0 if that is not known. */
 export interface Way {
   dx: number;
   dy: number;
@@ -31,7 +31,7 @@ export class HurtWatch {
   readonly #way: Way = { dx: 0, dy: 0 };
   #near: { shot: Shot; away: number; at: number } | undefined;
   #share: number | undefined;
-  /** Since when it hurts, until it is told. */
+  /** Since when it hurts, until that is shown. */
   #hurtAt: number | undefined;
 
   /** A shot is in sight, at a place from the avatar's. */
@@ -50,8 +50,8 @@ export class HurtWatch {
   }
 
   /**
-   * `attacker` is where somebody is whom an event has just named. Undefined if there is nothing to
-   * tell.
+   * `attacker` is the direction of an object that an event has just named. Returns undefined if
+   * there is nothing to show.
    */
   update(now: number, share: number | undefined, attacker: Way | undefined): Way | undefined {
     const before = this.#share;

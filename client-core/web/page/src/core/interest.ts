@@ -13,7 +13,7 @@ export interface InterestSettings {
   marginM: number;
 }
 
-/** So far around the avatar all is known, wherever it is in its cell. */
+/** The radius around the avatar in which all objects are known, at any place in its cell. */
 export function knownM(
   { cellM, inner, marginM }: InterestSettings,
   map: { width: number; height: number },

@@ -17,7 +17,7 @@ export interface Known {
   counts: ReadonlyMap<string, number>;
 }
 
-/** `states` are the room-wide kinds; one with a single object that is nobody's is the state. */
+/** `states` are the room-wide kinds; one with a single object without an owner is the state. */
 export function knownOf(frame: Frame, states: readonly Kind[]): Known {
   const words: string[] = [];
   const [lists, own] = [new Map<string, string>(), new Map<string, string>()];

@@ -40,7 +40,7 @@ export class LabelLayout {
     return -1;
   }
 
-  /** Something is there in any case, such as a bar. */
+  /** Reserves the place of something that is drawn in any case, such as a bar. */
   reserve(across: number, up: number, width: number, height: number): void {
     if (this.#count >= MAX_LABELS) return;
     this.#across[this.#count] = across;

@@ -87,7 +87,7 @@ export function labelText(kind: Kind, label: string): string {
 }
 
 /**
- * What is written above an object that has no name of its own: what it is, if it is somebody, such
+ * What is written above an object that has no name of its own: what it is, if it is a person, such
  * as a merchant.
  */
 export function nameOfKind(kind: Kind): string | undefined {

@@ -3,9 +3,9 @@
  * gauge falls at once.
  */
 
-/** What is in sight from the start has not come: so long nothing does. */
+/** For this time after the start, objects that come into sight count as present before. */
 const SETTLING_MS = 1_500;
-/** A flag that stays set shows its effect so often. */
+/** How often a flag that stays set shows its effect. */
 const REPEAT_MS = 600;
 /** A smaller fall is that of a rate, or the rounding of it. */
 const LEAST_FALL = 2;
@@ -62,7 +62,7 @@ export class Moments {
     return true;
   }
 
-  /** After `comes`: whether this flag, which shows something as long as it is set, is set anew. */
+  /** After `comes`: whether this flag, which shows something as long as it is set, was just set. */
   begins(id: number, component: number, isSet: boolean): boolean {
     const values = this.#known.get(id)?.values;
     if (!values) return false;

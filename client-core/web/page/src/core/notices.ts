@@ -16,7 +16,7 @@ export class Notices {
   readonly #shownMs: number;
   readonly #list: Notice[] = [];
 
-  /** At most so many at a time, and each for so long. */
+  /** At most `most` at a time, each for `shownMs`. */
   constructor(most: number, shownMs: number) {
     this.#most = most;
     this.#shownMs = shownMs;

@@ -1,13 +1,13 @@
 /**
- * The order of a party: whoever needs help first. Those who are hurt come first, by bands of
- * health, so that small changes move nobody; then the unhurt, and last those who have fallen.
+ * The order of a party: members who need help come first. Those are the hurt ones, by bands of
+ * health, so that small changes move no member; then the unhurt, and last those who have fallen.
  */
 
 /** A fuller bar looks full. */
 const FULL = 0.995;
-/** So many bands of health: within one, whoever was seen first stays first. */
+/** The number of bands of health: within one, a member who was seen first stays first. */
 const BANDS = 5;
-/** Whoever gets better by less than this share of a band stays in it. */
+/** A member who gets better by less than this share of a band stays in it. */
 const STICKY = 0.25;
 
 export interface PartyMember {
@@ -22,7 +22,7 @@ export class PartyOrder {
   readonly #places = new Map<number, number>();
   #next = 0;
 
-  /** Sorts in place. Whoever is not there any more is forgotten. */
+  /** Sorts in place. Forgets members that are no longer in the list. */
   sort(members: PartyMember[]): void {
     const ids = new Set(members.map(({ id }) => id));
     for (const id of this.#places.keys()) {

@@ -1,7 +1,7 @@
 /**
  * The commands that were given and have not taken effect: what the countdowns show.
  *
- * A command takes effect, for everybody at once, the local lag after the server has it. Until the
+ * A command takes effect, for all clients at once, the local lag after the server has it. Until the
  * host confirms it, the page counts the way there as half a round trip; the confirmation has the
  * exact time. A refusal is shown for a moment, too.
  *
@@ -22,13 +22,13 @@ export interface PendingCommand {
 }
 
 const MAX_PENDING = 32;
-/** So long it can still be seen after its effect. */
+/** How long a command is shown after its effect. */
 const AFTERGLOW_MS = 350;
 const REFUSED_MS = 900;
 /** One without an answer is waited for; the client gives up a move after a second. */
 const UNANSWERED_MS = 2_000;
 
-/** So many are compared, and a longer one says nothing about the next. */
+/** The number of lags that are compared; a longer lag says nothing about the next. */
 const LAGS = 6;
 const MAX_LAG_MS = 1_000;
 
@@ -61,7 +61,7 @@ export class PendingCommands {
 
   /**
    * Returns the command, if it is still known. The game may have refused it before the host's
-   * confirmation is there.
+   * confirmation came.
    */
   confirm(number: number, effectAt: number): PendingCommand | undefined {
     const pending = this.#find(number);

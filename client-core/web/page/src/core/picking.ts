@@ -17,7 +17,7 @@ const place: Point = { x: 0, y: 0, z: 0 };
 /** An avatar walks on while its command is under way. */
 const REACH_SLACK_M = 0.5;
 
-/** The place nearest to `place` that whoever stands at `from` can still reach. */
+/** The place nearest to `place` within reach of `from`. */
 export function withinReach(place: Point, from: Point, reachM: number): Point {
   const [x, y] = [place.x - from.x, place.y - from.y];
   const share = Math.max(0, reachM - REACH_SLACK_M) / Math.hypot(x, y, place.z - from.z);

@@ -17,8 +17,8 @@ export interface Destination {
 }
 
 /**
- * So far ahead a client is told the turns and the end of others' paths. What it has beyond that is
- * a straight continuation, which need not come true: `docs/replication.md`.
+ * How far ahead a client receives the turns and the end of others' paths. What it has beyond that
+ * is a straight continuation, which need not come true: `docs/replication.md`.
  */
 const KNOWN_AHEAD_MS = 2_000;
 
@@ -43,7 +43,7 @@ export class PlannedPaths {
     }
   }
 
-  /** Where the object is going to, unless it is there at this room time. */
+  /** Where the object is going to, unless it has arrived at this room time. */
   destination(id: number, roomTime: number): Destination | undefined {
     const destination = this.#destinations.get(id);
     return destination && destination.t > roomTime ? destination : undefined;
@@ -51,7 +51,7 @@ export class PlannedPaths {
 
   /**
    * Where the object is going to, as far as that is known: of the own avatar to the end, of others
-   * for the next two seconds. `into` has the object's place before. False if it is there.
+   * for the next two seconds. `into` has the object's place before. False if it has arrived.
    */
   ahead(id: number, roomTime: number, isOwn: boolean, into: Point): boolean {
     const to = this.destination(id, roomTime);

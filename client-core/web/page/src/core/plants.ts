@@ -1,7 +1,7 @@
 /**
  * Where plants are on a map of open land: low shrubs here and there, bushes at the foot of walls, a
- * tree on what is as long as wide, and a wood around the map. They are only drawn: nobody meets
- * them, so none stands in a way.
+ * tree on what is as long as wide, and a wood around the map. They are only drawn: they stop no
+ * object, so none stands in a way.
  */
 
 import type { StaticObstacle } from "../ambit/ambit.js";
@@ -23,10 +23,10 @@ export interface Plant {
 /** Along the foot of a wall there is room for a bush on each such piece. */
 const BUSH_EVERY_M = 1.7;
 const BUSHES = 0.62;
-/** A side may be so many times as long as the other one of what has a tree on it. */
+/** The greatest ratio of the sides of an obstacle with a tree on it. */
 const SQUARE = 1.7;
 const LEAST_HALF_M = 0.7;
-/** A thicket for so many square metres, with so many shrubs so far around. */
+/** The square metres of each thicket, its most shrubs, and how far they spread. */
 const THICKET = { each: 170, most: 9, spread: 2.6 } as const;
 const MOST_THICKETS = 900;
 /** The wood around the map. */

@@ -4,11 +4,11 @@
  */
 
 const STEPS = [0.5, 0.65, 0.8, 1, 1.25, 1.5, 2];
-/** So many frames are judged together. */
+/** The number of frames that are judged together. */
 const FRAMES = 40;
 /** After longer than that the page was not seen, or loaded something. */
 const GAP_MS = 700;
-/** After so many good judgements in a row a step up is tried. */
+/** The number of good judgements in a row after which a step up is tried. */
 const PATIENCE = 4;
 
 /** Milliseconds from frame to frame: below `fast` there is time for more pixels. */

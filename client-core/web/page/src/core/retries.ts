@@ -1,6 +1,6 @@
 /** Attempts that are repeated by themselves until one succeeds, while the cause may pass. */
 
-/** A server that was drained is back within seconds, and nobody has to press anything. */
+/** A server that was drained is back within seconds: the page retries by itself. */
 export const RETRY_MS = 5_000;
 
 export class Retries {

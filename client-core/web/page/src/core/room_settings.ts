@@ -36,7 +36,7 @@ export function parameterOf(
   return parseFloat(chosen[key] ?? declared?.default ?? "");
 }
 
-/** So many avatars that the game steers are there when somebody begins alone. */
+/** The number of avatars that the game steers in the room of a player who begins alone. */
 const PILOTS = 6;
 
 /** With what a room is made in which one plays at once: others, if its game has some. */

@@ -20,7 +20,7 @@ export function lineColour(ground: number): number {
   return mixed.reduce((colour, part) => (colour << 8) | part, 0);
 }
 
-/** The colour that is so far on the way from one to another. */
+/** The colour at this share of the way from one to another. */
 export function mixed(one: number, other: number, share: number): number {
   return [16, 8, 0].reduce((colour, bits) => {
     const [from, to] = [(one >> bits) & 0xff, (other >> bits) & 0xff];

@@ -1,7 +1,7 @@
 /**
- * What everybody in the room has (the score, the state of the round) as texts: for each room-wide
- * kind of the game a table, with a column for each component that this player may know and that
- * says something. A kind with a single object that is nobody's is the state of the game: a line.
+ * The room-wide objects (scores, the state of the round) as texts: for each room-wide kind of the
+ * game a table, with a column for each component that this player may know and that says
+ * something. A kind with a single object without an owner is the state of the game: a line.
  */
 
 import type { Component, Frame, Kind } from "../ambit/ambit.js";
@@ -26,7 +26,7 @@ export interface ScoreRow {
   own: boolean;
 }
 
-/** So many columns and rows of a table are shown beside the game, until the player wants all. */
+/** Columns and rows of a table that are shown beside the game, until the player wants all. */
 export const SHORT_COLUMNS = 2;
 export const SHORT_ROWS = 5;
 
@@ -66,7 +66,7 @@ export function placeOf({ columns, rows }: ScoreTable): OwnPlace | undefined {
   const at = rows.findIndex(({ own }) => own);
   const [, points] = rows[at]?.cells ?? [];
   if (at < 0 || points === undefined) return undefined;
-  // Whoever has as many has the same place.
+  // Equal points give the same place.
   const place = rows.findIndex(({ cells }) => cells[1] === points) + 1;
   return { place, of: rows.length, points, column: columns[1] ?? "" };
 }

@@ -24,7 +24,7 @@ export class SlotTable {
 
   /** Begins a frame. */
   begin(): void {
-    // While all slots are in use, freeing them would only paint all names anew in each frame.
+    // While all slots are in use, freeing them would only paint all names again in each frame.
     if (this.#isShort && this.#used < this.#usedIn.length) {
       this.#slots.clear();
       this.#clear();

@@ -4,7 +4,7 @@
  * which empties it: only together with the next picture.
  */
 
-/** After so long the player sees what there is, however little. */
+/** After this time the player sees what has arrived, even if it is little. */
 export const STAYS_MS = 1_500;
 
 export class Stillness {

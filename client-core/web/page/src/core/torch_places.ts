@@ -1,4 +1,4 @@
-/** Where torches are on the walls of a map: along their long sides, so far from each other. */
+/** Where torches are on the walls of a map: along their long sides, at equal distances. */
 
 import type { StaticObstacle } from "../ambit/ambit.js";
 

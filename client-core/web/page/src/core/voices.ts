@@ -57,8 +57,8 @@ export class Voices {
   readonly #lastAt = new Map<VoiceForm, number>();
 
   /**
-   * The voice of a sound that is so far away, `right` metres of which to the right; and the one
-   * that ends for it. Nothing if it is not heard.
+   * The voice of a sound at `distanceM`, `right` metres of which to the right; and the one that
+   * ends for it. Undefined if it is not heard.
    */
   begin(
     now: number,

@@ -1,7 +1,8 @@
 /**
- * Whom a player watches who is out: somebody of the own kind in sight who is still up, the nearest
- * one unless the player picks another. Out is whoever was up once and has lost a flag that the
- * game's commands need: games without such flags bring their players back by themselves.
+ * Whom a player who is out watches: an object of the own kind in sight that is still up, the
+ * nearest one unless the player picks another. A player is out whose avatar was up once and has
+ * lost a flag that the game's commands need: games without such flags bring their players back by
+ * themselves.
  */
 
 import type { Action } from "./actions.js";
@@ -49,7 +50,7 @@ export class Watching {
     if (this.isOut) this.#watched = id;
   }
 
-  /** Whom the camera follows; the avatar itself if there is nobody else. */
+  /** Whom the camera follows; the avatar itself if there is no other. */
   indexIn(frame: WatchedFrame): number {
     const index = this.isOut && this.#watched >= 0 ? frame.indexOf(this.#watched) : -1;
     return index >= 0 && isStanding(frame, index) ? index : frame.avatar;

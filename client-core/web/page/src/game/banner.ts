@@ -23,7 +23,7 @@ export class Banner {
     setText(this.#title, title);
     setText(this.#advice, advice);
     this.element.dataset["tone"] = tone;
-    // What is hidden first comes in anew.
+    // Hiding the element restarts its animation.
     setHidden(this.element, true);
     void this.element.offsetWidth;
     setHidden(this.element, false);

@@ -14,7 +14,7 @@ const SLOT_COLUMNS = 8;
 const SLOT_ROWS = 32;
 const SLOT_WIDTH = 256;
 const SLOT_HEIGHT = 32;
-/** Names are larger by this factor where pixels are coarse; smaller, nobody could read them. */
+/** Names are larger by this factor where pixels are coarse, so that they can be read. */
 const COARSE_NAMES = 1.6;
 /** The usual width of a letter of a name. */
 const LETTER_PX = 7.2;

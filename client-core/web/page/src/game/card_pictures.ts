@@ -14,7 +14,7 @@ import { icon } from "./icons.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** `tint` is the colour of the thing; `gloss` and `shade` are over what is there already. */
+/** `tint` is the colour of the thing; `gloss` and `shade` are drawn over the rest. */
 type Paint =
   | "tint" | "metal" | "gold" | "wood" | "paper" | "glass" | "dark" | "gloss" | "shade" | "line"
   | "string";

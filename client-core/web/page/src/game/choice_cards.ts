@@ -63,9 +63,9 @@ export class ChoiceCards {
   }
 
   /**
-   * What there is to choose now. `first` has to be chosen, and opens as soon as it is there.
-   * What is known says how many there are of what is listed, what the player can pay, and how many
-   * others have made the same choice.
+   * What there is to choose now. `first` has to be chosen, and opens as soon as it is offered.
+   * `known` says how many there are of what is listed, what the player can pay, and how many others
+   * have made the same choice.
    */
   offer(
     groups: ReadonlyMap<CommandKind, readonly Action[]>,
@@ -232,7 +232,7 @@ export class ChoiceCards {
   }
 }
 
-/** What can be answered with nothing, too, is asked of everybody: the game waits for it. */
+/** A choice that may be left out is a question to all players: the game waits for it. */
 function isQuestion({ fields: [field] }: CommandKind): boolean {
   return field?.type === "choice" && field.optional && field.listed_in !== "";
 }

@@ -134,7 +134,7 @@ export class DeepSpace {
     for (const part of this.group.children) part.frustumCulled = false;
   }
 
-  /** The planet is beside the middle of the map, where everybody comes by. */
+  /** The planet is beside the middle of the map, where all players come by. */
   setExtent({ west, south, width, height }: Extent): void {
     const [x, y] = [west + 0.63 * width, south + 0.6 * height];
     this.#planet.position.set(x, y, -PLANET.depth);

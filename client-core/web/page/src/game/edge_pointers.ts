@@ -1,6 +1,6 @@
 /**
- * Pointers towards whoever is in sight and outside the picture: those with a name, the nearest
- * ones, and one for each way; whoever has just hit the player first.
+ * Pointers towards objects that are in sight and outside the picture: the nearest ones with a name,
+ * one for each direction. An object that has just hit the player comes first.
  */
 
 import type { Frame } from "../ambit/ambit.js";
@@ -32,7 +32,7 @@ export class EdgePointers {
       el("span", { class: "who" }),
     ),
   );
-  /** The nearest objects so far, and how far they are; those that have hit come first. */
+  /** The nearest objects found, and their distances; those that have hit come first. */
   readonly #indices = new Int32Array(MAX_POINTERS);
   readonly #distances = new Float64Array(MAX_POINTERS);
   /** Where those that are shown stand. */
@@ -43,7 +43,7 @@ export class EdgePointers {
   readonly #at: Point = { x: 0, y: 0, z: 0 };
   readonly #place: EdgePlace = { x: 0, y: 0, angle: 0 };
 
-  /** Until somebody is in sight: how to find others. */
+  /** Shown until another object is in sight: how to find others. */
   readonly nobody = el(
     "p",
     { class: "hint nobody", role: "status", hidden: true },
@@ -52,7 +52,7 @@ export class EdgePointers {
   #nobodyAt: number | undefined;
   #hasSeen = false;
 
-  /** `looks`: whoever plays looks ahead, so that turning shows others. */
+  /** `looks`: the view looks ahead, so that turning shows others. */
   constructor(attackers: Attackers, looks: boolean) {
     this.#attackers = attackers;
     this.#hasSeen = !looks;
@@ -81,7 +81,7 @@ export class EdgePointers {
     }
   }
 
-  /** Puts the place of a pointer into `#place`; false if a nearer one is there already. */
+  /** Puts the place of a pointer into `#place`; false if a nearer object has a pointer there. */
   #isApart(nth: number, frame: Frame, camera: ViewCamera): boolean {
     const [place, across, up] = [this.#place, this.#across, this.#up];
     const index = this.#indices[nth] as number;
@@ -99,7 +99,7 @@ export class EdgePointers {
     return true;
   }
 
-  /** Whether the label of the nearest one is there. */
+  /** Whether the label of the nearest one covers this place. */
   #isUnderLabel({ x, y }: EdgePlace): boolean {
     const along = ((x - (this.#across[0] as number)) * this.#side * innerWidth) / 2;
     const above = ((y - (this.#up[0] as number)) * innerHeight) / 2;
@@ -141,7 +141,7 @@ export class EdgePointers {
     style.top = `${(50 * (1 - place.y)).toFixed(2)}%`;
     const [arrow, who] = pointer.children as unknown as [HTMLElement, HTMLElement];
     arrow.style.rotate = `${(-place.angle).toFixed(3)}rad`;
-    // The nearest one is told by its name, and how far away it is.
+    // The nearest one has a label: its name and its distance.
     const isNearest = index === this.#indices[0];
     setHidden(who, !isNearest);
     if (isNearest) {

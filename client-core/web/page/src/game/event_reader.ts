@@ -13,9 +13,9 @@ import { choiceNames, labelOf } from "../core/words.js";
 import { texts } from "../texts.js";
 import type { Happenings } from "./happenings.js";
 
-/** After a move to another map the game's state may be told without an event for so long. */
+/** How long after a move to another map the game's state is announced if no event does. */
 const MOVED_MS = 8_000;
-/** The first thing that is told there may be older than the move. */
+/** The state is announced when it has not changed for this time: the first may be outdated. */
 const SETTLED_MS = 1_000;
 /** Events need no frame's precision, and reading them makes garbage. */
 const PAUSE_MS = 40;
@@ -23,7 +23,7 @@ const PAUSE_MS = 40;
 export interface EventHooks {
   /** There is another static map, or other rules. */
   onMap(): void;
-  /** The host does not answer; it was heard so long ago. */
+  /** The host does not answer; it was heard `silentMs` ago. */
   onSilent(silentMs: number): void;
   /** The host is heard again. */
   onHeard(): void;
@@ -106,7 +106,7 @@ export class EventReader {
       case "resumed":
         this.#hooks.onResumed();
         this.#movedAt = now;
-        // Whoever has only gone to another map sees that.
+        // A player who has only gone to another map sees that.
         if (this.#isBroken && !this.#hasEnded) say(texts.resumed);
         this.#isBroken = false;
         return;

@@ -6,7 +6,7 @@ import { texts } from "../texts.js";
 const SHOWN_MS = 1_100;
 
 export class FelledNote {
-  /** The log has the same, for whoever reads. */
+  /** The log has the same, for screen readers. */
   readonly element = el("div", { class: "felled-note", "aria-hidden": "true" });
 
   show(name: string): void {

@@ -95,7 +95,7 @@ function howToAct(actions: readonly Action[], controls: readonly Control[]): str
   return isAimed ? texts.play_slots : undefined;
 }
 
-/** What only some have, or only at times, is told by its button. */
+/** Commands that only some players have, or only at times, are explained by their buttons. */
 function isForAll({ onlyFor, command }: Action): boolean {
   return onlyFor.length === 0 && command.only_for === "";
 }

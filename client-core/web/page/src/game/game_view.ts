@@ -94,7 +94,7 @@ export class GameView {
   readonly #felled = new FelledNote();
   readonly #cut = el("div", { class: "cut", "aria-hidden": "true" });
   readonly #boss: BossBar;
-  /** Of whoever is out: whom the player watches. */
+  /** For a player who is out: the name of the watched player. */
   readonly #watchedName = el("span");
   readonly #out = el(
     "div",
@@ -266,14 +266,14 @@ export class GameView {
     this.#hud.showChat(text);
   }
 
-  /** So many lines of chat were not read in the lobby. */
+  /** The number of lines of chat that were not read in the lobby. */
   showUnread(count: number): void {
     const button = this.#lobbyButton;
     button.dataset["unread"] = count > 0 ? String(count) : "";
     button.ariaLabel = count > 0 ? texts.lobby_unread(count) : texts.lobby;
   }
 
-  /** What everybody has now. */
+  /** The current tables of all players. */
   result(): Result {
     const { game, scenery } = this.#schema;
     return { game, ending: this.#score.ending(), isParty: scenery.party };
@@ -398,7 +398,7 @@ export class GameView {
     this.#picture.markDeed(now, this.#frame, REFUSED);
   }
 
-  /** Whoever has fallen aims at nothing any more. */
+  /** Follows whether the avatar has fallen or is out: an avatar that has fallen has no aim. */
   #watchAvatar(time: number, frame: Frame): void {
     const { avatar } = frame;
     const life = this.#picture.ownLife(frame);
@@ -410,7 +410,7 @@ export class GameView {
     if (this.#avatar.hasFallen) this.#keepAimOf([]);
     const wasOut = this.#watching.isOut;
     this.#watching.update(time, frame);
-    // Where whoever is out watches others, that view says so.
+    // If a player who is out watches others, that view says so.
     const hasOwnView = avatar >= 0 && this.#watching.isFor(frame.kind(avatar));
     if (this.#fallen.update(frame, life, !hasOwnView)) this.#cutTo(time, frame);
     this.element.classList.toggle("down", this.#fallen.isDown);
@@ -428,14 +428,14 @@ export class GameView {
     this.#cut.animate([{ opacity: 1 }, { opacity: 1, offset: 0.3 }, { opacity: 0 }], CUT_MS);
   }
 
-  /** Whoever aims for something else ends that. */
+  /** Ends an aim of a command that is no longer among the actions. */
   #keepAimOf(actions: readonly Action[]): void {
     if (this.#commander.keepOnly(actions)) this.#input.aim.usesKeys = false;
   }
 
   readonly #tellDone = ({ label }: { label: string }): void => {
     const action = this.#actions.find((one) => one.label === label);
-    // What is seen by itself needs no words: whoever goes, or a cool-down.
+    // A visible effect needs no words: a walk, or a cool-down.
     const isPlain =
       action && !action.isClick && action.cooldownMs === 0 && action.command.fields.length < 2;
     if (this.#cards.confirm(label) ?? isPlain) this.#hud.say(texts.done(label));
@@ -454,7 +454,7 @@ export class GameView {
     const key = [...words, ...values, this.#cards.opened?.name ?? "", isOut].join();
     if (key === this.#offeredFor) return;
     this.#offeredFor = key;
-    // Whoever is out can do nothing more, whatever the others can.
+    // A player who is out has no actions, even if others have.
     const offered = isOut ? [] : this.#actions.filter((action) => isOffered(action, known));
     const [first, groups] = [cardsOf(offered, own), groupsOf(offered)];
     this.element.classList.toggle("choosing", first.length > 0);
@@ -468,7 +468,7 @@ export class GameView {
     giveDigits(keyed, this.#schema);
     this.#cards.showKeys();
     this.#hud.offer(offered, words, cards);
-    // Whoever was about to press one meant what it was before.
+    // A player about to press a digit meant its former action.
     const cardsNow = open ? keyed.map(({ label }) => label).join() : "";
     if (this.#digitsFor !== cardsNow) this.#input.pauseDigits();
     this.#digitsFor = cardsNow;
@@ -482,7 +482,7 @@ export class GameView {
     setText(this.#watchedName, name === undefined ? "" : texts.watching(name));
   }
 
-  /** Whoever is picked among the party is what a command asks for, or where it acts. */
+  /** The picked member of the party is what a command asks for, or where it acts. */
   #pick(id: number): void {
     const [index, frame] = [this.#frame.indexOf(id), this.#frame];
     if (index < 0) return;
@@ -540,7 +540,7 @@ export class GameView {
   }
 }
 
-/** Whoever steers something with a name of its own among others finds them by turning. */
+/** Whether players steer named objects: then turning shows others. */
 function hasLooks({ controls, kinds }: Schema): boolean {
   const hasName = ({ look }: Kind) => look.shape === "arrow" && look.label !== null;
   return controls.length > 0 && kinds.some(hasName);

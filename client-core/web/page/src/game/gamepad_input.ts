@@ -1,4 +1,4 @@
-/** The first gamepad that is there: what it holds, and which commands it gives. */
+/** The first connected gamepad: what it holds, and which commands it gives. */
 
 import type { Control } from "../ambit/ambit.js";
 import type { Action } from "../core/actions.js";

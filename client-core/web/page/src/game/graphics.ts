@@ -25,7 +25,7 @@ function drawsInSoftware(): boolean {
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("webgl2", { failIfMajorPerformanceCaveat: true });
   if (!context) return true;
-  // A Chromium that was told to use SwiftShader does not count that as a caveat.
+  // A Chromium with the flag for SwiftShader does not count that as a caveat.
   const isSoftware = SOFTWARE.test(rendererOf(context));
   // Browsers allow a page some contexts only, and collect garbage late.
   context.getExtension("WEBGL_lose_context")?.loseContext();

@@ -183,7 +183,7 @@ export class Happenings {
     }
   }
 
-  /** An event that hurts the own avatar and names somebody else. */
+  /** An event that hurts the own avatar and names another object. */
   #noteAttacker(
     now: number,
     kind: EventKind,

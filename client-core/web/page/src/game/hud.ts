@@ -120,7 +120,7 @@ export class Hud {
       element.setAttribute("aria-keyshortcuts", key);
     }
     setHidden(this.commands, ![...this.#buttons.values()].some((element) => !element.hidden));
-    // Whoever can do nothing reads what could be done.
+    // Without actions now, the help keeps those of before.
     if (actions.length > 0) this.#showHelp(actions);
   }
 
@@ -441,7 +441,7 @@ function helpOfControl(control: Control): string {
 /** What the player can do now, and how to look about. */
 function helpLines(actions: readonly Action[], controls: readonly Control[]): string[] {
   return [
-    // What the client itself sets is for nobody to read.
+    // Controls that the client itself sets are not shown.
     ...controls.filter(isForPlayers).map(helpOfControl),
     ...(hasDirections(controls) ? texts.help_steer : []),
     ...(controls.length > 0 ? [] : isTouch() ? [texts.play_tap] : texts.help_click),

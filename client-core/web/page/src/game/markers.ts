@@ -32,7 +32,7 @@ export class Markers {
     this.reach.visible = false;
   }
 
-  /** A circle round the avatar as long as a command is aimed that reaches so far. */
+  /** A circle round the avatar as long as a command with this reach is aimed. */
   showReach(avatar: { x: number; y: number; z: number }, reachM: number): void {
     this.reach.visible = Number.isFinite(reachM);
     if (!this.reach.visible) return;

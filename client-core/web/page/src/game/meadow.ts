@@ -11,7 +11,7 @@ import { seededUnits } from "../core/seeded.js";
 const SQUARE_M = 44;
 const SQUARES = [-1, 0, 1];
 const BLADES = 7;
-/** Tufts and flowers stand together: so many places of them in a square, so far apart in one. */
+/** Tufts and flowers stand together: the number of such places in a square, and their spread. */
 const PLACES = 70;
 const SPREAD_M = 2.6;
 /** Of all in a square; fewer where each is drawn by the processor. */
@@ -55,7 +55,7 @@ export class Meadow {
     this.group.add(...this.#meshes.map(([, mesh]) => mesh));
   }
 
-  /** The same one for everybody. */
+  /** The same one for all players. */
   show(isDark: boolean): void {
     const unit = seededUnits(11);
     const places = Array.from({ length: PLACES }, () => [unit(), unit()] as const);

@@ -1,7 +1,7 @@
 /**
  * The objects in sight: one instanced mesh for each kind, filled from a frame's arrays.
  *
- * A frame makes no garbage; a mesh is made anew only when a kind has more objects than before.
+ * A frame makes no garbage; a mesh is made again only when a kind has more objects than before.
  */
 
 import * as THREE from "three";
@@ -151,7 +151,7 @@ function shade(plain: THREE.Color, id: number, into: { r: number; g: number; b: 
   into.b = plain.b * share;
 }
 
-/** Whoever has a name is told from others: an own colour, with something of that of its kind. */
+/** The colour of an object with a name: its own, mixed with that of its kind. */
 function tint(plain: THREE.Color, id: number, into: { r: number; g: number; b: number }): void {
   const turn = 2 * Math.PI * ((id * 0.618034) % 1);
   const channel = (of: number, shift: number) =>
@@ -161,7 +161,7 @@ function tint(plain: THREE.Color, id: number, into: { r: number; g: number; b: n
   into.b = channel(plain.b, 4.2);
 }
 
-/** How far up a step lifts whoever walks, in its heights: faster for what is small. */
+/** How far up a step lifts a walker, in its heights: faster for small ones. */
 function stepOf(frame: ShownObjects, index: number, form: MeshDescription["form"]): number {
   const walker = form === "figure" ? WALK.figure : form === "creature" ? WALK.creature : undefined;
   if (!walker || !frame.moves(index)) return 0;
@@ -259,7 +259,7 @@ export class ObjectMeshes {
     return this.#wrecks;
   }
 
-  /** Draws all but one. Own figures are raised by so many of their heights. */
+  /** Draws all but one. Own figures are raised by a share of their heights. */
   update(
     frame: ShownObjects,
     camera: Pick<ViewCamera, "eye">,
@@ -320,7 +320,7 @@ export class ObjectMeshes {
     if (form === "creature") layOnSide(matrices, to, scale, growth, growth * lift);
   }
 
-  /** Its bar is empty, and it has a role, which nobody has who is not there yet. */
+  /** Its bar is empty, and it has a role: an object without a role has not begun to play. */
   #hasFallen(frame: ShownObjects, index: number): boolean {
     const kind = this.#kinds[frame.kinds[index] as number];
     const bar = kind?.bar ?? -1;

@@ -16,7 +16,7 @@ const PAUSE_MS = 100;
 /** Below this share a bar warns. */
 const LOW = 0.25;
 
-/** A flag that its game has given a label: whoever is hidden has to know it. */
+/** A flag with a label, such as that the avatar is hidden: its player has to know it. */
 interface Sign {
   index: number;
   element: HTMLElement;
@@ -77,7 +77,7 @@ export class OwnValues {
     setHidden(row.element, gauge === undefined);
     if (!gauge) return;
     const [value, max] = [Math.round(gauge.value), Math.round(gauge.max)];
-    // A write of what is there already would still make the browser draw.
+    // Writing the same value would still make the browser draw.
     if (row.value === value && row.max === max) return;
     [row.value, row.max] = [value, max];
     const share = max > 0 ? Math.min(1, value / max) : 0;
@@ -108,7 +108,7 @@ export class OwnValues {
     this.#rows = gauges.map((gauge) => gaugeRow(gauge, gauge === bar));
     const wrecks = wreckFlagsOf(kind);
     this.#signs = kind.components.flatMap(({ type, label }, index) => {
-      // What has happened to a wreck is told in the middle of the picture.
+      // The middle of the picture shows what has happened to a wreck.
       if (type !== "flag" || label === "" || wrecks.includes(index)) return [];
       return [{ index, element: el("div", { class: "chip sign", hidden: true }, label) }];
     });

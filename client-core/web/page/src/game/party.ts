@@ -1,6 +1,6 @@
 /**
- * Whoever is on the avatar's side and in sight, with bar and name, in games that have a party:
- * those first who need help.
+ * The members of the avatar's party in sight, with bar and name, in games that have a party. Those
+ * who need help come first.
  */
 
 import type { Frame, Scenery } from "../ambit/ambit.js";
@@ -60,7 +60,7 @@ export class Party {
       const name = frame.label(frame.indexOf(shown.id)) ?? "";
       setText(member.name, name);
       if (member.element.title !== name) member.element.title = name;
-      // A write of what is there already would still make the browser draw.
+      // Writing the same value would still make the browser draw.
       const share = Math.round(shown.share * 100) / 100;
       if (member.share !== share) showShare(member, share);
     }

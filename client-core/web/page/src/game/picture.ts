@@ -39,9 +39,9 @@ const BAR_PX = { wide: 44, high: 7, up: 10 };
 const NEAR_PX = 70;
 /** The ring around the own avatar is no smaller than this share of the camera's distance. */
 const OWN_RING_SHARE = 1 / 30;
-/** So long after the start the camera looks for others. */
+/** For this time after the start the camera looks for others. */
 const LOOK_AROUND_MS = 1_500;
-/** So many frames are measured together. */
+/** The number of frames that are measured together. */
 const MEASURED_FRAMES = 30;
 /** The longest trail of a shot: in its sizes, and in widths of the trail. */
 const LONGEST = { sizes: 10, widths: 14 } as const;
@@ -99,7 +99,7 @@ export class Picture {
   readonly #pathEnd: Point = { x: 0, y: 0, z: 0 };
   readonly #size = new CanvasSize();
   readonly #resizes = new ResizeObserver(() => this.#size.change());
-  /** The own avatar, while the player watches somebody else. */
+  /** The own avatar, while the player watches another one. */
   #leftOut = -1;
   #hasMap = false;
   #looksAroundUntil = 0;
@@ -178,7 +178,7 @@ export class Picture {
     this.#looksAroundUntil = performance.now() + LOOK_AROUND_MS;
   }
 
-  /** At the start, from above: steps back until somebody else with a name is in the picture. */
+  /** At the start, from above: steps back until another named object is in the picture. */
   #lookAround(frame: Frame): void {
     const { avatar } = frame;
     if (avatar < 0 || performance.now() > this.#looksAroundUntil) return;
@@ -316,7 +316,7 @@ export class Picture {
     this.#spentMs = this.#frames = 0;
   }
 
-  /** The own avatar is told from all others at a glance. */
+  /** Marks the own avatar, so that it stands out. */
   #markOwn(frame: Frame): void {
     const { avatar } = frame;
     if (avatar < 0 || avatar === this.#leftOut || this.#isWreck(frame, avatar)) return;
@@ -340,7 +340,7 @@ export class Picture {
     }
     this.#changes.end();
     if (avatar >= 0 && avatar !== this.#leftOut) this.#drawName(now, frame, avatar);
-    // Then whoever there is one of: the others are many.
+    // Then the kinds with a single object: the others are many.
     for (const isOne of [true, false]) {
       for (let index = 0; index < frame.count; index += 1) {
         const isNamedByKind = this.#kindNames[frame.kinds[index] as number] !== undefined;
@@ -386,7 +386,7 @@ export class Picture {
     if (!this.#project(x, y, z)) return;
     const scale = index === frame.avatar ? this.#ownNameScale(kind, label) : 1;
     if (scale === 0) return;
-    // Creatures of a sort have one name. A player's is told, even if it is seen twice for a moment.
+    // Creatures of a sort have one name. A player's is shown, even if seen twice for a moment.
     const isTold = !this.#isCreature[kind] || !this.#shared.has(label);
     if (isTold || this.#changes.isRecent(now, frame.id(index)) || this.#isNearPointer()) {
       this.#addName(x, y, z, this.#isCreature[kind] ? forPlayers(label) : label, scale);

@@ -7,7 +7,7 @@ import type { Extent } from "../core/map_view.js";
 import { type Plant, plantPlaces, type PlantSort } from "../core/plants.js";
 import { seededUnits } from "../core/seeded.js";
 
-/** Those are drawn that are so near the viewer; chosen anew after so much way. */
+/** Plants within this distance of the viewer are drawn, chosen again after each step of it. */
 const SEEN_M = 75;
 const STEP_M = 8;
 const SORTS: readonly PlantSort[] = ["bush", "tree", "fir"];
@@ -30,7 +30,7 @@ export class Plants {
   #isDark = false;
   #around: readonly [x: number, y: number] | undefined;
 
-  /** At most so many of each sort are drawn. */
+  /** At most `most` of each sort are drawn. */
   constructor(most: number) {
     this.#most = most;
     const shapes = { bush: bush(), tree: tree(), fir: fir() };

@@ -35,7 +35,7 @@ import { PointerInput } from "./pointer_input.js";
 const REPEAT_MS = 150;
 const KEY_ZOOM = 1.15;
 const KEY_TURN = 0.06;
-/** So long after cards have gone. */
+/** How long digits are ignored after cards have gone. */
 const DIGITS_PAUSE_MS = 1_000;
 
 export interface InputHooks {
@@ -78,11 +78,11 @@ export class PlayerInput {
   readonly #axes: readonly Control[];
   /** Linear axes that are moved on the screen. */
   readonly #levers = new Map<Control, number>();
-  /** What the game was told of its axes, in steps. */
+  /** The values of the axes as the game has them, in steps. */
   readonly #toldSteps = new Map<Control, number>();
   readonly #end = new AbortController();
   #frame: Frame;
-  /** What the game was told; undefined if it has to be told again. */
+  /** The keys as the game has them; undefined if they have to be sent again. */
   #heldBits: number | undefined = 0;
   #repeatAt = Infinity;
   #rests = false;
@@ -111,7 +111,7 @@ export class PlayerInput {
     this.#pointer = new PointerInput(canvas, camera, {
       press: () => this.#press(),
       release: () => this.#release(),
-      // Whoever has begun a command by its button goes on to point with the mouse.
+      // After a command was begun by its button, the mouse points.
       move: () => (this.aim.usesKeys &&= this.#commander.draft?.next?.type !== "position"),
     });
     this.#keyboard = new Keyboard((key) => this.#key(key));
@@ -170,7 +170,7 @@ export class PlayerInput {
     else this.#levers.set(control, value);
   }
 
-  /** A button has begun a command: if that needs a place, the keyboard's aim is there for it. */
+  /** A button has begun a command: if that needs a place, shows the keyboard's aim. */
   showAim(): void {
     if (this.#commander.draft?.next?.type === "position") this.aim.show();
   }
@@ -355,8 +355,8 @@ export class PlayerInput {
   }
 
   /**
-   * Nothing is held any more: what is released elsewhere is never reported. The game is told at
-   * once, for a hidden page draws no frames.
+   * Nothing is held any more: what is released elsewhere is never reported. The game receives this
+   * at once, for a hidden page draws no frames.
    */
   #releaseAll(): void {
     this.#keyboard.clear();

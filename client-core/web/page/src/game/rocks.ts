@@ -44,7 +44,7 @@ export class Rocks {
     this.turn(0);
   }
 
-  /** Whoever wants little motion sees them stand still. */
+  /** They stand still for players who want little motion. */
   turn(seconds: number): void {
     const time = this.#still.matches ? 0 : seconds;
     this.#rocks.forEach(({ centre, half }, index) => {

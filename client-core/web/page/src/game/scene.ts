@@ -83,7 +83,7 @@ const FLOOR_LIGHT = 1.55;
 /** Some of its colour is that of stone, on which figures of all colours are seen. */
 const FLOOR_STONE = 0x7c7a77;
 const FLOOR_SHARE = 0.6;
-/** Whoever plays carries a light there. */
+/** The player's avatar carries a light there. */
 const LAMP = { colour: 0xffc890, candelas: 42, m: 26, height: 4.5, decay: 1.4 } as const;
 /** A finer grid on a larger map would be a grey surface. */
 const MAX_GRID_LINES = 120;
@@ -99,7 +99,7 @@ const SURFACES: Readonly<Record<keyof typeof LIGHTS, Surface>> = {
 };
 /** Half of the extent in which there are shadows around the target, and their pixels. */
 const SHADOWS = { around: { m: 24, pixels: 1_024 }, above: { m: 60, pixels: 2_048 } };
-/** At most so many plants of each sort are drawn. */
+/** The most plants of each sort that are drawn. */
 const PLANTS = 420;
 const CHEAP_PLANTS = 40;
 /** After so much the pattern of the ground repeats. */
@@ -134,7 +134,7 @@ export class Scene {
   /** Undefined for a single picture, which has the pixels that it is asked for. */
   readonly #resolution: Resolution | undefined;
 
-  /** With a renderer of somebody else, all is drawn: a single picture is worth its time. */
+  /** With a shared renderer, all is drawn: a single picture is worth its time. */
   constructor(canvas: HTMLCanvasElement, scenery: Scenery, shared?: THREE.WebGLRenderer) {
     this.#isCheap = !shared && isCheap();
     if (!shared) this.#resolution = resolutionOf(this.#isCheap);

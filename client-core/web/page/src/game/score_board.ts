@@ -1,6 +1,6 @@
 /**
- * What everybody in the room has, beside the picture: the state of the game as a line, and tables.
- * Tables are short until the player opens them: they would cover what happens.
+ * The room-wide objects, beside the picture: the state of the game as a line, and tables. Tables
+ * are short until the player opens them: they would cover what happens.
  */
 
 import type { Frame, Schema } from "../ambit/ambit.js";

@@ -48,9 +48,9 @@ export function hasParts(form: MeshDescription["form"]): boolean {
 export const STATES = { plain: 0, fallen: 1, veiled: 2 } as const;
 
 /**
- * Lets parts of a shape keep their own colours on objects of any colour. Whoever has fallen has
- * little colour: eyes as well, which no colour of an instance changes. Whoever is veiled is pale,
- * and every other pixel shows what is behind: that needs no order of drawing, as glass does.
+ * Lets parts of a shape keep their own colours on objects of any colour. A fallen figure has
+ * little colour: eyes as well, which no colour of an instance changes. A veiled figure is pale,
+ * and every other pixel shows what is behind: unlike glass, that needs no order of drawing.
  */
 export function keepOwnColours(material: THREE.Material): void {
   material.onBeforeCompile = (shader) => {
@@ -138,7 +138,7 @@ export function figure(outfit: Outfit): THREE.BufferGeometry {
 }
 
 const OUTFITS: Readonly<Record<Outfit, () => Part[]>> = {
-  /** Hair, a cape and a bundle: somebody on a journey. */
+  /** Hair, a cape and a bundle: a traveller. */
   plain: () => [
     [new THREE.SphereGeometry(0.19, 16, 10, 0, 2 * Math.PI, 0, 1.65).rotateX(Math.PI / 2)
       .rotateY(-0.35).translate(-0.03, 0, 0.31), [0.16, 0.08, 0.035]],
@@ -227,7 +227,7 @@ export function creature(sort: Sort): THREE.BufferGeometry {
     [new THREE.SphereGeometry(0.05, 8, 6).translate(x + 0.075, y, z + 0.02), BLACK],
   ];
   if (sort === "beast") {
-    // Lean and long: from above it is told from what is plump.
+    // Lean and long: from above it differs from plump creatures.
     const leg = (x: number, y: number): Part => [
       new THREE.CylinderGeometry(0.075, 0.045, 0.44, 8).rotateX(Math.PI / 2)
         .translate(x, y, -0.29), SHADED,

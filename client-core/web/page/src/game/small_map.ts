@@ -80,7 +80,7 @@ export class SmallMap {
     }
   }
 
-  /** Zones beyond the map are not seen: what is there is not on it either. */
+  /** Zones beyond the map are not drawn: the small map ends where the map ends. */
   #drawZones(x: number, y: number): void {
     const [view, context, square] = [this.#view, this.#context, this.#square];
     const settings = this.#settings;

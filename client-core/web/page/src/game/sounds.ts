@@ -32,7 +32,7 @@ export class Sounds {
   constructor() {
     this.#show();
     if (localStorage.getItem(KEY) !== "on") return;
-    // Browsers let a page be heard only after somebody has done something in it.
+    // Browsers let a page play sounds only after the user has done something in it.
     const start = () => this.#context ?? this.#start();
     const { signal } = this.#end;
     addEventListener("pointerdown", start, { signal, once: true });

@@ -1,6 +1,6 @@
 /**
  * Torches along the walls of a map whose ground is a floor, with their light on the floor: two draw
- * calls. They flicker, except for whoever wants little motion.
+ * calls. They flicker, except for players who want little motion.
  */
 
 import * as THREE from "three";
@@ -8,7 +8,7 @@ import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js
 import type { StaticObstacle } from "../ambit/ambit.js";
 import { type TorchPlace, torchPlaces } from "../core/torch_places.js";
 
-/** Torches are drawn up to so far from the viewer, and so many; chosen anew after so much way. */
+/** The largest distance and number of drawn torches; chosen again after each step of the viewer. */
 const SEEN_M = 85;
 const MOST = 256;
 const STEP_M = 10;

@@ -20,7 +20,7 @@ const PLAYER = "player:";
 
 /**
  * The addressees; `chosen` is the present one's value. A player who was chosen stays in the list
- * after having left or taken another name: otherwise a whisper would go to whoever is first.
+ * after having left or taken another name: otherwise a whisper would go to the first in the list.
  */
 export function addresseesOf(
   others: readonly PlayerListing[],

@@ -67,7 +67,7 @@ export class ChatPanel {
     }
   }
 
-  /** The addressees. The list is made anew only when it has changed. */
+  /** The addressees. The list is replaced only when it has changed. */
   #offer(others: readonly PlayerListing[], isInRoom: boolean): void {
     const before = this.#to.value;
     const options = addresseesOf(others, isInRoom, before);

@@ -157,7 +157,7 @@ export function askForRoom(
       });
   });
   dialog.showModal();
-  // Whoever types gives it another name.
+  // Typing replaces the suggested name.
   name.select();
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {

@@ -43,7 +43,7 @@ export class LobbyModel {
     for (const room of this.#barred) if (!this.rooms.has(room)) this.#barred.delete(room);
   }
 
-  /** Who told of all this is gone. */
+  /** The server that sent all this is gone. */
   forget(): void {
     this.rooms.clear();
     this.#barred.clear();
@@ -84,7 +84,7 @@ export class LobbyModel {
     return fullest(open.filter((room) => room.running && room.game === game));
   }
 
-  /** Those that anybody may join, and in which there is somebody. */
+  /** The rooms without a password that have players. */
   #openRooms(games: readonly GameListing[]): RoomListing[] {
     return this.sortedRooms().filter(
       (room) =>
@@ -98,8 +98,8 @@ export class LobbyModel {
   }
 
   /**
-   * The room in which a party plays again after its room has closed, made anew by one of them;
-   * undefined if it is still to be made.
+   * The room in which a party plays again after its room has closed, if one of them has already
+   * created it.
    */
   madeAgain(ended: RoomListing, games: readonly GameListing[]): RoomListing | undefined {
     return this.sortedRooms().find(
@@ -187,7 +187,7 @@ export class LobbyModel {
         if (event.reason === "kicked") this.bar(event.room);
         return;
       case "resumed":
-        // A server that knows the player only anew says so again if the player is not welcome.
+        // A server with a new session for the player refuses again if the player is barred.
         if (event.is_new_session) this.#barred.clear();
         return;
     }

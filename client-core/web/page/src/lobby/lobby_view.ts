@@ -92,7 +92,7 @@ export class LobbyView {
       setHidden(this.#nameLimit, !isCut && !isBlank);
     });
     this.#name.addEventListener("blur", () => setHidden(this.#nameLimit, true));
-    // Whoever comes to it wants another name.
+    // A player who focuses the name wants another one.
     this.#name.addEventListener("focus", () => this.#name.select());
     this.#back = button(texts.back, () => hooks.back(), { class: "back main", hidden: true });
     const enter = () => {

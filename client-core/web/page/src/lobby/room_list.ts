@@ -50,7 +50,7 @@ export class RoomList {
       show(card, room, actionOf(room));
       const there = this.#list.children[index];
       if (there === card.element) return;
-      // The one that is there belongs farther back. It moves alone: what moves loses the focus.
+      // The card at this place belongs farther back. Only it moves: moving loses the focus.
       if (there && there.nextElementSibling === card.element) this.#list.append(there);
       else this.#list.insertBefore(card.element, there ?? null);
     });

@@ -20,7 +20,7 @@ export class InterestLines {
     this.group.visible = false;
   }
 
-  /** Draws anew at the next call of `follow`. */
+  /** Draws again at the next call of `follow`. */
   setSettings(settings: InterestSettings): void {
     this.#settings = settings;
     this.#cell = new ViewerCell();
@@ -46,7 +46,7 @@ export class InterestLines {
     const square = this.#square;
     this.#cell.zone(radius, this.#settings.cellM, square);
     lines.begin();
-    // Lines are one pixel wide: three of them can be told from the cells.
+    // Lines are one pixel wide: three of them differ from the cells.
     for (const inset of [0, 0.06, 0.12]) {
       const edge = square.edge - 2 * inset;
       lines.addSquare(square.west + inset, square.south + inset, edge, edge, HEIGHT_M);
