@@ -2,8 +2,8 @@
 //! as it goes.
 //!
 //! `world-server replay DIR/room-1.rec` prints what the room was, how long it ran, a hash of all
-//! that came out, whether its state was that of the room that was played (once a second; otherwise
-//! from when on not, and in which objects), and what it did; so do `game-server` and each program
+//! that came out, whether its state was that of the room that was played (after each tick; otherwise
+//! from which tick on not, and in which objects), and what it did; so do `game-server` and each program
 //! of an author's own, with its games. A room that panicked panics again, at the same tick, under a
 //! debugger if you like.
 //!
@@ -129,7 +129,7 @@ fn replay(
 fn comparison_text(times: u64) -> String {
     match times {
         0 => "compared         never: the recording has no digests".to_owned(),
-        times => format!("compared         {times} times, the same as what was played"),
+        times => format!("compared         after {times} ticks, the same as what was played"),
     }
 }
 

@@ -28,7 +28,7 @@ use serde_json::{Map, Value, json};
 
 use crate::host::counters::{Counters, DropReason};
 use crate::host_core::making::PreparedRoom;
-use ambit_room::digest::StateDigest;
+use ambit_room::digest::{Digester, TickDigest};
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::world::{TraceEvent, TraceLine};
 use ambit_room::recording::{self, Header};
@@ -57,8 +57,9 @@ pub fn check_directory(directory: &Path) -> anyhow::Result<()> {
 pub(crate) struct RoomFiles {
     blocks: Option<SyncSender<Block>>,
     is_recorded: bool,
-    /// The second of the room's time of the last digest.
-    digested_s: u64,
+    digester: Digester,
+    /// Of the state that the last tick has led to; goes into the entry of the next one.
+    before: Option<TickDigest>,
 }
 
 impl RoomFiles {
@@ -92,7 +93,7 @@ impl RoomFiles {
         std::thread::Builder::new()
             .name(format!("ambit-files-{id}"))
             .spawn(move || files.write_all(id, &arrivals, &lost))?;
-        Ok(Self { blocks: Some(blocks), is_recorded, digested_s: 0 })
+        Ok(Self { blocks: Some(blocks), is_recorded, ..Self::default() })
     }
 
     /// Notes the inputs of a tick, before it runs: so the recording of a room that panics holds the
@@ -100,19 +101,16 @@ impl RoomFiles {
     pub(crate) fn record(&mut self, now: GameTime, inputs: &[RoomInput]) {
         if self.is_recorded {
             let mut bytes = Vec::new();
-            recording::append(&JournalEntry::new(now, inputs), &mut bytes);
+            let before = self.before.take();
+            recording::append(&JournalEntry::new(now, inputs), before.as_ref(), &mut bytes);
             self.hand_over(Block::Record(bytes));
         }
     }
 
-    /// Notes once a second what state the tick has led to, so that a replay can be compared.
+    /// Notes what state the tick has led to, so that a replay can be compared.
     pub(crate) fn record_state(&mut self, room: &Room) {
-        let second = room.last_tick().unwrap_or_default().millis() / 1_000;
-        if self.is_recorded && second != self.digested_s {
-            self.digested_s = second;
-            let mut bytes = Vec::new();
-            recording::append_digest(StateDigest::of(room), &mut bytes);
-            self.hand_over(Block::Record(bytes));
+        if self.is_recorded {
+            self.before = Some(self.digester.digest(room));
         }
     }
 

@@ -1,14 +1,15 @@
 //! Digests of a room's state, by which a replay is compared with what was played.
 //!
 //! A room between two ticks goes in; some bytes come out, which are the same for the same state of
-//! the same build: one hash of what the game saves, one of the world, and, as often as few bytes a
-//! second come of it, the id of each object and 16 bits, in the order of their ids. A recording has
-//! one a second. A game whose state has no fixed order, such as a `HashMap`, departs in the first
-//! one: its saved bytes differ.
+//! the same build: a hash of what the game saves, one of the world, and 16 bits for each object
+//! that has changed since it was listed last, at most [`MOST_LISTED`] a tick, in turn. A recording
+//! has a digest of each tick. A game whose state has no fixed order, such as a `HashMap`, departs
+//! in the first one: its saved bytes differ.
 //!
-//! Cost: all objects, as a snapshot.
+//! Cost: all objects at each tick, as a snapshot, for as long as a room is recorded or replayed.
+//! Bytes: 8 a tick, and 4 or so for each object that is listed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
 
@@ -19,30 +20,40 @@ use serde::{Deserialize, Serialize};
 use crate::room::Room;
 use crate::saved;
 
-/// The number of objects in the digests of a second, on average, each with its id and 16 bits: 8
-/// bytes. If a room has more objects, only one digest in several lists them.
-const OBJECTS_EACH_SECOND: usize = 128;
+/// A digest lists at most this number of objects; the others follow in the next ones.
+const MOST_LISTED: usize = 64;
 /// A report names at most this number of objects.
 const MOST_NAMED: usize = 5;
+/// Stands for an object that is not there. The hash of an object is never 0.
+const GONE: [u8; 2] = [0; 2];
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StateDigest {
-    /// The time of the room's last tick.
-    pub at: GameTime,
+pub struct TickDigest {
     /// Of what the game saves; 0 if it does not.
-    game: u64,
-    world: u64,
-    /// Empty if this digest leaves them out.
-    objects: Vec<(ObjectId, u16)>,
+    game: [u8; 2],
+    world: [u8; 4],
+    /// Objects with their hashes, in the order of their ids from one of them on.
+    objects: Vec<(ObjectId, [u8; 2])>,
+}
+
+/// Makes the digests of a room's ticks, one after the other.
+#[derive(Debug, Default)]
+pub struct Digester {
+    /// Each object with the hash that was listed last.
+    listed: BTreeMap<ObjectId, [u8; 2]>,
+    /// Where the next digest begins.
+    next: ObjectId,
+    /// Reused.
+    bytes: Vec<u8>,
 }
 
 /// How a replay departs from what was played.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Divergence {
-    /// The last time at which both were the same; `None` if they never were.
+    /// The tick before, at which both were the same; `None` if they never were.
     pub same_until: Option<GameTime>,
-    /// The first time at which they were not.
+    /// The first tick at which they were not.
     pub at: GameTime,
     /// Whether what the game saves differs.
     pub is_of_game: bool,
@@ -51,88 +62,120 @@ pub struct Divergence {
     /// Objects that differ, with the names of their kinds, the lowest ids first; found at
     /// `named_at`.
     pub objects: Vec<(ObjectId, String)>,
-    /// When the objects were compared; `None` if they never were since.
+    /// The tick at which the objects were found: `at`, unless more had changed than a digest lists.
     pub named_at: Option<GameTime>,
 }
 
-/// Compares a replay, digest by digest, with what was played.
+/// Compares a replay, tick by tick, with what was played.
 #[derive(Debug, Default)]
 pub struct Comparison {
-    /// Digests that were compared.
+    /// Ticks that were compared.
     pub compared: u64,
     /// The first difference.
     pub departure: Option<Divergence>,
     same_until: Option<GameTime>,
+    digester: Digester,
 }
 
-impl StateDigest {
+impl Digester {
     /// Of a room between two ticks.
-    pub fn of(room: &Room) -> Self {
+    pub fn digest(&mut self, room: &Room) -> TickDigest {
         let world = room.world();
-        let mut saved = Vec::new();
-        world.save(&mut saved);
-        let at = room.last_tick().unwrap_or_default();
-        let every = world.len().div_ceil(OBJECTS_EACH_SECOND).max(1) as u64;
-        let is_due = (at.millis() / 1_000).is_multiple_of(every);
-        Self {
-            at,
-            game: room.game().save().map_or(0, |game| hash(&game)),
-            world: hash(&saved),
-            objects: if is_due { object_digests(room) } else { Vec::new() },
+        self.bytes.clear();
+        world.save(&mut self.bytes);
+        let world = hash(&self.bytes).to_be_bytes();
+        TickDigest {
+            game: room.game().save().map_or(GONE, |game| short_hash(&game)),
+            world: [world[0], world[1], world[2], world[3]],
+            objects: self.list(room),
         }
+    }
+
+    /// What has changed since it was listed last.
+    fn list(&mut self, room: &Room) -> Vec<(ObjectId, [u8; 2])> {
+        let mut ids: BTreeSet<ObjectId> = self.listed.keys().copied().collect();
+        ids.extend(room.world().objects());
+        let in_turn = ids.range(self.next..).chain(ids.range(..self.next));
+        let mut objects = Vec::new();
+        for &id in in_turn {
+            let hash = object_hash(room, id, &mut self.bytes);
+            if self.listed.get(&id) == Some(&hash) {
+                continue;
+            }
+            if objects.len() == MOST_LISTED {
+                self.next = id;
+                break;
+            }
+            objects.push((id, hash));
+            if hash == GONE {
+                self.listed.remove(&id);
+            } else {
+                self.listed.insert(id, hash);
+            }
+        }
+        objects
     }
 }
 
-fn object_digests(room: &Room) -> Vec<(ObjectId, u16)> {
+fn object_hash(room: &Room, id: ObjectId, bytes: &mut Vec<u8>) -> [u8; 2] {
     let world = room.world();
-    let digest = |id: ObjectId| {
-        let state = (world.kind(id), world.owner(id), world.components(id));
-        (id, hash(&saved::of(&state)) as u16)
-    };
-    let mut objects: Vec<_> = world.objects().map(digest).collect();
-    objects.sort_unstable();
-    objects
+    if !world.contains(id) {
+        return GONE;
+    }
+    bytes.clear();
+    saved::put(bytes, &(world.kind(id), world.owner(id), world.components(id)));
+    short_hash(bytes)
+}
+
+/// Never 0.
+fn short_hash(bytes: &[u8]) -> [u8; 2] {
+    (hash(bytes) as u16).max(1).to_be_bytes()
 }
 
 impl Comparison {
     /// Compares the replayed room with what was played.
-    pub fn note(&mut self, played: &StateDigest, room: &Room) {
+    pub fn note(&mut self, played: &TickDigest, room: &Room) {
         self.compared += 1;
-        let replayed = StateDigest::of(room);
+        let at = room.last_tick().unwrap_or_default();
+        let replayed = self.digester.digest(room);
         if self.departure.is_none() && *played == replayed {
-            self.same_until = Some(played.at);
+            self.same_until = Some(at);
             return;
         }
-        let same_until = self.same_until;
+        let is_first = self.departure.is_none();
         let departure = self.departure.get_or_insert_with(|| Divergence {
-            same_until,
-            at: played.at,
+            same_until: self.same_until,
+            at,
             is_of_game: played.game != replayed.game,
             is_of_world: played.world != replayed.world,
             ..Divergence::default()
         });
-        let are_compared = !played.objects.is_empty() || !replayed.objects.is_empty();
-        if departure.named_at.is_none() && are_compared {
-            departure.named_at = Some(played.at);
-            departure.objects = differing(played, &replayed, room);
+        if departure.named_at.is_none() {
+            let are_all = is_first && played.objects.len() < MOST_LISTED;
+            let unplayed = if are_all { replayed.objects.as_slice() } else { &[] };
+            departure.objects = differing(&played.objects, unplayed, room);
+            departure.named_at = (!departure.objects.is_empty()).then_some(at);
         }
     }
 }
 
-/// Objects that only one of both has, or that differ.
-fn differing(played: &StateDigest, replayed: &StateDigest, room: &Room) -> Vec<(ObjectId, String)> {
-    let one: BTreeMap<_, _> = played.objects.iter().copied().collect();
-    let other: BTreeMap<_, _> = replayed.objects.iter().copied().collect();
-    let mut ids: Vec<ObjectId> = one.keys().chain(other.keys()).copied().collect();
-    ids.sort_unstable();
-    ids.dedup();
+/// Objects that differ from what was played, or are among those that only the replay has changed.
+fn differing(
+    played: &[(ObjectId, [u8; 2])],
+    changed: &[(ObjectId, [u8; 2])],
+    room: &Room,
+) -> Vec<(ObjectId, String)> {
+    let played: BTreeMap<_, _> = played.iter().copied().collect();
+    let mut ids: BTreeSet<ObjectId> = played.keys().copied().collect();
+    ids.extend(changed.iter().map(|&(id, _)| id));
     let world = room.world();
     let name = |id: ObjectId| {
         let kind = world.find_kind(id).and_then(|kind| world.schema().kind(kind));
         (id, kind.map_or_else(|| "gone in the replay".to_owned(), |kind| kind.name.clone()))
     };
-    let differ = ids.into_iter().filter(|id| one.get(id) != other.get(id));
-    differ.take(MOST_NAMED).map(name).collect()
+    let mut bytes = Vec::new();
+    let mut differs = |id: &ObjectId| played.get(id) != Some(&object_hash(room, *id, &mut bytes));
+    ids.into_iter().filter(|id| differs(id)).take(MOST_NAMED).map(name).collect()
 }
 
 /// The same in each process of a build.
@@ -156,8 +199,10 @@ impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the replay departs from what was played ")?;
         match self.same_until {
-            Some(same) => write!(f, "after {}, by {}: ", Seconds(same), Seconds(self.at))?,
-            None => write!(f, "by {}, the first time that they are compared: ", Seconds(self.at))?,
+            Some(_) => {
+                write!(f, "at its tick at {}, the first one that differs: ", Seconds(self.at))?
+            }
+            None => write!(f, "at its tick at {}, the first that is compared: ", Seconds(self.at))?,
         }
         let parts = match (self.is_of_game, self.is_of_world) {
             (true, true) => "the game's own fields and the world differ",
@@ -169,7 +214,11 @@ impl fmt::Display for Divergence {
         };
         f.write_str(parts)?;
         if let Some(named_at) = self.named_at.filter(|_| !self.objects.is_empty()) {
-            write!(f, "; at {} these objects do:", Seconds(named_at))?;
+            if named_at == self.at {
+                f.write_str("; these objects do:")?;
+            } else {
+                write!(f, "; of those listed at {}, these objects do:", Seconds(named_at))?;
+            }
             for (id, kind) in &self.objects {
                 write!(f, " {id} ({kind})")?;
             }

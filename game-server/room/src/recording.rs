@@ -9,27 +9,25 @@
 //!
 //! Format: the magic `AMBITREC`, version (32 bits big-endian), then entries, each a 32-bit
 //! big-endian length and that many bytes of postcard. The first entry is the [`Header`] and the
-//! snapshot, each other one a tick, the room's time and its inputs, or a digest of the room's state
-//! after the tick before it ([`crate::digest`]), by which a replay is compared. Cost: a copy of the
-//! inputs.
+//! snapshot, each other one a tick: the room's time, its inputs, and a digest of the room's state
+//! before it ([`crate::digest`]), by which a replay is compared; the first tick has none. Cost: a
+//! copy of the inputs.
 
 use std::time::Duration;
 
-use ambit_proto::time::GameTime;
-use serde::{Deserialize, Serialize};
-
-use crate::digest::{Comparison, StateDigest};
+use crate::digest::{Comparison, TickDigest};
 use crate::journal::{JournalEntry, RoomSnapshot, SavedRoom};
 pub use crate::logic::registry::Header;
 use crate::logic::registry::Registry;
 use crate::room::{Room, RoomInput, RoomOutput};
 use crate::saved::{self, BadState};
 use crate::tick_schedule::TickSchedule;
+use ambit_proto::time::GameTime;
 
 const MAGIC: &[u8; 8] = b"AMBITREC";
 /// Datagrams, inputs and snapshots are recorded as they are, so a new shape of these
 /// (`ambit_proto::message::VERSION`, [`RoomInput`], [`Room::save`]) is a new version here.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,12 +61,14 @@ pub struct Recording<'a> {
     rest: &'a [u8],
 }
 
-/// What follows the first entry.
-#[derive(Serialize, Deserialize)]
-enum Entry {
-    /// The room's time, and the encoded inputs.
-    Tick(GameTime, Vec<u8>),
-    Digest(StateDigest),
+/// A tick, as what follows the first entry.
+#[derive(Debug, PartialEq)]
+pub struct RecordedTick {
+    /// The room's time.
+    pub at: GameTime,
+    pub inputs: Vec<RoomInput>,
+    /// Of the room before this tick; `None` if that is not known.
+    pub before: Option<TickDigest>,
 }
 
 /// A room that has run again.
@@ -87,14 +87,9 @@ pub fn begin(header: &Header, snapshot: Option<&RoomSnapshot>, out: &mut Vec<u8>
     put_entry(&saved::of(&(header, snapshot)), out);
 }
 
-/// Appends one tick to `out`.
-pub fn append(entry: &JournalEntry, out: &mut Vec<u8>) {
-    put_entry(&saved::of(&Entry::Tick(entry.at, entry.inputs.clone())), out);
-}
-
-/// Appends a digest of the state that the last tick has led to.
-pub fn append_digest(digest: StateDigest, out: &mut Vec<u8>) {
-    put_entry(&saved::of(&Entry::Digest(digest)), out);
+/// Appends one tick to `out`, with a digest of the room before it.
+pub fn append(entry: &JournalEntry, before: Option<&TickDigest>, out: &mut Vec<u8>) {
+    put_entry(&saved::of(&(entry.at, &entry.inputs, before)), out);
 }
 
 /// A whole recording of what is known of a room.
@@ -102,7 +97,7 @@ pub fn recording_of(header: &Header, saved: &SavedRoom) -> Vec<u8> {
     let mut out = Vec::new();
     begin(header, Some(&saved.snapshot), &mut out);
     for entry in &saved.journal {
-        append(entry, &mut out);
+        append(entry, None, &mut out);
     }
     out
 }
@@ -136,28 +131,14 @@ impl<'a> Recording<'a> {
     }
 
     /// The next tick; `None` at the end.
-    pub fn next_tick(&mut self) -> Result<Option<(GameTime, Vec<RoomInput>)>, BadRecording> {
-        loop {
-            let Some((entry, rest)) = split_entry(self.rest)? else {
-                return Ok(None);
-            };
-            self.rest = rest;
-            if let Entry::Tick(at, inputs) = saved::all(entry)? {
-                return Ok(Some((at, JournalEntry { at, inputs }.inputs()?)));
-            }
-        }
-    }
-
-    /// The digest of the room after the tick that was read last, if the recording has one.
-    pub fn digest(&mut self) -> Result<Option<StateDigest>, BadRecording> {
+    pub fn next_tick(&mut self) -> Result<Option<RecordedTick>, BadRecording> {
         let Some((entry, rest)) = split_entry(self.rest)? else {
             return Ok(None);
         };
-        let Entry::Digest(digest) = saved::all(entry)? else {
-            return Ok(None);
-        };
         self.rest = rest;
-        Ok(Some(digest))
+        let (at, inputs, before) = saved::all(entry)?;
+        let inputs = JournalEntry { at, inputs }.inputs()?;
+        Ok(Some(RecordedTick { at, inputs, before }))
     }
 }
 
@@ -172,14 +153,13 @@ pub fn replay(
     let mut comparison = Comparison::default();
     let mut room = recording.room(registry)?;
     let mut outputs = Vec::new();
-    while let Some((now, mut inputs)) = recording.next_tick()? {
-        outputs.clear();
-        room.tick(now, &mut inputs, &mut outputs);
-        each(now, &outputs);
-        // A process that died while it wrote a digest has lost no tick.
-        if let Ok(Some(played)) = recording.digest() {
+    while let Some(RecordedTick { at, mut inputs, before }) = recording.next_tick()? {
+        if let Some(played) = before {
             comparison.note(&played, &room);
         }
+        outputs.clear();
+        room.tick(at, &mut inputs, &mut outputs);
+        each(at, &outputs);
     }
     Ok(Replayed { room, comparison })
 }
@@ -235,8 +215,10 @@ mod tests {
         let bytes = recording();
         let mut recording = Recording::read(&bytes).expect("a recording");
         assert_eq!(recording.header, header());
-        assert_eq!(recording.next_tick(), Ok(Some((GameTime::from_millis(50), inputs()))));
-        assert_eq!(recording.next_tick(), Ok(Some((GameTime::from_millis(100), Vec::new()))));
+        let tick =
+            |ms, inputs| RecordedTick { at: GameTime::from_millis(ms), inputs, before: None };
+        assert_eq!(recording.next_tick(), Ok(Some(tick(50, inputs()))));
+        assert_eq!(recording.next_tick(), Ok(Some(tick(100, Vec::new()))));
         assert_eq!(recording.next_tick(), Ok(None));
     }
 
@@ -268,7 +250,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 12")
+                .starts_with("a recording of version 1, and this build runs those of version 13")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
@@ -313,7 +295,7 @@ mod tests {
         let mut bytes = Vec::new();
         begin(&header(), None, &mut bytes);
         for (ms, inputs) in [(50, inputs()), (100, Vec::new())] {
-            append(&JournalEntry::new(GameTime::from_millis(ms), &inputs), &mut bytes);
+            append(&JournalEntry::new(GameTime::from_millis(ms), &inputs), None, &mut bytes);
         }
         bytes
     }

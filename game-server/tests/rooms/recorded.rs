@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use ambit::prelude::{
-    Declare, Deserialize, Game, GameInfo, Games, Id, Kind, Newcomer, NoRefusal, Path, Position,
-    Serialize,
+    Declare, Deserialize, Game, GameInfo, Games, Id, Kind, Newcomer, NoRefusal, Number, Path,
+    Position, Serialize,
 };
 use ambit_field::FieldGame;
-use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig};
 use ambit_proto::message::{KeyInput, Uplink};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Wire;
-use ambit_room::digest::StateDigest;
+use ambit_room::digest::Digester;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
 use ambit_room::logic::registry::Registry;
 use ambit_room::logic::world::World;
@@ -83,7 +83,7 @@ fn a_replay_codes_poses_as_each_client_asked() {
         for tick in 0..40 {
             let now = GameTime::from_millis(50 * tick);
             let entry = JournalEntry::new(now, &inputs);
-            recording::append(&entry, &mut recorded);
+            recording::append(&entry, None, &mut recorded);
             let mut outputs = Vec::new();
             original.tick(now, &mut inputs, &mut outputs);
             inputs.clear();
@@ -123,9 +123,8 @@ fn a_replay_codes_poses_as_each_client_asked() {
     assert_ne!(run([PoseCoding::Shared, PoseCoding::Fine]).1, sent);
 }
 
-/// Plays a game for 4 s and records it, with a digest each second. `meddles` may change the world
-/// after 2 s, as what is in no recording does. Returns the recording, and its length without the
-/// digests.
+/// Plays a game for 4 s and records it. `meddles` may change the world after 2 s, as what is in no
+/// recording does. Returns the recording, and its length without the digests.
 fn play<G: Game>(meddles: impl Fn(&mut World)) -> (Registry, Vec<u8>, usize) {
     let registry = Registry::from(Games::new().with::<G>());
     let header =
@@ -134,6 +133,8 @@ fn play<G: Game>(meddles: impl Fn(&mut World)) -> (Registry, Vec<u8>, usize) {
     let mut recorded = Vec::new();
     recording::begin(&header, None, &mut recorded);
     let mut without = recorded.len();
+    let mut digester = Digester::default();
+    let mut before = None;
     let mut inputs = vec![RoomInput::Join {
         client: ClientId(1),
         player: ANN,
@@ -142,16 +143,16 @@ fn play<G: Game>(meddles: impl Fn(&mut World)) -> (Registry, Vec<u8>, usize) {
     }];
     for tick in 1..=80 {
         let now = GameTime::from_millis(50 * tick);
-        let before = recorded.len();
-        recording::append(&JournalEntry::new(now, &inputs), &mut recorded);
-        without += recorded.len() - before;
+        let entry = JournalEntry::new(now, &inputs);
+        recording::append(&entry, before.as_ref(), &mut recorded);
+        let mut bare = Vec::new();
+        recording::append(&entry, None, &mut bare);
+        without += bare.len();
         room.tick(now, &mut inputs, &mut Vec::new());
         if tick == 41 {
             meddles(room.arrange().0);
         }
-        if tick % 20 == 0 {
-            recording::append_digest(StateDigest::of(&room), &mut recorded);
-        }
+        before = Some(digester.digest(&room));
     }
     (registry, recorded, without)
 }
@@ -160,8 +161,8 @@ fn play<G: Game>(meddles: impl Fn(&mut World)) -> (Registry, Vec<u8>, usize) {
 fn a_replay_is_compared_with_what_was_played() {
     let (registry, recorded, without) = play::<FieldGame>(|_| {});
     let comparison = replay(&recorded, &registry, |_, _| {}).expect("a recording").comparison;
-    assert_eq!((comparison.compared, comparison.departure), (4, None));
-    // Two hashes of the whole, and for each of the 25 objects or so its id and 16 bits.
+    assert_eq!((comparison.compared, comparison.departure), (79, None));
+    // Two hashes of the whole, and for each object that has turned its id and 16 bits.
     let each = (recorded.len() - without) / 4;
     assert!(each < 256, "{each} bytes a second");
 }
@@ -176,12 +177,84 @@ fn a_replay_says_when_and_in_which_object_it_departs() {
     let strayed = replayed.room.world().objects().min();
     let departure = replayed.comparison.departure.expect("one was moved");
     assert_eq!(departure.same_until, Some(GameTime::from_millis(2_000)));
-    assert_eq!((departure.at, departure.is_of_world), (GameTime::from_millis(3_000), true));
-    assert_eq!(Some(departure.objects[0].0), strayed);
+    assert_eq!((departure.at, departure.is_of_world), (GameTime::from_millis(2_050), true));
+    assert_eq!(departure.named_at, Some(departure.at));
+    let named: Vec<_> = departure.objects.iter().map(|&(id, _)| id).collect();
+    assert_eq!(named, Vec::from_iter(strayed), "and no other");
     let text = departure.to_string();
-    assert!(text.contains("departs from what was played after 2.000 s, by 3.000 s: "), "{text}");
-    let object = format!("at 3.000 s these objects do: {} (npc)", departure.objects[0].0);
+    assert!(text.contains("departs from what was played at its tick at 2.050 s, "), "{text}");
+    let object = format!("these objects do: {} (npc)", named[0]);
     assert!(text.contains(&object), "{text}");
+}
+
+/// More objects than a digest lists: the one that strays is not among those of that tick.
+#[test]
+fn an_object_of_a_large_world_is_named_when_its_turn_comes() {
+    let (registry, recorded, _) = play::<Flock>(|world| {
+        world.teleport(hundredth(world), Position::on_ground(3.0, 4.0));
+    });
+    let replayed = replay(&recorded, &registry, |_, _| {}).expect("a recording");
+    let departure = replayed.comparison.departure.expect("one was moved");
+    assert_eq!(departure.at, GameTime::from_millis(2_050));
+    let named_at = departure.named_at.expect("all objects have had their turn");
+    let late = named_at.since(departure.at);
+    assert!((50..=200).contains(&late.as_millis()), "{late:?}");
+    let strayed = hundredth(replayed.room.world());
+    let named: Vec<_> = departure.objects.iter().map(|&(id, _)| id).collect();
+    assert_eq!(named, [strayed], "and no other");
+    assert!(departure.to_string().contains("of those listed at "), "{departure}");
+}
+
+fn hundredth(world: &World) -> ObjectId {
+    let mut ids: Vec<_> = world.objects().collect();
+    ids.sort_unstable();
+    ids[100]
+}
+
+#[derive(Kind)]
+struct Clock {
+    path: Path,
+    ticks: Number<0, 99>,
+}
+
+/// Has 200 objects of which each changes at each tick.
+#[derive(Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Clock))]
+struct Flock {
+    ticks: i64,
+}
+
+impl Game for Flock {
+    const INFO: GameInfo = GameInfo::new("flock", "Changes all the time.");
+    type Avatar = Clock;
+    ambit::no_commands!();
+    type Refusal = NoRefusal;
+
+    fn start(&mut self, world: &mut ambit::World<Self>) {
+        for _ in 0..200 {
+            world.spawn(Clock::new(world));
+        }
+    }
+
+    fn join(&mut self, world: &mut ambit::World<Self>, _: Newcomer<'_>) -> Id<Clock> {
+        world.spawn(Clock::new(world))
+    }
+
+    fn step(&mut self, world: &mut ambit::World<Self>, _: Duration) {
+        self.ticks += 1;
+        let mut clocks = Vec::new();
+        world.find_all::<Clock>(&mut clocks);
+        for id in clocks {
+            let mut clock = world.edit(id).expect("it was found");
+            clock.ticks().set(self.ticks);
+        }
+    }
+}
+
+impl Clock {
+    fn new(world: &ambit::World<Flock>) -> Self {
+        Clock { path: Path::at(world.centre()), ticks: Number::new(0) }
+    }
 }
 
 #[derive(Kind)]
@@ -216,7 +289,7 @@ fn a_game_whose_state_has_no_order_is_found() {
     let (registry, recorded, _) = play::<Unordered>(|_| {});
     let comparison = replay(&recorded, &registry, |_, _| {}).expect("a recording").comparison;
     let departure = comparison.departure.expect("the order differs in each map");
-    assert_eq!((departure.same_until, departure.at), (None, GameTime::from_millis(1_000)));
+    assert_eq!((departure.same_until, departure.at), (None, GameTime::from_millis(50)));
     assert_eq!((departure.is_of_game, departure.is_of_world), (true, false));
     assert!(departure.to_string().contains("such as a HashMap"), "{departure}");
 }
@@ -235,7 +308,7 @@ fn avatars_of_connected_clients_leave_after_a_replay() {
     recording::begin(&header, None, &mut bytes);
     for (ms, inputs) in [(0, vec![]), (50, vec![join]), (100, vec![])] {
         let entry = JournalEntry::new(GameTime::from_millis(ms), &inputs);
-        recording::append(&entry, &mut bytes);
+        recording::append(&entry, None, &mut bytes);
     }
     let registry = ambit_game_server::standard();
     let mut replayed = replay(&bytes, &registry, |_, _| {}).expect("a recording").room;

@@ -181,10 +181,10 @@ fn tick_times(players: &CubePlayers) -> Vec<Duration> {
     println!("  - the room created within {:?}", elapsed_since(started));
     let mut times = Vec::new();
     let mut outputs = Vec::new();
-    while let Some((at, mut inputs)) = recording.next_tick().expect("the room's own recording") {
+    while let Some(mut tick) = recording.next_tick().expect("the room's own recording") {
         outputs.clear();
         let started = now();
-        room.tick(at, &mut inputs, &mut outputs);
+        room.tick(tick.at, &mut tick.inputs, &mut outputs);
         times.push(elapsed_since(started));
     }
     // The first tick spawns all cubes; the second runs the first physics step on all of them.

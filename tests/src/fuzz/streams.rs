@@ -169,11 +169,11 @@ pub fn recording(data: &[u8]) -> Reached {
     };
     let mut again = Vec::new();
     recording::begin(&recording.header, None, &mut again);
-    while let Ok(Some((now, inputs))) = recording.next_tick() {
-        let _ = recording.digest();
+    while let Ok(Some(tick)) = recording.next_tick() {
         again.clear();
-        recording::append(&JournalEntry::new(now, &inputs), &mut again);
-        reached.insert(if inputs.is_empty() {
+        let entry = JournalEntry::new(tick.at, &tick.inputs);
+        recording::append(&entry, tick.before.as_ref(), &mut again);
+        reached.insert(if tick.inputs.is_empty() {
             "a tick without inputs"
         } else {
             "a tick with inputs"
@@ -288,7 +288,7 @@ pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
     let ticks = [(50, &inputs[..]), (100, &[])];
     for (ms, inputs) in ticks {
         let entry = JournalEntry::new(GameTime::from_millis(ms), inputs);
-        recording::append(&entry, &mut out);
+        recording::append(&entry, None, &mut out);
     }
     vec![out]
 }

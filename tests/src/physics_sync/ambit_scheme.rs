@@ -111,10 +111,10 @@ fn find_joins(system: &System, room: RoomId) -> (u64, PlayerJoins) {
     let delay = system.room(room).expect("the room runs").config().delay;
     let mut joins = PlayerJoins::new();
     let mut first = None;
-    while let Some((now, inputs)) = recording.next_tick().expect("the room's own recording") {
-        let frame = frame_at((now + delay).whole_millis());
+    while let Some(tick) = recording.next_tick().expect("the room's own recording") {
+        let frame = frame_at((tick.at + delay).whole_millis());
         first.get_or_insert(frame);
-        for input in inputs {
+        for input in tick.inputs {
             if let RoomInput::Join { player, .. } = input {
                 joins.push((frame, player));
             }

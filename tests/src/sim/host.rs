@@ -23,7 +23,7 @@ use ambit_proto::control::game::{
 };
 use ambit_proto::ids::{ClientId, RoomId};
 use ambit_proto::time::{GameTime, LocalTime};
-use ambit_room::digest::StateDigest;
+use ambit_room::digest::{Digester, TickDigest};
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
 use ambit_room::recording;
@@ -85,8 +85,11 @@ pub struct SimRoom {
     /// The room's recording. Rooms of hosts in their own processes are not recorded, because their
     /// runs are long.
     recording: Option<Vec<u8>>,
-    /// The second of the room's time of the last digest in it.
+    digester: Digester,
+    /// The second of the room's time of the last digest.
     digested_s: u64,
+    /// Of the state that the last tick has led to, if there is one.
+    before: Option<TickDigest>,
     /// Hash over all datagrams that the room has sent (see [`hash_datagrams`]).
     pub outputs: DefaultHasher,
 }
@@ -267,7 +270,8 @@ impl SimHost {
                 room.host.note_kept(now, kept, self.lease.has_lease());
                 let is_over = room.host.is_over();
                 if let Some(recording) = room.recording.as_mut().filter(|_| !is_over) {
-                    recording::append(&JournalEntry::new(at, room.host.inputs()), recording);
+                    let entry = JournalEntry::new(at, room.host.inputs());
+                    recording::append(&entry, room.before.take().as_ref(), recording);
                 }
                 at.hash(&mut room.outputs);
                 room.host.tick(at);
@@ -292,7 +296,7 @@ impl SimHost {
             }
             let mut new = prepared.finish(|at| {
                 if let Some(recording) = &mut recording {
-                    recording::append(&JournalEntry::new(at, &[]), recording);
+                    recording::append(&JournalEntry::new(at, &[]), None, recording);
                 }
             });
             let snapshot = new.snapshot.take();
@@ -491,7 +495,9 @@ impl SimRoom {
             clock,
             conns: BTreeMap::new(),
             recording,
+            digester: Digester::default(),
             digested_s: 0,
+            before: None,
             outputs,
         }
     }
@@ -523,14 +529,12 @@ impl SimRoom {
         self.conns.get(&client).copied()
     }
 
-    /// Once a second, as a host's shell does.
+    /// Once a second: a host does so after each tick, but here each room is recorded.
     fn record_state(&mut self) {
-        let last = self.room().last_tick().unwrap_or_default();
-        let is_due = last.millis() / 1_000 != self.digested_s && !self.host.is_over();
-        if is_due && self.recording.is_some() {
-            self.digested_s = last.millis() / 1_000;
-            let digest = StateDigest::of(self.room());
-            recording::append_digest(digest, self.recording.get_or_insert_default());
+        let second = self.room().last_tick().unwrap_or_default().millis() / 1_000;
+        if self.recording.is_some() && second != self.digested_s && !self.host.is_over() {
+            self.digested_s = second;
+            self.before = Some(self.digester.digest(self.host.room()));
         }
     }
 
