@@ -53,7 +53,7 @@ const EDGE_M: f32 = 15.0;
 const BEHIND_M: f32 = 3.0;
 /// No ship flies as far from frame to frame: 70 m/s. One that does so twice in a row slides.
 const SLIDE_M: f32 = 70.0 / 60.0;
-/// Ships that fly at least so fast have a direction to step back from, in metres a second.
+/// Ships with at least this speed have a direction to step back from, in metres a second.
 const FLIES_M_PER_S: f32 = 1.0;
 /// The clocks by which a picture is drawn run too fast by up to this factor.
 const TOO_FAST: f32 = 1.1;

@@ -214,7 +214,7 @@ fn a_journey_outlives_the_host_it_goes_to_and_the_one_that_is_left() -> Result<(
     let metrics = server.wait_for_metrics("two journeys of all", |metrics| {
         metrics["ambit_crossings_total"] >= 12.0
     })?;
-    // Who was on the way at that moment perhaps comes in twice: the newer connection goes on.
+    // A bot on its way at that moment may come in twice: the newer connection goes on.
     let said = bots.finish().map_or_else(|error| error.to_string(), |all| all.to_string());
     let faults: Vec<_> = said.lines().skip(1).filter(|line| !line.trim().is_empty()).collect();
     assert!(faults.iter().all(|fault| fault.contains("the player came in again")), "{said}");

@@ -244,7 +244,7 @@ fn what_is_in_front_is_seen() {
     assert!(sees(&scene.room, scene.ann, scene.bob));
     scene.room.command(scene.bob, "shoot");
     scene.room.run(1.secs());
-    // Who sees the ship gets the event, and no sound.
+    // A player who sees the ship gets the event, and no sound.
     let [shot] = &scene.heard(scene.ann)[..] else { panic!("{:?}", scene.heard(scene.ann)) };
     assert!(shot.starts_with("shot: ship Object("), "{shot}");
     for place in [BEHIND, BEHIND_THE_WALL, TOO_FAR] {

@@ -71,7 +71,7 @@ fn followed(parameters: &[(&str, &str)]) -> usize {
 fn by_default_a_player_follows_all_that_is_within_view_and_reach() {
     assert_eq!(followed(&[]), 2);
     assert_eq!(followed(&[("cell", "5")]), 2);
-    // Who sees less by choice, sees what may act.
+    // A player with smaller zones by choice still sees what may act.
     assert_eq!(followed(&[("inner", "2")]), 1);
 }
 

@@ -14,7 +14,7 @@ use crate::{Deus, DeusWorld};
 
 /// How often one decides.
 const ASSIST: Duration = Duration::from_millis(900);
-/// It comes, and stays, so near to its hero.
+/// It comes, and stays, within this distance of its hero.
 const NEAR_M: f32 = 1.8;
 /// It follows a hero who is farther away.
 const FOLLOW_M: f32 = 3.5;

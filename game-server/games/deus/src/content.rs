@@ -104,7 +104,7 @@ pub(crate) struct SpellTable {
     pub(crate) cooldown_s: f32,
     /// Monsters that are nearer hear the cast.
     pub(crate) noise_m: f32,
-    /// It takes effect so much later.
+    /// The time until it takes effect.
     #[serde(default)]
     pub(crate) delay_s: f32,
     pub(crate) shape: SpellShape,
@@ -377,7 +377,7 @@ pub(crate) struct WaveTable {
     pub(crate) wave: Vec<WaveRow>,
 }
 
-/// Who comes from a wave on.
+/// The monsters that come from a wave on.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WaveRow {

@@ -126,8 +126,8 @@ impl Deus {
         Ok(())
     }
 
-    /// Who comes into a fight takes part at once, from the door next to those who fight; the wave
-    /// is stronger by the share of a hero.
+    /// A hero who comes into a fight takes part at once, from the door next to those who fight; the
+    /// wave gets stronger by the share of a hero.
     fn join_fight(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
         let fights = self.living().find_map(|(other, _)| world.position(other));
         let Some(hero) = self.heroes.get_mut(&id).filter(|hero| hero.is_alive && hero.waits) else {

@@ -24,7 +24,7 @@ use crate::heroes::HeroState;
 use crate::schema::{Hero, HeroRow};
 use crate::{Deus, DeusWorld, MOST_FALLEN};
 
-/// Who cannot leave within this stays here.
+/// A hero who cannot leave within this time stays here.
 const LEAVE_S: f32 = 15.0;
 /// How long the merchant waits for heroes who have not arrived.
 const GATHER: Duration = Duration::from_secs(10);

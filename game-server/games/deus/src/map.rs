@@ -20,7 +20,7 @@ use crate::content::rooms::{MapsTable, RoomTable};
 
 /// Half the width of a hero or a monster.
 pub(crate) const BODY_RADIUS_M: f32 = 0.45;
-/// Nothing stands so near to the middle of a hall, where heroes begin.
+/// The middle of a hall, where heroes begin, is free of obstacles within this distance.
 const CLEARING_M: f32 = 6.0;
 const WALL_HEIGHT_M: f32 = 3.0;
 const HALF_WALL_M: f32 = 0.5;

@@ -34,7 +34,7 @@ const SECOND_ROW_M: f32 = 1.4;
 const BACK_REACH: f32 = 0.8;
 /// What is nearer than this has been reached; less room than this is none to step back.
 const ARRIVED_M: f32 = 0.7;
-/// Monsters that are pushed away fly so fast; no other is faster.
+/// The speed of monsters that are pushed away; no other is faster.
 pub(crate) const THROWN_M_PER_S: f32 = 14.0;
 /// At the next tick.
 const AT_ONCE: Duration = Duration::from_millis(1);

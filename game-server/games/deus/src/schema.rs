@@ -294,7 +294,8 @@ impl Phase {
         matches!(self, Self::Choose | Self::Onward)
     }
 
-    /// Who chooses then takes part from the next wave on; in a fight at once.
+    /// Whether a wave is played: a hero who is chosen then takes part from the next wave on, or at
+    /// once if the fight goes on.
     pub(crate) fn is_wave(self) -> bool {
         matches!(self, Self::Fight | Self::Chest | Self::Share)
     }

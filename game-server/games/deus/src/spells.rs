@@ -16,7 +16,7 @@ use crate::plans::Lasting;
 use crate::schema::{BoltFlies, Burst, DeusRefusal, DeusTimer, Hero, HeroCast, Monster};
 use crate::{Deus, DeusAnswer, DeusWorld};
 
-/// A bolt hits what it comes so near to, and nothing of that is faster.
+/// The distance within which a bolt hits a target, and the largest speed of a target.
 const BOLT_MEETS: (f32, f32) = (BODY_RADIUS_M + 0.35, THROWN_M_PER_S);
 
 /// A bolt needs a direction.

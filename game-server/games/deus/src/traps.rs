@@ -6,7 +6,7 @@ use ambit::prelude::*;
 use crate::schema::{DeusTimer, Snap, Trap};
 use crate::{Deus, DeusWorld};
 
-/// Who comes so near steps on a trap.
+/// A hero within this distance steps on a trap.
 const STEP_M: f32 = 1.0;
 
 /// A trap of the map in which heroes fight.

@@ -167,7 +167,7 @@ impl Counters {
         self.drops[what as usize].fetch_add(1, Relaxed);
     }
 
-    /// So much of one kind was dropped.
+    /// Counts `count` drops of one kind.
     pub(crate) fn dropped_many(&self, what: DropReason, count: u64) {
         self.drops[what as usize].fetch_add(count, Relaxed);
     }

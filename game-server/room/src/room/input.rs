@@ -80,7 +80,7 @@ pub enum RoomInput {
         #[serde(with = "crate::saved::datagram")]
         bytes: Bytes,
     },
-    /// From this tick on, so much less is sent, because the room is late.
+    /// From this tick on, the room sends at this load level, because it is late.
     SetLoadLevel(LoadLevel),
     /// From this tick on, clients are confirmed only what the ticks up to this time received, since
     /// the host may still lose later ones; `None` for everything.

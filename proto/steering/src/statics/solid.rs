@@ -10,7 +10,7 @@ use super::{Obstacle, vector};
 
 /// The bounds of an obstacle are wider by this, so that rounding loses none. They only select.
 const BOUNDS_MARGIN_M: f32 = 1e-3;
-/// A ball that is so near touches: well below the steps of positions on the wire.
+/// A ball within this distance touches: well below the steps of positions on the wire.
 const TOUCH_M: f32 = 1e-4;
 /// A ball whose way is so nearly parallel to a surface moves along it: 1 mm nearer on 1 km.
 const PARALLEL: f32 = 1e-6;

@@ -235,7 +235,7 @@ impl System {
         (self.checkpoints.len(), self.hosts.values().map(|process| process.host.room_count()).sum())
     }
 
-    /// From now on the lines from hosts to the lobby carry so much.
+    /// Sets what the lines from hosts to the lobby carry from now on.
     pub fn limit_lines(&mut self, bytes_per_s: u64) {
         self.fleet.line_bytes_per_s = Some(bytes_per_s);
     }

@@ -185,7 +185,7 @@ fn a_removed_player_is_not_led_back_and_a_banner_covers_no_form() -> Result<()> 
         ann.reload().await?;
         ann.wait_for("the same after a reload", &removed, json!({})).await?;
         assert_eq!(ann.run(&offered, json!({})).await?, json!([[], ["Play Field"]]));
-        // Who follows a link learns it from the server.
+        // A player who follows a link learns it from the server.
         ann.run("sessionStorage.removeItem('ambit-barred'); location.hash = 'room=1';", json!({}))
             .await?;
         ann.wait_for("the same from the server", &removed, json!({})).await?;

@@ -11,7 +11,7 @@ use super::Path;
 use crate::component::access::finite_position;
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
-/// Two walks that end so near to each other, and are as long but for that, are the same.
+/// Two walks whose ends and lengths differ by less than this are the same.
 const SAME_GOAL_M: f32 = 0.3;
 const SAME_WAY_M: f32 = 0.4;
 

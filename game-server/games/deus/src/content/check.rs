@@ -182,7 +182,7 @@ impl<'t> ContentMistakes<'t> {
         }
     }
 
-    /// Who is hurt was in sight when that was announced: also a hero who walks into a blow.
+    /// A hero who is hurt was in sight when the blow was announced, also one who walks into it.
     pub(crate) fn check_reach(
         &mut self,
         classes: &[ClassTable],

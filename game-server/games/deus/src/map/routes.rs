@@ -12,7 +12,7 @@ use crate::DeusWorld;
 
 /// Corners of a way.
 const MAX_CORNERS: usize = 12;
-/// Who is nearer than this to a place stands in it.
+/// A body nearer than this to a place stands in it.
 const SAME_PLACE_M: f32 = 0.1;
 
 impl GroundPlan {

@@ -262,7 +262,7 @@ fn whoever_watches_is_taken_along_with_those_who_fight_and_are_seen() {
     room.run(6.secs());
     let late = room.join("late", Line::default());
     room.run(3.secs());
-    // Who has not chosen yet watches.
+    // A player who has not chosen yet watches.
     room.command(late, "cast strike");
     let players = [ann, bob, late].map(|client| room.player(client));
     // One falls; the other goes on to another room, far from both.

@@ -60,7 +60,7 @@ fn next_wave(room: &mut Room, all: &[TestClient]) {
     };
     let before = told(room);
     for client in all {
-        // Who says it twice is heard once.
+        // A command that is repeated counts once.
         room.command(*client, "ready");
         room.command(*client, "ready");
     }

@@ -167,7 +167,7 @@ fn who_dies_on_one_map_and_leaves_is_out_on_each_map() {
     };
     assert!(is_out(&mut first));
 
-    // Who has chosen before the party comes is out when it comes.
+    // A player who chose before the party comes is out when it comes.
     let mut first = map("0");
     let again = first.join("ann", Line::default());
     first.command(again, "choose mage");

@@ -9,7 +9,7 @@ use crate::content::GRACE_M;
 use crate::schema::{Monster, Tell};
 use crate::{Deus, DeusWorld};
 
-/// Who hurts from afar, those with the longest reach most often.
+/// Monsters that hurt from afar, those with the longest reach most often.
 const MONSTERS: [&str; 5] = ["bowman", "lich", "bowman", "lich", "gravekeeper"];
 const ATTACKS: u64 = 200;
 /// From where a monster comes.

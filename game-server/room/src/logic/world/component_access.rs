@@ -24,7 +24,8 @@ const MAX_STORED_POINTS: usize = 32;
 const HISTORY_KEPT: Duration = Duration::from_secs(1);
 /// How long before a teleport the path still has the old position.
 const TELEPORT_STEP: Duration = Duration::from_millis(1);
-/// A path that goes on so near to where it was goes on there: positions are rounded to 1/256 m.
+/// A path that goes on within this distance of its last point goes on from that point: positions
+/// are rounded to 1/256 m.
 const SAME_PLACE_M: f32 = 0.004;
 
 impl World {
