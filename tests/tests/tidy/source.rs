@@ -75,6 +75,36 @@ pub(crate) fn product() -> Vec<Source> {
         .collect()
 }
 
+/// The comments of Rust or TypeScript, without code. Takes `//` in a text for a comment, too.
+pub(crate) fn comments(text: &str) -> String {
+    let mut found = String::new();
+    let mut in_block = false;
+    for mut line in text.lines() {
+        loop {
+            if in_block {
+                let Some((comment, code)) = line.split_once("*/") else {
+                    found.push_str(line);
+                    break;
+                };
+                found.push_str(comment);
+                found.push('\n');
+                in_block = false;
+                line = code;
+            }
+            let begin = line.find("//").into_iter().chain(line.find("/*")).min();
+            let Some(begin) = begin else { break };
+            in_block = line[begin..].starts_with("/*");
+            line = &line[begin + 2..];
+            if !in_block {
+                found.push_str(line);
+                break;
+            }
+        }
+        found.push('\n');
+    }
+    found
+}
+
 /// Removes comments and items with `#[cfg(test)]`. Relies on rustfmt's indentation.
 pub(crate) fn without_tests(text: &str) -> String {
     let mut kept = String::new();

@@ -1,6 +1,9 @@
-//! Checks the language of the project: line width, unique type names, retired words.
+//! Checks the language of the project: line width, unique type names, retired words, and words
+//! that do not say who or how much.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 
 use super::source::{self, read, root};
 
@@ -167,4 +170,113 @@ fn headers_cite_only_what_a_reader_can_find() {
             assert!(!cites, "{} cites '{hidden}', which is not in the repository", source.path);
         }
     }
+}
+
+/// Words and phrases that do not say who or how much, each with what to write.
+const VAGUE: [(&str, &str); 10] = [
+    ("anew", "again"),
+    ("everybody", "all players, all members"),
+    ("is there", "exists, has arrived, is connected"),
+    ("nobody", "no player, no client"),
+    ("so far", "the distance by its name; since the start"),
+    ("so long", "the time by its name"),
+    ("so many", "the number by its name"),
+    ("somebody", "a player, an operator"),
+    ("told", "receives, reads, sent"),
+    ("whoever", "the player who, a client that"),
+];
+/// A bound and not a ban, since each of them has a plain use, too.
+const MOST_VAGUE_PER_THOUSAND: f64 = 1.5;
+/// Files that a failure names.
+const MOST_NAMED: usize = 10;
+
+#[test]
+fn texts_and_comments_say_who_and_how_much() {
+    let mut sources = source::files(&[".md", ".rs", ".ts"]);
+    // The examples of the next test.
+    sources.retain(|source| source.path != "tests/tests/tidy/words.rs");
+    let vagueness = Vagueness::of(&sources);
+    assert!(vagueness.words > 250_000, "only {} words were found", vagueness.words);
+    assert!(vagueness.per_thousand() <= MOST_VAGUE_PER_THOUSAND, "{vagueness}");
+}
+
+/// The vague words of all texts.
+#[derive(Default)]
+struct Vagueness {
+    words: usize,
+    /// How often each occurs, in the order of [`VAGUE`].
+    of_each: [usize; VAGUE.len()],
+    of_file: BTreeMap<String, usize>,
+}
+
+impl Vagueness {
+    fn of(sources: &[source::Source]) -> Self {
+        let mut all = Self::default();
+        for source in sources {
+            let prose = if source.is_markdown() {
+                source.text.clone()
+            } else {
+                source::comments(&source.text)
+            };
+            for line in prose.lines() {
+                let line = line.to_lowercase();
+                let words = line.split(|c: char| !c.is_ascii_alphabetic());
+                let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+                all.words += words.len();
+                for (index, (vague, _)) in VAGUE.iter().enumerate() {
+                    let parts: Vec<&str> = vague.split(' ').collect();
+                    let found = words.windows(parts.len()).filter(|part| *part == parts).count();
+                    all.of_each[index] += found;
+                    if found > 0 {
+                        *all.of_file.entry(source.path.clone()).or_default() += found;
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn per_thousand(&self) -> f64 {
+        1_000.0 * self.of_each.iter().sum::<usize>() as f64 / self.words as f64
+    }
+}
+
+impl Display for Vagueness {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(
+            out,
+            "{:.2} of a thousand words do not say who or how much, more than {:.2}. Write the \
+             sentence again, with what stands beside the word here:",
+            self.per_thousand(),
+            MOST_VAGUE_PER_THOUSAND
+        )?;
+        for ((word, instead), count) in VAGUE.iter().zip(self.of_each) {
+            writeln!(out, "  {count:>4} {word}: {instead}")?;
+        }
+        writeln!(out, "The files with the most:")?;
+        let mut files: Vec<_> = self.of_file.iter().collect();
+        files.sort_by_key(|(_, count)| Reverse(**count));
+        for (path, count) in files.into_iter().take(MOST_NAMED) {
+            writeln!(out, "  {count:>4} {path}")?;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn vague_words_are_counted_in_prose_and_in_comments_alone() {
+    let file =
+        |path: &str, text: &str| source::Source { path: path.to_owned(), text: text.to_owned() };
+    let vagueness = Vagueness::of(&[
+        file("a.md", "Whoever joins is told so.\n"),
+        file("b.rs", "/// Nobody waits so\n/// long.\nlet told = \"somebody\"; // Anew, so far.\n"),
+        file("c.ts", "/**\n * Is there, everybody's.\n */\nconst told = 1; /* told */ f(told);\n"),
+        file("d.ts", "const anew = `so many`;\n"),
+    ]);
+    assert_eq!(vagueness.of_each, [1, 1, 1, 1, 1, 0, 0, 0, 2, 1]);
+    assert_eq!(vagueness.words, 5 + 4 + 3 + 5);
+    let message = vagueness.to_string();
+    let most = "The files with the most:\n     3 b.rs\n     3 c.ts\n     2 a.md\n";
+    assert!(message.ends_with(most), "{message}");
+    assert!(message.contains("     1 whoever: the player who, a client that\n"), "{message}");
 }
