@@ -2,10 +2,10 @@
 //! as it goes.
 //!
 //! `world-server replay DIR/room-1.rec` prints what the room was, how long it ran, a hash of all
-//! that came out, whether its state was that of the room that was played (after each tick; otherwise
-//! from which tick on not, and in which objects), and what it did; so do `game-server` and each program
-//! of an author's own, with its games. A room that panicked panics again, at the same tick, under a
-//! debugger if you like.
+//! that came out, and what it did. It compares the state with that of the room that was played,
+//! after each tick, and names the first tick and the objects that differ. `game-server` does the
+//! same, and so does each program of an author's own, with its games. A room that panicked panics
+//! again, at the same tick, under a debugger if you like.
 //!
 //! With a number of seconds after the file name, the room then runs for that time without its
 //! players, as at its next host. `DIR/room-1-condemned.rec`, the last state of a room that seems to
