@@ -25,6 +25,7 @@ mod game_results;
 mod held_events;
 mod input_sampler;
 mod input_sender;
+mod json;
 pub mod lobby;
 pub mod model;
 pub mod own_inputs;
@@ -39,6 +40,7 @@ pub(crate) mod simulated;
 mod simulation_clocks;
 pub mod stats;
 mod uplink_builder;
+mod values;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -61,7 +63,7 @@ use crate::replica::VisibleObject;
 use crate::replica::drawing::DrawnObject;
 use crate::replica::factory::ViewFactory;
 use config::ClientConfig;
-use event::{ComponentValue, ConnectionStatus, ViewEvent, codes};
+use event::{ComponentValue, LobbyEvent, ViewEvent, codes};
 use event_queue::EventQueue;
 use game::GameClient;
 pub use game_results::CommandError;
@@ -252,7 +254,7 @@ impl<F: ViewFactory> Client<F> {
 
     /// Games of this name are simulated by this from now on, or not at all: also the one that runs.
     /// For an owner that gets physics later than the client. If the running game still has
-    /// kinds without physics, [`ViewEvent::PhysicsMissing`] says so.
+    /// kinds without physics, [`PhysicsMissing`](event::GameEvent::PhysicsMissing) says so.
     pub fn set_motion(&mut self, now: LocalTime, game: &str, motion: Option<SharedMotion>) {
         self.game.set_motion(now, game, motion);
         self.dispatch_outputs(now);
@@ -328,7 +330,7 @@ impl<F: ViewFactory> Client<F> {
         !self.outputs.is_empty()
     }
 
-    /// The next event for views. `ConnectionStatus::Closed` is the last one.
+    /// The next event for views. `LobbyEvent::Closed` is the last one.
     pub fn poll_event(&mut self) -> Option<ViewEvent> {
         self.events.pop()
     }
@@ -513,13 +515,15 @@ impl<F: ViewFactory> Client<F> {
             LobbyOutput::Send(message) => self.outputs.push_back(ClientOutput::World(message)),
             LobbyOutput::Close => self.outputs.push_back(ClientOutput::CloseWorld),
             LobbyOutput::Abandon => self.outputs.push_back(ClientOutput::AbandonWorld),
-            LobbyOutput::View(event) => self.push_event(event),
+            LobbyOutput::View(request, event) => {
+                self.push_event(ViewEvent::Lobby(request, event));
+            }
             LobbyOutput::Ticket(ticket) => self.game.handle_ticket(now, ticket),
             LobbyOutput::NoTicket(code, message) => self.game.handle_no_ticket(now, code, message),
             LobbyOutput::OutOfRoom => self.leave_game(now),
             LobbyOutput::Finished(code, message) => {
                 self.leave_game(now);
-                self.push_event(ViewEvent::Connection(ConnectionStatus::Closed { code, message }));
+                self.push_event(LobbyEvent::Closed { code, message }.into());
             }
         }
     }
@@ -538,7 +542,7 @@ impl<F: ViewFactory> Client<F> {
                 self.outputs.push_back(ClientOutput::Datagram(datagram));
             }
             GameOutput::Close => self.outputs.push_back(ClientOutput::CloseGame),
-            GameOutput::View(event) => self.push_event(event),
+            GameOutput::View(event) => self.push_event(event.into()),
             GameOutput::RequestTicket => self.lobby.request_ticket(),
             GameOutput::RequestTicketOrRedial => self.lobby.request_ticket_or_redial(now),
         }

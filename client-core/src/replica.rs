@@ -47,7 +47,7 @@ use ambit_proto::schema::{Component, Predictors, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-use crate::client::event::{ObjectEntered, ObjectUpdated, ViewEvent};
+use crate::client::event::{GameEvent, ObjectEntered, ObjectUpdated};
 use component_history::Novelty;
 use drawing::DrawnFrames;
 use factory::ViewFactory;
@@ -120,7 +120,7 @@ pub struct Replica<V> {
     /// When objects come into or go out of sight. Contains each object that waits for one of these.
     due: BTreeSet<(GameTime, ClientObjectId)>,
     last_id: ClientObjectId,
-    events: VecDeque<ViewEvent>,
+    events: VecDeque<GameEvent>,
     /// Poses of the section being handled; empty between calls, kept for its storage.
     poses: Vec<SectionPose>,
     /// As `poses`, of a plain section.
@@ -312,7 +312,7 @@ impl<V> Replica<V> {
                 (true, seen) => {
                     self.remove_object(id);
                     if seen {
-                        self.events.push_back(ViewEvent::Leave { id, t: now });
+                        self.events.push_back(GameEvent::Leave { id, t: now });
                     }
                 }
                 (false, false) => self.bring_into_sight(id, now, factory),
@@ -330,11 +330,11 @@ impl<V> Replica<V> {
         self.own = None;
         let objects = std::mem::take(&mut self.objects);
         let seen = objects.iter().filter(|(_, object)| object.view.is_some());
-        self.events.extend(seen.map(|(id, _)| ViewEvent::Leave { id, t: now }));
+        self.events.extend(seen.map(|(id, _)| GameEvent::Leave { id, t: now }));
     }
 
     /// The next event for views.
-    pub fn poll_event(&mut self) -> Option<ViewEvent> {
+    pub fn poll_event(&mut self) -> Option<GameEvent> {
         self.events.pop_front()
     }
 
@@ -528,7 +528,7 @@ impl<V> Replica<V> {
         let at = context.at.max(now);
         let components =
             object.named_values(indices, at, self.times, &self.names.kinds[usize::from(kind)]);
-        self.events.push_back(ViewEvent::Update(ObjectUpdated { id, t: now, at, components }));
+        self.events.push_back(GameEvent::Update(ObjectUpdated { id, t: now, at, components }));
         RecordOutcome::Update { late: novelty == Novelty::Late }
     }
 
@@ -557,7 +557,7 @@ impl<V> Replica<V> {
             // No poses follow.
             object.poses = None;
         }
-        self.events.push_back(ViewEvent::Enter(enter));
+        self.events.push_back(GameEvent::Enter(enter));
     }
 
     /// Queues the poses of records for the simulation.

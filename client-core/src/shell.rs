@@ -90,7 +90,7 @@ pub struct ClientEvents {
 /// Starts a client in its own task, which connects to the lobby at once. Must be called within a
 /// tokio runtime.
 ///
-/// The result is an event: `Welcome`, or `ConnectionStatus::Closed` with a code and a message for
+/// The result is an event: `Welcome`, or `LobbyEvent::Closed` with a code and a message for
 /// the user.
 pub fn start<F>(options: ClientOptions, factory: F) -> (ClientHandle<F>, ClientEvents)
 where
@@ -131,7 +131,7 @@ impl<F: ViewFactory> ClientHandle<F> {
         self.inner.meter.read()
     }
 
-    /// Leaves room and lobby; `ConnectionStatus::Closed` is the last event.
+    /// Leaves room and lobby; `LobbyEvent::Closed` is the last event.
     pub fn quit(&self) {
         self.run(Client::quit);
     }

@@ -15,7 +15,7 @@ use ambit_proto::ids::ObjectId;
 use ambit_proto::message::{FieldValue, TypedEvent, TypedKind, TypedSound};
 use ambit_proto::schema::{Codec, ComponentSpec, FieldSpec, FieldType, Schema};
 
-use crate::client::event::{GameEvent, NamedField};
+use crate::client::event::{NamedField, SchemaEvent};
 
 /// How many directions a sound can have; the first is the east.
 const DIRECTIONS: f32 = 16.0;
@@ -49,7 +49,7 @@ pub enum ReadMismatch {
     },
 }
 
-impl GameEvent {
+impl SchemaEvent {
     /// The event as a value of the game's type, for a client that knows the game:
     /// `event.get::<Hit>()`. `None` if it is another event, or if the room's game declares it
     /// otherwise ([`check_event`]).

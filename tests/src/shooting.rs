@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_client_core::frame::{Frame, FrameObject};
 use ambit_client_core::replica::jitter_buffer::RenderTiming;
 use ambit_proto::ids::{ClientObjectId, RoomId};
@@ -599,7 +599,7 @@ impl Shooting {
         }
         let events = &self.system.user(user).events;
         for event in &events[std::mem::replace(&mut screen.events, events.len())..] {
-            let ViewEvent::Event(event) = event else { continue };
+            let ViewEvent::Game(GameEvent::Event(event)) = event else { continue };
             let Some(hit) = event.get::<Hit>() else { continue };
             let by = hit.by.and_then(|by| screen.frame.find(by));
             let by = by.map(|ship| (ship.id(), ship.position()));

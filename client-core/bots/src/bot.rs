@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
-use ambit_client_core::client::event::{ErrorSubject, ViewEvent, Welcome, codes};
+use ambit_client_core::client::event::{LobbyEvent, ViewEvent, Welcome, codes};
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::replica::PoseDecoding;
@@ -123,7 +123,7 @@ impl Bot {
                 settings: settings.clone(),
             };
             while let Some(event) = bot.next().await {
-                if let ViewEvent::Welcome(welcome) = event {
+                if let ViewEvent::Lobby(_, LobbyEvent::Welcome(welcome)) = event {
                     return Ok((bot, welcome));
                 }
             }
@@ -137,25 +137,18 @@ impl Bot {
     }
 
     /// Sends a request to the lobby and returns the answer.
-    pub(crate) async fn ask(&mut self, request: LobbyRequest) -> Result<ViewEvent, String> {
+    pub(crate) async fn ask(&mut self, request: LobbyRequest) -> Result<LobbyEvent, String> {
         let what = request.description();
         let asked = self.handle.request(request).map_err(|error| error.to_string())?;
         let answer = timeout(ANSWER_TIMEOUT, async {
             while let Some(event) = self.next().await {
-                match &event {
-                    ViewEvent::Rooms { request, .. }
-                    | ViewEvent::Created { request, .. }
-                    | ViewEvent::Joined { request, .. }
-                    | ViewEvent::Done { request }
-                        if *request == asked =>
+                match event {
+                    ViewEvent::Lobby(request, LobbyEvent::Error { code, message })
+                        if request == asked =>
                     {
-                        return Ok(event);
+                        return Err(format!("{code}: {message}"));
                     }
-                    ViewEvent::Error(failure)
-                        if failure.subject == ErrorSubject::Request(asked) =>
-                    {
-                        return Err(format!("{}: {}", failure.code, failure.message));
-                    }
+                    ViewEvent::Lobby(request, answer) if request == asked => return Ok(answer),
                     _ => {}
                 }
             }

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_client_core::client::event::{ViewEvent, Welcome};
+use ambit_client_core::client::event::{LobbyEvent, Welcome};
 use ambit_client_core::client::model::RoomListing;
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::shell::ClientHandle;
@@ -154,7 +154,7 @@ impl BotGroup {
         leader: &mut Bot,
         welcome: &Welcome,
     ) -> Result<JoinedRoom, RunFailure> {
-        let ViewEvent::Rooms { rooms, .. } =
+        let LobbyEvent::Rooms { rooms } =
             leader.ask(LobbyRequest::ListRooms { subscribe: false }).await?
         else {
             return Err("the lobby did not list its rooms".to_owned().into());
@@ -178,7 +178,7 @@ impl BotGroup {
                 Ok(JoinedRoom { room: *id, is_own: false, join_running: join_running(game) })
             }
             None => match leader.ask(LobbyRequest::CreateRoom(self.new_room(game))).await? {
-                ViewEvent::Created { room, .. } => Ok(JoinedRoom {
+                LobbyEvent::Created { room } => Ok(JoinedRoom {
                     room: room.id,
                     is_own: true,
                     join_running: join_running(&room.game),

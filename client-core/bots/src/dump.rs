@@ -72,6 +72,7 @@ impl DumpWriter {
 
 #[cfg(test)]
 mod tests {
+    use ambit_client_core::client::event::{GameEvent, LobbyEvent};
     use ambit_proto::ids::ClientObjectId;
     use ambit_proto::time::GameTime;
 
@@ -81,8 +82,9 @@ mod tests {
     fn each_event_is_a_line_with_its_client() {
         let path = std::env::temp_dir().join(format!("ambit-dump-{}", std::process::id()));
         let (dump, writer) = start(&path).expect("writable");
-        dump.write(3, &ViewEvent::Leave { id: ClientObjectId(9), t: GameTime::from_millis(40) });
-        dump.write(4, &ViewEvent::Done { request: 1 });
+        let leave = GameEvent::Leave { id: ClientObjectId(9), t: GameTime::from_millis(40) };
+        dump.write(3, &leave.into());
+        dump.write(4, &ViewEvent::Lobby(1, LobbyEvent::Done));
         drop(dump);
         writer.finish().expect("written");
         let text = std::fs::read_to_string(&path).expect("readable");

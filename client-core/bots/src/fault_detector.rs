@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent};
+use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent};
 use ambit_client_core::client::model::RoomListing;
 use ambit_proto::codes as protocol;
 use ambit_proto::ids::ClientObjectId;
@@ -102,49 +102,73 @@ impl FaultDetector {
 
     pub(crate) fn handle_event(&mut self, event: &ViewEvent) {
         match event {
-            ViewEvent::Welcome(welcome) => match self.lobby_lost.take() {
+            ViewEvent::Lobby(_, LobbyEvent::Welcome(welcome)) => match self.lobby_lost.take() {
                 Some(_) if welcome.resumed => self.resumes += 1,
                 Some(reason) => self.faults.add("lobby session lost", 1, reason),
                 None => {}
             },
-            ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => {
+            ViewEvent::Lobby(_, LobbyEvent::Created { room } | LobbyEvent::Joined { room, .. }) => {
                 self.room = Some(room.clone());
             }
-            ViewEvent::Left { code, message, .. } => {
+            ViewEvent::Lobby(_, LobbyEvent::Left { code, message, .. }) => {
                 self.room = None;
                 self.note_interruption("removed from the room", format!("{code}: {message}"));
             }
-            ViewEvent::Enter(enter) => {
+            ViewEvent::Game(GameEvent::Enter(enter)) => {
                 let new = self.in_sight.insert(enter.id);
                 self.expect(new, "enter twice", enter.id);
                 if enter.is_avatar() {
                     (self.has_avatar, self.has_arrived, self.absence) = (true, true, None);
                 }
             }
-            ViewEvent::Leave { id, .. } => {
+            ViewEvent::Game(GameEvent::Leave { id, .. }) => {
                 let known = self.in_sight.remove(id);
                 self.expect(known, "leave without enter", *id);
             }
-            ViewEvent::Update(update) => {
+            ViewEvent::Game(GameEvent::Update(update)) => {
                 self.expect_in_sight(update.id, "update of what is not in sight");
             }
-            ViewEvent::Event(game_event) => {
+            ViewEvent::Game(GameEvent::Event(game_event)) => {
                 for field in &game_event.fields {
                     if let FieldValue::Object(id) = field.value {
                         self.expect_in_sight(id, "event about what is not in sight");
                     }
                 }
             }
-            ViewEvent::Error(failure) => match failure.subject {
-                ErrorSubject::Command(_) if is_ordinary(&failure.code) => {
-                    self.refusals.add(&failure.code);
+            ViewEvent::Game(GameEvent::Refused { code, .. })
+                if is_ordinary(code) || self.tolerates_refusals =>
+            {
+                self.refusals.add(code);
+            }
+            ViewEvent::Game(GameEvent::Error { code, .. }) if self.tolerates_refusals => {
+                self.refusals.add(code);
+            }
+            ViewEvent::Lobby(_, LobbyEvent::Error { code, message })
+            | ViewEvent::Game(
+                GameEvent::Error { code, message } | GameEvent::Refused { code, message, .. },
+            ) => self.faults.add(code, 1, message),
+            ViewEvent::Lobby(_, LobbyEvent::Interrupted { reason, .. }) => {
+                if self.has_arrived {
+                    self.lobby_lost.get_or_insert_with(|| reason.clone());
                 }
-                ErrorSubject::Command(_) | ErrorSubject::Game if self.tolerates_refusals => {
-                    self.refusals.add(&failure.code);
+            }
+            ViewEvent::Game(GameEvent::Interrupted { reason, .. }) => {
+                // Before the avatar's first arrival this is one of several attempts.
+                if self.has_arrived {
+                    self.note_interruption("game connection broke", reason.clone());
                 }
-                _ => self.faults.add(&failure.code, 1, &failure.message),
-            },
-            ViewEvent::Connection(connection) => self.handle_connection(connection),
+            }
+            ViewEvent::Game(GameEvent::Ended { code, message }) => {
+                self.note_interruption("game connection closed", format!("{code}: {message}"));
+            }
+            ViewEvent::Lobby(_, LobbyEvent::Closed { code, message }) => {
+                let reason = format!("{code}: {message}");
+                if self.has_arrived {
+                    self.note_interruption("connection closed", reason.clone());
+                }
+                self.closed = Some(reason);
+            }
+            // The data that do not come in a silence are counted.
             _ => {}
         }
     }
@@ -208,36 +232,6 @@ impl FaultDetector {
         &mut self.faults
     }
 
-    fn handle_connection(&mut self, connection: &ConnectionStatus) {
-        match connection {
-            // The data that do not come in that time are counted.
-            ConnectionStatus::Connecting { .. }
-            | ConnectionStatus::GameSilent { .. }
-            | ConnectionStatus::GameHeard => {}
-            ConnectionStatus::Broken { reason, .. } => {
-                if self.has_arrived {
-                    self.lobby_lost.get_or_insert_with(|| reason.clone());
-                }
-            }
-            ConnectionStatus::GameBroken { reason, .. } => {
-                // Before the avatar's first arrival this is one of several attempts.
-                if self.has_arrived {
-                    self.note_interruption("game connection broke", reason.clone());
-                }
-            }
-            ConnectionStatus::GameClosed { code, message } => {
-                self.note_interruption("game connection closed", format!("{code}: {message}"));
-            }
-            ConnectionStatus::Closed { code, message } => {
-                let reason = format!("{code}: {message}");
-                if self.has_arrived {
-                    self.note_interruption("connection closed", reason.clone());
-                }
-                self.closed = Some(reason);
-            }
-        }
-    }
-
     fn note_interruption(&mut self, kind: &str, reason: String) {
         self.has_avatar = false;
         self.interrupted = true;
@@ -275,7 +269,7 @@ fn is_ordinary(code: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use ambit_client_core::client::event::{
-        Failure, GameEvent, NamedField, ObjectEntered, ObjectUpdated, Welcome,
+        NamedField, ObjectEntered, ObjectUpdated, SchemaEvent, Welcome,
     };
     use ambit_proto::ids::{PlayerId, RoomId};
     use ambit_proto::space::Position;
@@ -312,7 +306,10 @@ mod tests {
 
     #[test]
     fn ordinary_refusals_are_no_faults_and_others_are() {
-        let refused = |code: &str| failure(ErrorSubject::Command(1), code);
+        let refused = |code: &str| {
+            let message = String::new();
+            GameEvent::Refused { command: 1, code: code.into(), message }.into()
+        };
         let detector = after(&[
             refused("not_enough_mana"),
             refused("no_such_object"),
@@ -320,13 +317,15 @@ mod tests {
         ]);
         assert_eq!(detector.refusals(), Refusals { of_game: 1, general: 1 });
         assert_eq!(kinds(&detector), ["unknown_command"]);
-        assert_eq!(kinds(&after(&[failure(ErrorSubject::Request(1), "dead")])), ["dead"]);
+        let dead = LobbyEvent::Error { code: "dead".into(), message: String::new() };
+        let dead = ViewEvent::Lobby(1, dead);
+        assert_eq!(kinds(&after(&[dead])), ["dead"]);
     }
 
     #[test]
     fn a_break_after_the_join_is_a_fault_even_if_the_bot_returns() {
         let broken = || {
-            ViewEvent::Connection(ConnectionStatus::GameBroken {
+            ViewEvent::Game(GameEvent::Interrupted {
                 reason: "timed out".into(),
                 retry_in: Duration::ZERO,
             })
@@ -342,11 +341,15 @@ mod tests {
 
     #[test]
     fn a_bot_that_was_put_out_is_absent_until_it_is_back() {
-        let kicked = || ViewEvent::Left {
-            request: 0,
-            room: RoomId(1),
-            code: "kicked".into(),
-            message: "by ann".into(),
+        let kicked = || {
+            ViewEvent::Lobby(
+                0,
+                LobbyEvent::Left {
+                    room: RoomId(1),
+                    code: "kicked".into(),
+                    message: "by ann".into(),
+                },
+            )
         };
         let detector = after(&[enter(1, true), leave(1), kicked()]);
         assert_eq!(detector.absence(), Some("kicked: by ann"));
@@ -357,10 +360,10 @@ mod tests {
     #[test]
     fn a_resumed_lobby_session_is_no_fault() {
         let broken = || {
-            ViewEvent::Connection(ConnectionStatus::Broken {
-                reason: "timed out".into(),
-                retry_in: Duration::ZERO,
-            })
+            ViewEvent::Lobby(
+                0,
+                LobbyEvent::Interrupted { reason: "timed out".into(), retry_in: Duration::ZERO },
+            )
         };
         let mut detector = after(&[enter(1, true), broken(), broken(), welcome(true)]);
         detector.end_measuring(Duration::ZERO);
@@ -413,34 +416,35 @@ mod tests {
     fn enter(id: u32, own: bool) -> ViewEvent {
         let t = GameTime::ZERO;
         let position = Some(Position::default());
-        ViewEvent::Enter(ObjectEntered {
+        ViewEvent::Game(GameEvent::Enter(ObjectEntered {
             id: ClientObjectId(id),
             kind: "avatar".into(),
             own,
             t,
             position,
             components: Vec::new(),
-        })
+        }))
     }
 
     fn welcome(resumed: bool) -> ViewEvent {
         let player = PlayerId(1);
         let name = "bot".to_owned();
         let grace = Duration::ZERO;
-        ViewEvent::Welcome(Welcome { player, name, resumed, room: None, grace, games: Vec::new() })
+        let games = Vec::new();
+        LobbyEvent::Welcome(Welcome { player, name, resumed, room: None, grace, games }).into()
     }
 
     fn leave(id: u32) -> ViewEvent {
-        ViewEvent::Leave { id: ClientObjectId(id), t: GameTime::ZERO }
+        ViewEvent::Game(GameEvent::Leave { id: ClientObjectId(id), t: GameTime::ZERO })
     }
 
     fn update(id: u32) -> ViewEvent {
-        ViewEvent::Update(ObjectUpdated {
+        ViewEvent::Game(GameEvent::Update(ObjectUpdated {
             id: ClientObjectId(id),
             t: GameTime::ZERO,
             at: GameTime::ZERO,
             components: Vec::new(),
-        })
+        }))
     }
 
     fn game_event(id: u32) -> ViewEvent {
@@ -450,11 +454,7 @@ mod tests {
             choice: None,
         }];
         let t = GameTime::ZERO;
-        let effect = GameTime::ZERO;
-        ViewEvent::Event(GameEvent { name: "damage".into(), t, effect, late: false, fields })
-    }
-
-    fn failure(about: ErrorSubject, code: &str) -> ViewEvent {
-        ViewEvent::Error(Failure { subject: about, code: code.into(), message: String::new() })
+        let name = "damage".into();
+        GameEvent::Event(SchemaEvent { name, t, effect: t, late: false, fields }).into()
     }
 }

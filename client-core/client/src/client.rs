@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ambit_client_core::client::event::{ViewEvent, Welcome};
+use ambit_client_core::client::event::{LobbyEvent, Welcome};
 use ambit_client_core::client::model::{
     ChatAudience, GameDescription, GameListing, PlayerListing, RoomListing,
 };
@@ -15,7 +15,6 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::error::RequestError;
-use crate::event::LobbyEvent;
 use crate::room::Room;
 use crate::session::Session;
 
@@ -59,7 +58,7 @@ impl Client {
     ) -> Result<GameDescription, RequestError> {
         let game = game.into();
         match self.session.ask(LobbyRequest::DescribeGame { game }).await? {
-            ViewEvent::Game { description, .. } => Ok(description),
+            LobbyEvent::Game(description) => Ok(description),
             _ => Err(RequestError::unexpected("describe a game")),
         }
     }
@@ -101,7 +100,7 @@ impl Client {
         // A request for the list also says whether changes are reported.
         let subscribe = self.watches_rooms.load(Ordering::Relaxed);
         match self.session.ask(LobbyRequest::ListRooms { subscribe }).await? {
-            ViewEvent::Rooms { rooms, .. } => Ok(rooms),
+            LobbyEvent::Rooms { rooms } => Ok(rooms),
             _ => Err(RequestError::unexpected("list rooms")),
         }
     }
@@ -135,8 +134,8 @@ impl Client {
     /// Takes another name; returns the name in use.
     pub async fn rename(&self, name: impl Into<String>) -> Result<String, RequestError> {
         match self.session.ask(LobbyRequest::SetName(name.into())).await? {
-            ViewEvent::Renamed { name, .. } => Ok(name),
-            ViewEvent::Done { .. } => Ok(self.name()),
+            LobbyEvent::Renamed { name, .. } => Ok(name),
+            LobbyEvent::Done => Ok(self.name()),
             _ => Err(RequestError::unexpected("change the name")),
         }
     }
@@ -216,7 +215,7 @@ impl CreateRoom {
     async fn request(self) -> Result<Room, RequestError> {
         let request = LobbyRequest::CreateRoom(self.room);
         match self.session.ask(request).await? {
-            ViewEvent::Created { room, .. } => Ok(Room::new(self.session, room.id)),
+            LobbyEvent::Created { room } => Ok(Room::new(self.session, room.id)),
             _ => Err(RequestError::unexpected("create a room")),
         }
     }
@@ -249,7 +248,7 @@ impl JoinRoom {
     async fn request(self) -> Result<Room, RequestError> {
         let request = LobbyRequest::JoinRoom { room: self.room, password: self.password };
         match self.session.ask(request).await? {
-            ViewEvent::Joined { room, .. } => Ok(Room::new(self.session, room.id)),
+            LobbyEvent::Joined { room, .. } => Ok(Room::new(self.session, room.id)),
             _ => Err(RequestError::unexpected("join a room")),
         }
     }

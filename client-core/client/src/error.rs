@@ -3,7 +3,7 @@
 //! A code of the server is an [`ErrorCode`], to be matched; the message says in words what
 //! happened and what to do.
 
-use ambit_client_core::client::event::{Failure, codes};
+use ambit_client_core::client::event::codes;
 use ambit_client_core::client::lobby;
 pub use ambit_client_core::typed_reads::ReadMismatch;
 pub use ambit_proto::codes::ErrorCode;
@@ -112,6 +112,15 @@ impl RequestError {
         }
     }
 
+    /// The answer to a request is an error.
+    pub(crate) fn from_answer(code: &str, message: String) -> Self {
+        match code {
+            codes::CONNECTION_LOST => RequestError::ResultUnknown(message),
+            codes::BAD_MESSAGE => RequestError::UnexpectedAnswer(message),
+            refused => RequestError::Refused { code: code_of(refused), message },
+        }
+    }
+
     pub(crate) fn unexpected(asked: &str) -> Self {
         RequestError::UnexpectedAnswer(format!("asked to {asked}, but got another answer"))
     }
@@ -123,16 +132,6 @@ impl From<lobby::RequestError> for RequestError {
             lobby::RequestError::Closed => RequestError::Closed,
             lobby::RequestError::TooMany => RequestError::TooMany,
             lobby::RequestError::TooLong => RequestError::TooLong,
-        }
-    }
-}
-
-impl From<Failure> for RequestError {
-    fn from(Failure { code, message, .. }: Failure) -> Self {
-        match code.as_str() {
-            codes::CONNECTION_LOST => RequestError::ResultUnknown(message),
-            codes::BAD_MESSAGE => RequestError::UnexpectedAnswer(message),
-            _ => RequestError::Refused { code: code_of(&code), message },
         }
     }
 }
@@ -159,8 +158,6 @@ fn code_of(name: &str) -> ErrorCode {
 
 #[cfg(test)]
 mod tests {
-    use ambit_client_core::client::event::ErrorSubject;
-
     use super::*;
 
     #[test]
@@ -168,7 +165,7 @@ mod tests {
         for (code, expected) in
             [("room_full", ErrorCode::RoomFull), ("of_the_future", ErrorCode::ErrorUnspecified)]
         {
-            let error = RequestError::from(failure(code));
+            let error = RequestError::from_answer(code, "so it is".to_owned());
             assert_eq!(error.code(), Some(expected));
             assert_eq!(error.to_string(), "so it is");
         }
@@ -180,16 +177,8 @@ mod tests {
 
     #[test]
     fn an_unanswered_request_is_not_a_refused_one() {
-        let error = RequestError::from(failure(codes::CONNECTION_LOST));
+        let error = RequestError::from_answer(codes::CONNECTION_LOST, "so it is".to_owned());
         assert_eq!(error, RequestError::ResultUnknown("so it is".to_owned()));
         assert_eq!(error.code(), None);
-    }
-
-    fn failure(code: &str) -> Failure {
-        Failure {
-            subject: ErrorSubject::Request(1),
-            code: code.to_owned(),
-            message: "so it is".to_owned(),
-        }
     }
 }

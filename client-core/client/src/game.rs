@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ambit_client_core::client::Client as ClientCore;
+use ambit_client_core::client::event::GameEvent;
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::command_words;
 use ambit_client_core::frame::Frame;
@@ -15,7 +16,6 @@ use ambit_proto::schema::{Controls, Schema};
 
 use crate::command::{IntoArguments, SendError};
 use crate::error::{ReadError, RequestError};
-use crate::event::GameEvent;
 use crate::inbox::GameQueue;
 use crate::session::Session;
 

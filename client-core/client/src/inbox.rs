@@ -16,14 +16,11 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ambit_client_core::client::event::{
-    ConnectionStatus, ErrorSubject, Failure, ViewEvent, Welcome, codes,
-};
+use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent, Welcome, codes};
 use ambit_proto::ids::RoomId;
 use tokio::sync::{Notify, oneshot};
 
 use crate::error::{ConnectError, PlayError, RequestError};
-use crate::event::{GameEvent, LobbyEvent};
 use crate::queue::EventQueue;
 
 /// Maximum number of events of the lobby that wait to be read.
@@ -32,7 +29,7 @@ pub(crate) const MAX_LOBBY_EVENTS: usize = 1_024;
 pub(crate) const MAX_GAME_EVENTS: usize = 8_192;
 
 /// The answer to a request.
-pub(crate) type Answer = Result<ViewEvent, RequestError>;
+pub(crate) type Answer = Result<LobbyEvent, RequestError>;
 
 /// The events of one game.
 pub(crate) type GameQueue = EventQueue<GameEvent>;
@@ -153,116 +150,43 @@ impl Inbox {
     /// Sorts an event of the client core.
     pub(crate) fn handle(&self, event: ViewEvent) {
         let mut state = self.lock();
-        state.note_room(&event);
-        let waiting = event.request().and_then(|number| state.answers.remove(&number));
-        let event = match waiting {
-            // If the caller no longer waits, what it asked for has happened all the same.
-            Some(waiting) => waiting.send(answer(event)).err().and_then(Result::ok),
-            None => Some(event),
-        };
-        if let Some(event) = event {
-            self.sort(&mut state, event);
+        match event {
+            ViewEvent::Lobby(request, event) => {
+                state.note_room(&event);
+                let event = match state.answers.remove(&request) {
+                    // If the caller no longer waits, what it asked for has happened all the same.
+                    Some(waiting) => waiting.send(answer(event)).err().and_then(Result::ok),
+                    None => Some(event),
+                };
+                if let Some(event) = event {
+                    self.sort(&mut state, event);
+                }
+            }
+            ViewEvent::Game(event) => state.sort(event),
         }
         drop(state);
         self.changed.notify_waiters();
     }
 
-    fn sort(&self, state: &mut InboxState, event: ViewEvent) {
+    fn sort(&self, state: &mut InboxState, event: LobbyEvent) {
         match event {
-            ViewEvent::Connection(status) => self.handle_status(state, status),
-            ViewEvent::Welcome(welcome) => {
-                if state.welcome.is_some() {
-                    let is_new_session = !welcome.resumed;
-                    self.lobby.push(LobbyEvent::Resumed { is_new_session });
+            // Answers, and what no program needs to know.
+            LobbyEvent::Connecting { .. }
+            | LobbyEvent::Done
+            | LobbyEvent::Game(_)
+            | LobbyEvent::Players { room: None, .. } => {}
+            LobbyEvent::Welcome(welcome) => {
+                if state.welcome.replace(welcome.clone()).is_some() {
+                    self.lobby.push(LobbyEvent::Welcome(welcome));
                 }
-                state.welcome = Some(welcome);
-            }
-            ViewEvent::Rooms { rooms, .. } => {
-                let outdated = |older: &LobbyEvent| matches!(older, LobbyEvent::Rooms(_));
-                self.lobby.push_instead(outdated, LobbyEvent::Rooms(rooms));
-            }
-            ViewEvent::RoomChanged(room) => self.lobby.push(LobbyEvent::RoomChanged(room)),
-            ViewEvent::RoomGone(room) => self.lobby.push(LobbyEvent::RoomGone(room)),
-            ViewEvent::Created { room, .. } => {
-                self.lobby.push(LobbyEvent::Joined { room, players: Vec::new() });
-            }
-            ViewEvent::Joined { room, players, .. } => {
-                self.lobby.push(LobbyEvent::Joined { room, players });
-            }
-            ViewEvent::Left { room, code, message, .. } => {
-                self.lobby.push(LobbyEvent::Left { room, code, message });
-            }
-            ViewEvent::Players { room, players, .. } => {
-                if let Some(room) = room {
-                    let outdated = |older: &LobbyEvent| match older {
-                        LobbyEvent::Players { room: known, .. } => *known == room,
-                        _ => false,
-                    };
-                    let event = LobbyEvent::Players { room, players };
-                    self.lobby.push_instead(outdated, event);
-                }
-            }
-            ViewEvent::Renamed { player, name, .. } => {
-                self.lobby.push(LobbyEvent::Renamed { player, name });
-            }
-            ViewEvent::Chat(message) => self.lobby.push(LobbyEvent::Chat(message)),
-            ViewEvent::ChatMissed { count } => self.lobby.push(LobbyEvent::ChatMissed { count }),
-            ViewEvent::Done { .. } | ViewEvent::Game { .. } => {}
-            ViewEvent::Started(started) => state.start_game(started.room, started.map_number),
-            ViewEvent::Error(failure) => self.handle_failure(state, failure),
-            ViewEvent::Enter(entered) => state.push_game(GameEvent::Enter(entered)),
-            ViewEvent::Update(updated) => state.push_game(GameEvent::Update(updated)),
-            ViewEvent::Leave { id, t } => state.push_game(GameEvent::Leave { id, t }),
-            ViewEvent::Event(event) => state.push_game(GameEvent::Event(event)),
-            ViewEvent::PhysicsMissing { kinds, .. } => {
-                state.push_game(GameEvent::PhysicsMissing { kinds });
-            }
-            ViewEvent::RoomLate { lateness, .. } => {
-                state.push_game(GameEvent::RoomLate(lateness));
-            }
-            ViewEvent::Map { map, .. } => state.push_game(GameEvent::Map(map)),
-            ViewEvent::MapProgress { received, total, .. } => {
-                state.push_game(GameEvent::MapProgress { received, total });
-            }
-        }
-    }
-
-    fn handle_status(&self, state: &mut InboxState, status: ConnectionStatus) {
-        match status {
-            ConnectionStatus::Connecting { .. } => {}
-            ConnectionStatus::Broken { reason, retry_in } => {
-                self.lobby.push(LobbyEvent::Interrupted { reason, retry_in });
-            }
-            ConnectionStatus::GameBroken { reason, retry_in } => {
-                state.push_game(GameEvent::Interrupted { reason, retry_in });
-            }
-            ConnectionStatus::GameSilent { silence } => {
-                state.push_game(GameEvent::Silent { silence });
-            }
-            ConnectionStatus::GameHeard => state.push_game(GameEvent::Heard),
-            ConnectionStatus::GameClosed { code, message } => {
-                state.end_game(&code, &message);
-                state.out = Some((code, message));
             }
             // `finish` follows.
-            ConnectionStatus::Closed { code, message } => {
+            LobbyEvent::Closed { code, message } => {
                 state.end_game(&code, &message);
                 state.refuse_all();
                 state.closed = Some((code, message));
             }
-        }
-    }
-
-    fn handle_failure(&self, state: &InboxState, failure: Failure) {
-        let Failure { subject, code, message } = failure;
-        match subject {
-            ErrorSubject::Command(command) => {
-                state.push_game(GameEvent::Refused { command, code, message });
-            }
-            ErrorSubject::Game => state.push_game(GameEvent::Error { code, message }),
-            ErrorSubject::Lobby | ErrorSubject::Request(_) => {
-                self.lobby.push(LobbyEvent::Error { code, message });
-            }
+            event => self.lobby.push_instead(is_newer_list, event),
         }
     }
 
@@ -286,10 +210,10 @@ impl Inbox {
 
 impl InboxState {
     /// Notes that the player has entered or left a room.
-    fn note_room(&mut self, event: &ViewEvent) {
+    fn note_room(&mut self, event: &LobbyEvent) {
         match event {
-            ViewEvent::Created { .. } | ViewEvent::Joined { .. } => self.out = None,
-            ViewEvent::Left { code, message, .. } => {
+            LobbyEvent::Created { .. } | LobbyEvent::Joined { .. } => self.out = None,
+            LobbyEvent::Left { code, message, .. } => {
                 self.end_game(code, message);
                 self.out = Some((code.clone(), message.clone()));
             }
@@ -303,17 +227,20 @@ impl InboxState {
         }
     }
 
-    fn start_game(&mut self, room: RoomId, map_number: u32) {
-        if let Some((_, queue)) = self.game.as_ref().filter(|(known, _)| *known == room) {
-            return queue.push(GameEvent::Resumed { map_number });
-        }
-        self.out = None;
-        self.game = Some((room, Arc::new(GameQueue::new(MAX_GAME_EVENTS))));
-    }
-
-    fn push_game(&self, event: GameEvent) {
-        if let Some((_, queue)) = &self.game {
-            queue.push(event);
+    fn sort(&mut self, event: GameEvent) {
+        match (event, &self.game) {
+            (GameEvent::Started(started), game)
+                if game.as_ref().is_none_or(|(known, _)| *known != started.room) =>
+            {
+                self.out = None;
+                self.game = Some((started.room, Arc::new(GameQueue::new(MAX_GAME_EVENTS))));
+            }
+            (GameEvent::Ended { code, message }, _) => {
+                self.end_game(&code, &message);
+                self.out = Some((code, message));
+            }
+            (event, Some((_, queue))) => queue.push(event),
+            (_, None) => {}
         }
     }
 
@@ -326,9 +253,20 @@ impl InboxState {
     }
 }
 
-fn answer(event: ViewEvent) -> Answer {
+/// Whether `event` is a list in the place of an older one.
+fn is_newer_list(event: &LobbyEvent, older: &LobbyEvent) -> bool {
+    match (event, older) {
+        (LobbyEvent::Rooms { .. }, LobbyEvent::Rooms { .. }) => true,
+        (LobbyEvent::Players { room, .. }, LobbyEvent::Players { room: known, .. }) => {
+            room == known
+        }
+        _ => false,
+    }
+}
+
+fn answer(event: LobbyEvent) -> Answer {
     match event {
-        ViewEvent::Error(failure) => Err(failure.into()),
+        LobbyEvent::Error { code, message } => Err(RequestError::from_answer(&code, message)),
         event => Ok(event),
     }
 }

@@ -50,7 +50,6 @@ mod client;
 mod command;
 mod connect;
 mod error;
-mod event;
 mod game;
 mod inbox;
 mod queue;
@@ -58,6 +57,10 @@ mod room;
 mod session;
 
 pub use ambit_client_core::client::config::{ClientConfig, InputRate};
+pub use ambit_client_core::client::event::{
+    ComponentValue, GameEvent, GameStarted, LobbyEvent, MapExtent, NamedField, NamedValue,
+    ObjectEntered, ObjectUpdated, SchemaEvent, Welcome,
+};
 pub use ambit_client_core::client::model::{
     AllowedValues, ChatChannel, ChatMessage, GameDescription, GameListing, ParameterListing,
     PlayerListing, RoomListing,
@@ -68,7 +71,9 @@ pub use ambit_client_core::shell::Traffic;
 pub use ambit_client_core::typed_reads::Heard;
 pub use ambit_proto::ids::{ClientObjectId, ObjectId, PlayerId, RoomId};
 pub use ambit_proto::map::{ObstacleShape, StaticMap, StaticObstacle};
-pub use ambit_proto::message::{TypedCommand, TypedEvent, TypedId, TypedKind, TypedSound};
+pub use ambit_proto::message::{
+    FieldValue, TypedCommand, TypedEvent, TypedId, TypedKind, TypedSound,
+};
 pub use ambit_proto::physics::{self, GamePhysics};
 pub use ambit_proto::pose::PoseCoding;
 pub use ambit_proto::schema;
@@ -83,9 +88,5 @@ pub use command::{
 };
 pub use connect::{Connect, Fingerprint, Impairment, connect};
 pub use error::{ConnectError, ErrorCode, PlayError, ReadError, ReadMismatch, RequestError};
-pub use event::{
-    ComponentValue, FieldValue, GameEvent, LobbyEvent, NamedField, NamedValue, ObjectEntered,
-    ObjectUpdated, SchemaEvent,
-};
 pub use game::Game;
 pub use room::Room;

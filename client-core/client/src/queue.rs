@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ambit_client_core::client::event::{GameEvent, LobbyEvent};
 use tokio::sync::Notify;
 
 /// An event that such a queue can hold.
@@ -48,10 +49,10 @@ impl<E: Queued> EventQueue<E> {
         self.append(event, false);
     }
 
-    /// Appends an event that contains all that those in `outdated` say; removes them. The reader
-    /// has missed nothing by that.
-    pub(crate) fn push_instead(&self, outdated: impl Fn(&E) -> bool, event: E) {
-        self.lock().events.retain(|older| !outdated(older));
+    /// Appends an event that `replaces` older ones, since it contains all that they say; removes
+    /// them. The reader has missed nothing by that.
+    pub(crate) fn push_instead(&self, replaces: impl Fn(&E, &E) -> bool, event: E) {
+        self.lock().events.retain(|older| !replaces(&event, older));
         self.push(event);
     }
 
@@ -121,6 +122,26 @@ impl<E: Queued> QueueState<E> {
     }
 }
 
+impl Queued for LobbyEvent {
+    fn is_update(&self) -> bool {
+        matches!(self, LobbyEvent::RoomChanged { .. })
+    }
+
+    fn missed(count: u64) -> Self {
+        LobbyEvent::Missed { count }
+    }
+}
+
+impl Queued for GameEvent {
+    fn is_update(&self) -> bool {
+        self.is_update()
+    }
+
+    fn missed(count: u64) -> Self {
+        GameEvent::Missed { count }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,7 +188,8 @@ mod tests {
     fn an_event_can_take_the_place_of_outdated_ones() {
         let queue = EventQueue::new(10);
         for number in 0..1_000 {
-            let is_odd = |event: &Test| matches!(event, Test::Event(number) if number % 2 == 1);
+            let is_odd =
+                |_: &Test, event: &Test| matches!(event, Test::Event(number) if number % 2 == 1);
             if number < 5 {
                 queue.push(Test::Event(number));
             } else {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ambit_client_core::client::Client as ClientCore;
-use ambit_client_core::client::event::{ViewEvent, Welcome};
+use ambit_client_core::client::event::{LobbyEvent, Welcome};
 use ambit_client_core::client::model::{ChatAudience, PlayerListing};
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions};
@@ -33,7 +33,7 @@ impl Session {
     }
 
     /// Sends a request and waits for its answer.
-    pub(crate) async fn ask(&self, request: LobbyRequest) -> Result<ViewEvent, RequestError> {
+    pub(crate) async fn ask(&self, request: LobbyRequest) -> Result<LobbyEvent, RequestError> {
         let send = || Ok(self.handle.request(request)?);
         let answer = self.inbox.expect_answer(send)?;
         answer.await.unwrap_or(Err(RequestError::Closed))
@@ -50,7 +50,7 @@ impl Session {
         everybody: bool,
     ) -> Result<Vec<PlayerListing>, RequestError> {
         match self.ask(LobbyRequest::ListPlayers { everybody }).await? {
-            ViewEvent::Players { players, .. } => Ok(players),
+            LobbyEvent::Players { players, .. } => Ok(players),
             _ => Err(RequestError::unexpected("list players")),
         }
     }

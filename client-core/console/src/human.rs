@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_client_text::json::field_key;
 use ambit_proto::message::FieldValue;
 use serde_json::{Value as Json, json};
 
 /// Marks which fields of a game's event are objects: in the line they are numbers, as others are.
 pub(crate) fn mark_objects(line: &mut Json, event: &ViewEvent) {
-    let ViewEvent::Event(event) = event else {
+    let ViewEvent::Game(GameEvent::Event(event)) = event else {
         return;
     };
     for field in &event.fields {
@@ -299,7 +299,7 @@ fn number(json: &Json, key: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use ambit_client_core::client::event::{GameEvent, NamedField};
+    use ambit_client_core::client::event::{NamedField, SchemaEvent};
     use ambit_proto::ids::ClientObjectId;
     use ambit_proto::space::Position;
     use ambit_proto::time::GameTime;
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_game_event_is_described_with_its_fields() {
         let field = |name: &str, value| NamedField { name: name.into(), value, choice: None };
-        let event = ViewEvent::Event(GameEvent {
+        let event = ViewEvent::Game(GameEvent::Event(SchemaEvent {
             name: "damage".into(),
             t: GameTime::from_millis(9),
             effect: GameTime::from_millis(12),
@@ -378,7 +378,7 @@ mod tests {
                 field("by", FieldValue::None),
                 field("target", FieldValue::Object(ClientObjectId(3))),
             ],
-        });
+        }));
         let mut line = ambit_client_text::json::event(&event).expect("scripts get it");
         assert_eq!(line["target"], 3);
         mark_objects(&mut line, &event);

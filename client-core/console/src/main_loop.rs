@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ambit_client_core::client::event::{ConnectionStatus, ViewEvent, codes};
+use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent, codes};
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::client::{Client, CommandError};
 use ambit_client_core::command_words;
@@ -138,20 +138,19 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             return Ok(());
         };
         match &event {
-            ViewEvent::Welcome(_) => self.keep_token(),
-            ViewEvent::Connection(ConnectionStatus::Closed { code, message }) => {
+            ViewEvent::Lobby(_, LobbyEvent::Welcome(_)) => self.keep_token(),
+            ViewEvent::Lobby(_, LobbyEvent::Closed { code, message }) => {
                 self.close(code, message);
             }
-            ViewEvent::MapProgress { received, total, .. } => {
-                let received = *received;
-                let total = *total;
-                self.screen.show_progress("loading the map", received, total)?;
+            ViewEvent::Game(GameEvent::MapProgress { received, total, .. }) => {
+                self.screen.show_progress("loading the map", *received, *total)?;
             }
             _ => {}
         }
         self.screen.learn(&event);
         let shown = self.script.handle_event(self.now(), &event);
-        let is_own_departure = self.quitting && matches!(event, ViewEvent::Leave { .. });
+        let is_own_departure =
+            self.quitting && matches!(event, ViewEvent::Game(GameEvent::Leave { .. }));
         match json::event(&event) {
             Some(line) if shown && !is_own_departure => {
                 let mut line = self.with_time(line);

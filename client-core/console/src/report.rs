@@ -37,7 +37,7 @@ fn known_objects(client: &mut Client, now: LocalTime, is_room_wide: bool) -> (Ga
     let t = client.room_time(now).unwrap_or_default();
     let object = |seen: VisibleObject<'_, ()>| {
         let position = (!is_room_wide).then(|| seen.position(t).unwrap_or_default());
-        json::object(seen.id, seen.kind(), seen.is_own(), position, &seen.values(t))
+        json::object(seen.id, seen.kind(), seen.is_own(), position, seen.values(t))
     };
     let known = client.objects().filter(|object| object.is_room_wide() == is_room_wide);
     (t, known.map(object).collect())

@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_client_core::client::event::{ConnectionStatus, ViewEvent};
+use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent};
 use ambit_client_core::client::model::{ChatAudience, PlayerListing, RoomListing};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::command_words::{self, CommandWordsError};
@@ -227,18 +227,17 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     /// follow.
     pub(crate) fn handle_event(&mut self, now: LocalTime, event: &ViewEvent) -> bool {
         self.update_state(event);
-        let shown = !matches!(event, ViewEvent::Update(_)) || self.watching;
-        let Some(request) = event.request().filter(|request| self.unanswered.remove(request))
-        else {
-            self.resume(now);
-            return shown;
-        };
+        let shown = !matches!(event, ViewEvent::Game(GameEvent::Update(_))) || self.watching;
         let mut private = false;
-        match std::mem::replace(&mut self.wait, WaitState::Nothing) {
-            WaitState::Answer { request: waited, purpose, .. } if waited == request => {
-                private = self.handle_answer(now, &purpose, event);
+        if let ViewEvent::Lobby(request, answer) = event
+            && self.unanswered.remove(request)
+        {
+            match std::mem::replace(&mut self.wait, WaitState::Nothing) {
+                WaitState::Answer { request: waited, purpose, .. } if waited == *request => {
+                    private = self.handle_answer(now, &purpose, answer);
+                }
+                other => self.wait = other,
             }
-            other => self.wait = other,
         }
         self.resume(now);
         shown && !private
@@ -458,14 +457,14 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         &mut self,
         now: LocalTime,
         purpose: &AnswerPurpose,
-        answer: &ViewEvent,
+        answer: &LobbyEvent,
     ) -> bool {
         match (purpose, answer) {
-            (AnswerPurpose::Say, ViewEvent::Done { .. }) => {
+            (AnswerPurpose::Say, LobbyEvent::Done) => {
                 self.wait = WaitState::Echo { until: now + ECHO_TIMEOUT };
                 false
             }
-            (AnswerPurpose::FindRoom { name, password }, ViewEvent::Rooms { rooms, .. }) => {
+            (AnswerPurpose::FindRoom { name, password }, LobbyEvent::Rooms { rooms }) => {
                 match room_called(name, rooms) {
                     Ok(room) => {
                         self.ask(LobbyRequest::JoinRoom { room, password: password.clone() });
@@ -474,7 +473,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 }
                 true
             }
-            (AnswerPurpose::FindPlayer { name }, ViewEvent::Players { players, .. }) => {
+            (AnswerPurpose::FindPlayer { name }, LobbyEvent::Players { players, .. }) => {
                 match players.iter().find(|player: &&PlayerListing| player.name == *name) {
                     Some(player) => self.ask(LobbyRequest::Kick(player.id)),
                     None => self.error(
@@ -490,7 +489,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
 
     fn update_state(&mut self, event: &ViewEvent) {
         match event {
-            ViewEvent::Welcome(welcome) => {
+            ViewEvent::Lobby(_, LobbyEvent::Welcome(welcome)) => {
                 self.player = Some(welcome.player);
                 self.room = welcome.room;
                 if welcome.room.is_none() {
@@ -499,30 +498,33 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                     self.game = GamePresence::Expected;
                 }
             }
-            ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => {
+            ViewEvent::Lobby(_, LobbyEvent::Created { room } | LobbyEvent::Joined { room, .. }) => {
                 let other = self.room.replace(room.id) != Some(room.id);
                 if other || self.game == GamePresence::Out {
                     self.game = GamePresence::Expected;
                 }
             }
-            ViewEvent::Left { .. } => (self.room, self.game) = (None, GamePresence::Out),
-            ViewEvent::Started(started) => {
+            ViewEvent::Lobby(_, LobbyEvent::Left { .. }) => {
+                self.room = None;
+                self.game = GamePresence::Out;
+            }
+            ViewEvent::Game(GameEvent::Started(started)) => {
                 self.game = GamePresence::Present { schema: started.schema.clone(), avatar: false };
             }
-            ViewEvent::Enter(enter) if enter.is_avatar() => {
+            ViewEvent::Game(GameEvent::Enter(enter)) if enter.is_avatar() => {
                 if let GamePresence::Present { avatar, .. } = &mut self.game {
                     *avatar = true;
                 }
             }
-            ViewEvent::Chat(chat) if Some(chat.from) == self.player => {
+            ViewEvent::Lobby(_, LobbyEvent::Chat(chat)) if Some(chat.from) == self.player => {
                 if let WaitState::Echo { .. } = self.wait {
                     self.wait = WaitState::Nothing;
                 }
             }
-            ViewEvent::Connection(ConnectionStatus::GameBroken { .. }) => {
+            ViewEvent::Game(GameEvent::Interrupted { .. }) => {
                 self.game = GamePresence::Expected;
             }
-            ViewEvent::Connection(ConnectionStatus::GameClosed { .. }) => {
+            ViewEvent::Game(GameEvent::Ended { .. }) => {
                 self.game = GamePresence::Out;
             }
             _ => {}

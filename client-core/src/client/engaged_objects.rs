@@ -12,7 +12,7 @@ use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
 
-use super::event::GameEvent;
+use super::event::SchemaEvent;
 
 /// How long an event makes its objects engaged.
 const ENGAGED_FOR: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ pub(crate) struct EngagedObjects {
 
 impl EngagedObjects {
     /// Handles an event that was emitted to views; `own` is the player's own avatar.
-    pub(crate) fn handle_event(&mut self, own: Option<ClientObjectId>, game_event: &GameEvent) {
+    pub(crate) fn handle_event(&mut self, own: Option<ClientObjectId>, game_event: &SchemaEvent) {
         let Some(own) = own else { return };
         let named = || {
             game_event.fields.iter().filter_map(|field| match field.value {
@@ -108,14 +108,14 @@ mod tests {
         assert!(!is_engaged(0) && is_engaged(1) && is_engaged(MAX_ENGAGED as u32));
     }
 
-    fn game_event(effect: u64, objects: &[Option<u32>]) -> GameEvent {
+    fn game_event(effect: u64, objects: &[Option<u32>]) -> SchemaEvent {
         let field = |object: &Option<u32>| NamedField {
             name: "who".into(),
             value: object.map_or(FieldValue::None, |id| FieldValue::Object(ClientObjectId(id))),
             choice: None,
         };
         let fields = objects.iter().map(field).collect();
-        GameEvent { name: "hit".into(), t: ms(0), effect: ms(effect), late: false, fields }
+        SchemaEvent { name: "hit".into(), t: ms(0), effect: ms(effect), late: false, fields }
     }
 
     fn ms(ms: u64) -> GameTime {

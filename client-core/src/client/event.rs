@@ -1,75 +1,144 @@
-//! Events for views.
+//! Events for views: what happens in the lobby, and what happens in a game.
 //!
 //! A view takes [`ViewEvent`]s in order and reads positions and gauges directly from the client; it
 //! never sees a message, an alias or a component number. Everything that happens in a game carries
 //! `t`, the estimated room time at which the event was emitted. For each id there is exactly one
 //! `Enter` and, when the object leaves or the game connection ends, exactly one `Leave`; all other
 //! events about it come between the two.
+//!
+//! As JSON (serde) an event is an object with `ev`, its name. The lines of the console and the
+//! events of a web page are made of it, and `client-core/web/ts/events.ts` has its types. Keys may
+//! be added; none changes its meaning.
+
+#![expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::decimal::Decimal;
 use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
-use ambit_proto::message::{FieldValue, TypedId};
+use ambit_proto::message::TypedId;
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_proto::timeline::Gauge;
+use serde::{Serialize, Serializer};
 
+use super::json::{duration_ms, ms, place, text};
 use super::model::{ChatMessage, GameDescription, GameListing, PlayerListing, RoomListing};
 use super::stats::RoomLateness;
+pub use super::values::{ComponentValue, Facing, NamedField, NamedValue, field_key};
+use super::values::{components, fields, moved_components};
+use crate::command_words;
 
-/// An event that a view may want to show. `request` is the number of the request that the event
-/// answers, or 0.
-#[expect(missing_docs, reason = "above, or the variant explains the field")]
+/// An event that a view may want to show.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewEvent {
-    /// The state of the connections.
-    Connection(ConnectionStatus),
+    /// Of the lobby, with the number of the request that it answers, or 0.
+    Lobby(u64, LobbyEvent),
+    /// Of the game that the player is in.
+    Game(GameEvent),
+}
+
+impl From<LobbyEvent> for ViewEvent {
+    fn from(event: LobbyEvent) -> Self {
+        ViewEvent::Lobby(0, event)
+    }
+}
+
+impl From<GameEvent> for ViewEvent {
+    fn from(event: GameEvent) -> Self {
+        ViewEvent::Game(event)
+    }
+}
+
+/// Something that happens in the lobby, or the answer to a request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "ev", rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[non_exhaustive]
+pub enum LobbyEvent {
+    /// The client dials the lobby.
+    Connecting {
+        /// Number of the attempt in a row, from 1.
+        attempt: u32,
+    },
     /// The lobby accepted the client: after the first connection and after each reconnect.
     Welcome(Welcome),
-    /// The answer to `ListRooms`. As a notification (only while subscribed): the rooms after some
-    /// of their changes were dropped.
-    Rooms { request: u64, rooms: Vec<RoomListing> },
-    /// A room is new or has changed; only while subscribed.
-    RoomChanged(RoomListing),
-    /// A room was removed; only while subscribed.
-    RoomGone(RoomId),
-    /// The requested room was created, and the player is in it.
-    Created { request: u64, room: RoomListing },
-    /// The player is in a room.
-    Joined {
-        request: u64,
+    /// The connection to the lobby broke. The client restores it; a game goes on meanwhile.
+    Interrupted {
+        /// What failed.
+        reason: String,
+        /// The pause before the next attempt.
+        #[serde(rename = "retry_in_ms", serialize_with = "duration_ms")]
+        #[cfg_attr(test, ts(type = "number"))]
+        retry_in: Duration,
+    },
+    /// The rooms: the answer to a request, or while they are watched what they are after the
+    /// connection was restored, or after some of their changes were dropped.
+    Rooms {
+        /// All of them.
+        rooms: Vec<RoomListing>,
+    },
+    /// A room is new or has changed; only while they are watched.
+    RoomChanged {
+        /// As it is now.
         room: RoomListing,
-        /// The members of the room.
+    },
+    /// A room was removed; only while they are watched.
+    RoomGone {
+        /// Its number.
+        #[cfg_attr(test, ts(type = "number"))]
+        room: RoomId,
+    },
+    /// The requested room was created, and the player is in it.
+    #[cfg_attr(test, ts(type = "{ ev: \"created\"; room: number } & RoomListing"))]
+    Created {
+        /// The room.
+        #[serde(flatten, serialize_with = "numbered")]
+        room: RoomListing,
+    },
+    /// The player is in a room. Without a request it is that of a resumed session.
+    #[cfg_attr(
+        test,
+        ts(type = "{ ev: \"joined\"; room: number; members: Array<PlayerListing> } & RoomListing")
+    )]
+    Joined {
+        /// The room.
+        #[serde(flatten, serialize_with = "numbered")]
+        room: RoomListing,
+        /// All its members.
+        #[serde(rename = "members")]
         players: Vec<PlayerListing>,
     },
     /// The player is back in the lobby. If a game ran, all its objects have left before this event.
     Left {
-        request: u64,
+        /// The room.
+        #[cfg_attr(test, ts(type = "number"))]
         room: RoomId,
-        /// The reason: `"left"` if the player asked for it, else an error code (`"kicked"`,
-        /// `"host_died"`...).
+        /// A stable code: `"left"` if the player asked for it, else an error code (`"kicked"`,
+        /// `"host_died"`, `"session_expired"`...).
+        #[serde(rename = "reason")]
         code: String,
-        /// The reason in words.
+        /// What happened.
         message: String,
     },
     /// A request was executed; there is no other answer.
-    Done { request: u64 },
-    /// The players in a room or in the lobby.
+    Done,
+    /// The members of the player's room, whenever they have changed; or as an answer those of the
+    /// room or all players in the lobby.
     Players {
-        request: u64,
         /// The room; `None` for all players in the lobby.
+        #[cfg_attr(test, ts(type = "number | null"))]
         room: Option<RoomId>,
+        /// All of them.
         players: Vec<PlayerListing>,
     },
     /// With what a room of a game can be created.
-    Game { request: u64, description: GameDescription },
+    Game(GameDescription),
     /// A player, perhaps the client's own, has a new name.
     Renamed {
-        request: u64,
+        /// The player.
+        #[cfg_attr(test, ts(type = "number"))]
         player: PlayerId,
         /// The name in use now.
         name: String,
@@ -78,12 +147,94 @@ pub enum ViewEvent {
     Chat(ChatMessage),
     /// The server has dropped chat messages, since this client did not read them as fast as they
     /// came.
-    ChatMissed { count: u64 },
-    /// The player is in the game.
+    #[serde(rename = "notice", serialize_with = "chat_missed")]
+    #[cfg_attr(test, ts(type = "NoticeEvent"))]
+    ChatMissed {
+        /// How many.
+        count: u64,
+    },
+    /// An error: the answer to a request, or one that belongs to none.
+    Error {
+        /// A stable code: an error code of the protocol, or one of [`codes`].
+        code: String,
+        /// What happened, and what to do.
+        message: String,
+    },
+    /// Events were dropped since the last one, because they were not read in time.
+    Missed {
+        /// How many.
+        count: u64,
+    },
+    /// The connection is closed for good, and with it everything else: the last event.
+    Closed {
+        /// A stable code: `"quit"`, `"could_not_connect"`, `"taken_over"`, `"draining"`...
+        code: String,
+        /// What happened, and what to do.
+        message: String,
+    },
+}
+
+/// Something that happens in a game.
+///
+/// A program that only draws needs none of these: each [`Frame`](crate::frame::Frame) is complete.
+/// Events are for what has a moment: sounds, messages, refusals, the end. Objects have ids, which
+/// are those in frames; `t` is room time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "ev", rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[non_exhaustive]
+pub enum GameEvent {
+    /// The player is in the game; or the game goes on after an interruption, at another host, or on
+    /// another map: then all objects have left and enter again, with new ids.
     Started(GameStarted),
-    /// The game wants its objects simulated, but this client has no physics for these kinds
-    /// ([`ClientConfig::motions`](super::config::ClientConfig::motions)): it draws them between the
-    /// host's poses. At most once a room, after `Started`.
+    /// An object came into sight.
+    Enter(#[cfg_attr(test, ts(type = "ObjectEntered & ObjectState"))] ObjectEntered),
+    /// Something about an object has changed, perhaps from a moment to come on. May be dropped if
+    /// the view does not read: the newest state can be read directly. Poses cause updates only if
+    /// the view asks for them (`Client::watch`).
+    Update(#[cfg_attr(test, ts(type = "ObjectUpdated & ObjectState"))] ObjectUpdated),
+    /// An object went out of sight.
+    Leave {
+        /// The object.
+        #[cfg_attr(test, ts(type = "number"))]
+        id: ClientObjectId,
+        /// Room time at which this event was emitted.
+        #[serde(serialize_with = "ms")]
+        #[cfg_attr(test, ts(type = "number"))]
+        t: GameTime,
+    },
+    /// Something that the game's schema declares: a hit, a goal. It mostly arrives before it takes
+    /// effect, so that a view can prepare. In JSON its fields are beside its other keys.
+    Event(#[cfg_attr(test, ts(type = "SchemaEvent & { [field: string]: unknown }"))] SchemaEvent),
+    /// The host has executed a command, which is final. Only owners of a client that ask for the
+    /// confirmed commands make such events: those of web pages.
+    Confirmed {
+        /// Room time at which this event was emitted.
+        #[serde(serialize_with = "ms")]
+        #[cfg_attr(test, ts(type = "number"))]
+        t: GameTime,
+        /// The number of the command.
+        command: u32,
+        /// When it takes effect, for all players; some ticks earlier if the first confirmation was
+        /// lost.
+        #[serde(serialize_with = "ms")]
+        #[cfg_attr(test, ts(type = "number"))]
+        effect: GameTime,
+    },
+    /// The game refused a command, or the command was lost.
+    Refused {
+        /// The number that the command got when it was sent.
+        command: u32,
+        /// A stable code: a refusal of the game's schema, or a code of the protocol. `"try_again"`
+        /// if the connection broke or the map changed first: the game may have executed it.
+        code: String,
+        /// Why.
+        message: String,
+    },
+    /// The game wants its objects simulated, but this client has no physics for these kinds: it
+    /// draws them between the host's poses. At most once a room, after `Started`.
+    #[serde(rename = "notice", serialize_with = "physics_missing")]
+    #[cfg_attr(test, ts(type = "NoticeEvent"))]
     PhysicsMissing {
         /// Room time at which this event was emitted.
         t: GameTime,
@@ -94,167 +245,160 @@ pub enum ViewEvent {
     },
     /// The room's ticks take longer than they may, or not any more; or it begins to lose ticks, or
     /// loses none any more.
+    #[serde(rename = "notice", serialize_with = "room_late")]
+    #[cfg_attr(test, ts(skip))] // A `NoticeEvent`, too.
     RoomLate {
         /// Room time at which this event was emitted.
         t: GameTime,
         /// How late it is.
         lateness: RoomLateness,
     },
-    /// Progress of the transfer of the static map. May be dropped if the view does not read.
-    MapProgress {
-        /// Room time at which this event was emitted.
-        t: GameTime,
-        /// Bytes received so far.
-        received: usize,
-        /// Bytes in all.
-        total: usize,
-    },
     /// The static map has arrived: at most once a game, some time after `Started`.
     Map {
         /// Room time at which this event was emitted.
+        #[serde(serialize_with = "ms")]
+        #[cfg_attr(test, ts(type = "number"))]
         t: GameTime,
-        /// The map; the client keeps it, too.
+        /// The map; the client keeps it, too. In JSON the number of its obstacles.
+        #[serde(rename = "obstacles", serialize_with = "obstacle_count")]
+        #[cfg_attr(test, ts(type = "number"))]
         map: Arc<StaticMap>,
         /// Size of the encoded map.
         bytes: usize,
     },
-    /// An object came into sight.
-    Enter(ObjectEntered),
-    /// Something about an object has changed. May be dropped if the view does not read: the newest
-    /// state can be read directly. Poses cause updates only if the view asks for them
-    /// (`Client::watch`).
-    Update(ObjectUpdated),
-    /// An object went out of sight.
-    Leave {
-        id: ClientObjectId,
+    /// Progress of the transfer of the static map. May be dropped if the view does not read.
+    MapProgress {
         /// Room time at which this event was emitted.
+        #[serde(serialize_with = "ms")]
+        #[cfg_attr(test, ts(type = "number"))]
         t: GameTime,
+        /// Bytes received.
+        received: usize,
+        /// Bytes in all.
+        total: usize,
     },
-    /// Something happened in the game; its schema declares the kinds of events.
-    Event(GameEvent),
-    /// An error that a player should know of.
-    Error(Failure),
-}
-
-impl ViewEvent {
-    /// The request that this answers; `Some(0)` for an event of such a kind that answers none.
-    pub fn request(&self) -> Option<u64> {
-        match self {
-            Self::Rooms { request, .. }
-            | Self::Created { request, .. }
-            | Self::Joined { request, .. }
-            | Self::Left { request, .. }
-            | Self::Done { request }
-            | Self::Players { request, .. }
-            | Self::Game { request, .. }
-            | Self::Renamed { request, .. } => Some(*request),
-            Self::Error(failure) => match failure.subject {
-                ErrorSubject::Request(request) => Some(request),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-}
-
-/// The state of the connections.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConnectionStatus {
-    /// The client dials the lobby.
-    Connecting {
-        /// Number of the attempt in a row, from 1.
-        attempt: u32,
-    },
-    /// The lobby's connection broke; the client will reconnect.
-    Broken {
-        /// What failed, in words.
+    /// The game's connection broke while the lobby is connected. The client restores it.
+    Interrupted {
+        /// What failed.
         reason: String,
         /// The pause before the next attempt.
+        #[serde(rename = "retry_in_ms", serialize_with = "duration_ms")]
+        #[cfg_attr(test, ts(type = "number"))]
         retry_in: Duration,
     },
-    /// The lobby's connection is closed for good, and with it everything else: the last event.
-    Closed {
-        /// A stable code: `"quit"`, `"could_not_connect"`, `"taken_over"`, `"draining"`...
-        code: String,
-        /// What happened, and what to do.
-        message: String,
-    },
-    /// The game's connection broke while the lobby is connected; the client will reconnect.
-    GameBroken {
-        /// What failed, in words.
-        reason: String,
-        /// The pause before the next attempt.
-        retry_in: Duration,
-    },
-    /// The game's host was asked and has not answered for a second: the line may be dead. What is
-    /// shown is as old. After 3 s of silence the client dials anew.
-    GameSilent {
+    /// The game's host was asked and has not answered for a second: the line may be dead, and what
+    /// is shown is as old. After 3 s of silence the client dials again.
+    Silent {
         /// How long nothing has arrived.
+        #[serde(rename = "silent_ms", serialize_with = "duration_ms")]
+        #[cfg_attr(test, ts(type = "number"))]
         silence: Duration,
     },
     /// The game's host is heard again.
-    GameHeard,
-    /// The game's connection is closed for good. Joining the room again opens a new one.
-    GameClosed {
+    Heard,
+    /// The host reports an error that belongs to no command.
+    Error {
         /// A stable code.
         code: String,
         /// What happened, and what to do.
         message: String,
     },
+    /// Events were dropped since the last one, because they were not read in time.
+    Missed {
+        /// How many.
+        count: u64,
+    },
+    /// The player is not in the game any more: the last event. After `"game_unreachable"` the
+    /// player still has the seat in the room, and may leave and join it again.
+    Ended {
+        /// A stable code: `"left"`, `"kicked"`, `"room_closed"`, `"quit"`, `"game_unreachable"`...
+        code: String,
+        /// What happened, and what to do.
+        message: String,
+    },
+}
+
+impl GameEvent {
+    /// Whether a later read of the state makes up for it: dropped first when events are not read.
+    pub fn is_update(&self) -> bool {
+        matches!(self, GameEvent::Update(_) | GameEvent::MapProgress { .. })
+    }
 }
 
 /// The lobby accepted the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Welcome {
     /// The player's number in the lobby.
+    #[cfg_attr(test, ts(type = "number"))]
     pub player: PlayerId,
     /// The name in use.
     pub name: String,
-    /// Whether this continues an earlier session.
+    /// Whether this continues an earlier session. Otherwise that one, with its seat, had expired.
     pub resumed: bool,
     /// The room of a resumed session; `Joined` follows.
+    #[cfg_attr(test, ts(type = "number | null"))]
     pub room: Option<RoomId>,
     /// How long the server keeps the session of a broken connection.
+    #[serde(rename = "grace_ms", serialize_with = "duration_ms")]
+    #[cfg_attr(test, ts(type = "number"))]
     pub grace: Duration,
     /// The games that the server can run.
     pub games: Vec<GameListing>,
 }
 
 /// The player is in the game.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct GameStarted {
     /// The room's number in the lobby.
+    #[cfg_attr(test, ts(type = "number"))]
     pub room: RoomId,
     /// The address of the game host, from the ticket: `"127.0.0.1:7777"`; an unspecified IP address
     /// stands for the lobby server's.
     pub address: String,
     /// Whether the player was in this game before and the connection had broken.
+    #[serde(rename = "again")]
     pub is_rejoin: bool,
     /// Index of the map within the world, from 0. A different number than before means that the
     /// player went through a gate.
+    #[serde(rename = "map")]
     pub map_number: u32,
     /// The estimated room time.
+    #[serde(serialize_with = "ms")]
+    #[cfg_attr(test, ts(type = "number"))]
     pub t: GameTime,
     /// The local lag: a command sent at `t` takes effect at `t + delay`.
+    #[serde(serialize_with = "duration_ms")]
+    #[cfg_attr(test, ts(type = "number"))]
     pub delay: Duration,
     /// How often the room simulates and sends, in ticks a second.
+    #[serde(rename = "tick")]
     pub tick_hz: u32,
-    /// The map's size; the obstacles come later, with [`ViewEvent::Map`].
+    /// The map's size; the obstacles come later, with [`GameEvent::Map`].
+    #[serde(flatten)]
     pub map: MapExtent,
     /// The game's name, as in [`GameListing`].
     pub game: String,
-    /// The objects, events, commands and refusals of the game.
+    /// The objects, events, commands and refusals of the game. In JSON its commands: name, form,
+    /// one line of help, and the suggested key.
+    #[serde(rename = "commands", serialize_with = "commands")]
+    #[cfg_attr(test, ts(type = "Array<unknown>"))]
     pub schema: Arc<Schema>,
 }
 
 /// Size of the map and zones of interest.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct MapExtent {
     /// Extent on x, in metres.
+    #[serde(rename = "width")]
     pub width_m: f32,
     /// Extent on y, in metres.
+    #[serde(rename = "height")]
     pub height_m: f32,
     /// Edge of a cell, in metres.
+    #[serde(rename = "cell")]
     pub cell_m: f32,
     /// Radius of the inner zone, in cells.
     pub inner: u32,
@@ -263,19 +407,28 @@ pub struct MapExtent {
 }
 
 /// An object came into sight.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ObjectEntered {
     /// The object.
+    #[cfg_attr(test, ts(type = "number"))]
     pub id: ClientObjectId,
     /// Name of the object's kind.
+    #[serde(serialize_with = "text")]
     pub kind: Arc<str>,
     /// Whether it is the player's own avatar or, if it is room-wide, the player's own.
     pub own: bool,
     /// Room time at which this event was emitted.
+    #[serde(serialize_with = "ms")]
+    #[cfg_attr(test, ts(type = "number"))]
     pub t: GameTime,
     /// The position at `t`; `None` if it is room-wide.
+    #[serde(flatten, serialize_with = "place")]
+    #[cfg_attr(test, ts(skip))]
     pub position: Option<Position>,
     /// All known components at `t`, the path included.
+    #[serde(flatten, serialize_with = "components")]
+    #[cfg_attr(test, ts(skip))]
     pub components: Vec<NamedValue<ComponentValue>>,
 }
 
@@ -292,137 +445,49 @@ impl ObjectEntered {
 }
 
 /// Something about an object has changed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ObjectUpdated {
     /// The object.
+    #[cfg_attr(test, ts(type = "number"))]
     pub id: ClientObjectId,
     /// Room time at which this event was emitted: on arrival, mostly before the update takes
     /// effect.
+    #[serde(serialize_with = "ms")]
+    #[cfg_attr(test, ts(type = "number"))]
     pub t: GameTime,
     /// When the update takes effect; `t` if that time has passed.
+    #[serde(skip)]
     pub at: GameTime,
     /// The received components, with their values at `at`.
+    #[serde(flatten, serialize_with = "moved_components")]
+    #[cfg_attr(test, ts(skip))]
     pub components: Vec<NamedValue<ComponentValue>>,
 }
 
 /// An event of the game. It is emitted on arrival, mostly before it takes effect, so that a view
 /// can prepare. The objects that it names are in sight; if one of them is about to come into sight,
 /// the event waits for it, at most until its effect time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GameEvent {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SchemaEvent {
     /// The event's name in the game's schema.
+    #[serde(serialize_with = "text")]
     pub name: Arc<str>,
     /// Room time at which this event was emitted.
+    #[serde(serialize_with = "ms")]
+    #[cfg_attr(test, ts(type = "number"))]
     pub t: GameTime,
     /// Room time at which it takes effect.
+    #[serde(serialize_with = "ms")]
+    #[cfg_attr(test, ts(type = "number"))]
     pub effect: GameTime,
     /// Whether it arrived after its effect time.
     pub late: bool,
     /// The event's data by name.
+    #[serde(flatten, serialize_with = "fields")]
+    #[cfg_attr(test, ts(skip))]
     pub fields: Vec<NamedField>,
-}
-
-/// A field of an event.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NamedField {
-    /// The name in the game's schema.
-    pub name: Arc<str>,
-    /// None also for an object that is not in sight.
-    pub value: FieldValue<ClientObjectId>,
-    /// The name of a choice.
-    pub choice: Option<Arc<str>>,
-}
-
-/// A value with its name in the game's schema.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NamedValue<T> {
-    /// The name in the game's schema.
-    pub name: Arc<str>,
-    /// A component as of the time that the event states.
-    pub value: T,
-}
-
-/// The value of a component at a given time. `T` is `&str` where a text is only borrowed.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ComponentValue<T = String> {
-    /// The position of an object that moves along a path.
-    Path {
-        /// At the time of the event.
-        position: Position,
-        /// The last known point of the path and its time; `None` at rest.
-        to: Option<(Position, GameTime)>,
-    },
-    /// The pose of an object that moves freely.
-    Pose {
-        /// At the time of the event.
-        position: Position,
-        /// At the time of the event.
-        facing: Facing,
-        /// Whether the object moves.
-        moves: bool,
-    },
-    /// A value with a rate of change.
-    Gauge(Gauge),
-    /// A component declared as `Codec::Flag`.
-    Flag(bool),
-    /// A component declared as `Codec::Number`.
-    Number(i64),
-    /// A component declared as `Codec::Decimal`: a half float or an angle.
-    Decimal(Decimal),
-    /// A component declared as `Codec::Text`.
-    Text(T),
-}
-
-impl ComponentValue<&str> {
-    /// The same value with a copy of its text.
-    pub fn to_owned_text(&self) -> ComponentValue {
-        match *self {
-            ComponentValue::Path { position, to } => ComponentValue::Path { position, to },
-            ComponentValue::Pose { position, facing, moves } => {
-                ComponentValue::Pose { position, facing, moves }
-            }
-            ComponentValue::Gauge(gauge) => ComponentValue::Gauge(gauge),
-            ComponentValue::Flag(flag) => ComponentValue::Flag(flag),
-            ComponentValue::Number(number) => ComponentValue::Number(number),
-            ComponentValue::Decimal(decimal) => ComponentValue::Decimal(decimal),
-            ComponentValue::Text(text) => ComponentValue::Text(text.to_owned()),
-        }
-    }
-}
-
-/// The orientation of an object.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Facing {
-    /// Objects of this kind never turn.
-    Fixed,
-    /// About the vertical, in radians, counter-clockwise from the east.
-    Yaw(f32),
-    /// Any orientation: a unit quaternion, x, y, z, w.
-    Free([f32; 4]),
-}
-
-/// An error that a player should know of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// What the error refers to.
-    pub subject: ErrorSubject,
-    /// A stable code: an error code of the protocol, or one of [`codes`].
-    pub code: String,
-    /// What happened, and what to do.
-    pub message: String,
-}
-
-/// What an error refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorSubject {
-    /// A request to the lobby.
-    Request(u64),
-    /// A command in the game.
-    Command(u32),
-    /// The lobby, but none of the requests.
-    Lobby,
-    /// The game, but none of the commands.
-    Game,
 }
 
 /// Error codes of the client itself, in addition to those of the protocol. They are stable, too.
@@ -449,4 +514,108 @@ pub mod codes {
     pub const LEFT: &str = "left";
     /// The player quit.
     pub const QUIT: &str = "quit";
+}
+
+/// A room with its number once more: what the player is in.
+fn numbered<S: Serializer>(listing: &RoomListing, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Numbered<'r> {
+        room: RoomId,
+        #[serde(flatten)]
+        listing: &'r RoomListing,
+    }
+    Numbered { room: listing.id, listing }.serialize(to)
+}
+
+fn obstacle_count<S: Serializer>(map: &Arc<StaticMap>, to: S) -> Result<S::Ok, S::Error> {
+    map.obstacles.len().serialize(to)
+}
+
+/// The commands of a game: name, form, one line of help, and the suggested key.
+fn commands<S: Serializer>(schema: &Arc<Schema>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Listing<'c> {
+        name: &'c str,
+        usage: String,
+        help: &'c str,
+        key: &'c Option<String>,
+    }
+    to.collect_seq(command_words::with_presentations(schema).map(|(command, shown)| Listing {
+        name: &command.name,
+        usage: command_words::usage(command),
+        help: &shown.help,
+        key: &shown.key,
+    }))
+}
+
+/// What a player should know and is no error, with the numbers behind it.
+#[derive(Serialize)]
+struct NoticeLine<T> {
+    code: &'static str,
+    message: String,
+    #[serde(flatten)]
+    values: T,
+}
+
+fn chat_missed<S: Serializer>(count: &u64, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Values {
+        count: u64,
+    }
+    let message = format!("{count} chat messages came too fast and are lost");
+    NoticeLine { code: "chat_missed", message, values: Values { count: *count } }.serialize(to)
+}
+
+fn physics_missing<S: Serializer>(
+    t: &GameTime,
+    game: &str,
+    kinds: &[String],
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Values<'m> {
+        t: u64,
+        game: &'m str,
+        kinds: &'m [String],
+    }
+    let message = format!(
+        "this client has no physics of {game} for {}: it shows them between the host's poses",
+        kinds.join(", ")
+    );
+    let values = Values { t: t.millis(), game, kinds };
+    NoticeLine { code: "physics_missing", message, values }.serialize(to)
+}
+
+fn room_late<S: Serializer>(
+    t: &GameTime,
+    lateness: &RoomLateness,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Values {
+        t: u64,
+        load_level: u32,
+        ticks_run: u32,
+        ticks_due: u32,
+    }
+    let RoomLateness { is_late, loses_ticks, load_level, ticks_run, ticks_due } = *lateness;
+    let (code, message) = if loses_ticks {
+        (
+            "room_overloaded",
+            format!(
+                "the room is overloaded: it ran {ticks_run} of the last {ticks_due} ticks, and \
+                 objects far away are updated less often"
+            ),
+        )
+    } else if is_late {
+        (
+            "room_late",
+            "the room has more to do than its host can: objects far away are updated less often"
+                .into(),
+        )
+    } else {
+        ("room_in_time", "the room is in time again".into())
+    };
+    let values = Values { t: t.millis(), load_level, ticks_run, ticks_due };
+    NoticeLine { code, message, values }.serialize(to)
 }

@@ -59,8 +59,7 @@ impl EventQueue {
     // of pushes.
     fn drop_updates(&mut self) -> Result<(), EventsUnread> {
         let before = self.events.len();
-        self.events
-            .retain(|event| !matches!(event, ViewEvent::Update(_) | ViewEvent::MapProgress { .. }));
+        self.events.retain(|event| !matches!(event, ViewEvent::Game(event) if event.is_update()));
         let waiting = self.events.len();
         self.dropped += (before - waiting) as u64;
         if waiting <= self.max_events / 2 { Ok(()) } else { Err(EventsUnread { waiting }) }
@@ -73,7 +72,7 @@ mod tests {
     use ambit_proto::time::GameTime;
 
     use super::*;
-    use crate::client::event::ObjectUpdated;
+    use crate::client::event::{GameEvent, ObjectUpdated};
 
     #[test]
     fn events_come_out_in_order() {
@@ -99,9 +98,16 @@ mod tests {
         }
         assert!(queue.events.len() <= 10);
         let kept = std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>();
-        assert_eq!(kept.iter().filter(|event| matches!(event, ViewEvent::Leave { .. })).count(), 4);
-        let updates =
-            kept.iter().filter(|event| matches!(event, ViewEvent::Update(_))).count() as u64;
+        assert_eq!(
+            kept.iter()
+                .filter(|event| matches!(event, ViewEvent::Game(GameEvent::Leave { .. })))
+                .count(),
+            4
+        );
+        let updates = kept
+            .iter()
+            .filter(|event| matches!(event, ViewEvent::Game(GameEvent::Update(_))))
+            .count() as u64;
         assert_eq!(queue.dropped() + updates, 1_000);
     }
 
@@ -115,15 +121,12 @@ mod tests {
     }
 
     fn leave(id: u32) -> ViewEvent {
-        ViewEvent::Leave { id: ClientObjectId(id), t: GameTime::ZERO }
+        GameEvent::Leave { id: ClientObjectId(id), t: GameTime::ZERO }.into()
     }
 
     fn update(id: u32) -> ViewEvent {
-        ViewEvent::Update(ObjectUpdated {
-            id: ClientObjectId(id),
-            t: GameTime::ZERO,
-            at: GameTime::ZERO,
-            components: Vec::new(),
-        })
+        let id = ClientObjectId(id);
+        let t = GameTime::ZERO;
+        GameEvent::Update(ObjectUpdated { id, t, at: t, components: Vec::new() }).into()
     }
 }

@@ -41,7 +41,7 @@ use bytes::Bytes;
 
 use super::backoff::Backoff;
 use super::config::ClientConfig;
-use super::event::{ConnectionStatus, ErrorSubject, Failure, GameStarted, ViewEvent, codes};
+use super::event::{GameEvent, GameStarted, codes};
 use super::game_results::{CommandError, GameOutput, GameResults};
 use super::lobby::CloseReason;
 use super::model::GameTicket;
@@ -225,14 +225,13 @@ impl<F: ViewFactory> GameClient<F> {
                 self.backoff.succeed();
                 let retry_in = WAITS_FOR_ROOM;
                 self.state = GameState::AwaitingTicket { ask_at: now + retry_in };
-                let broken = ConnectionStatus::GameBroken { reason: message, retry_in };
-                self.emit(ViewEvent::Connection(broken));
+                self.emit(GameEvent::Interrupted { reason: message, retry_in });
             }
             GameState::NoGame | GameState::AwaitingTicket { .. } => {
                 self.refuse_unconfirmed(now, CONNECTION_BROKE);
                 self.close_running_game(now);
                 self.state = GameState::NoGame;
-                self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed { code, message }));
+                self.emit(GameEvent::Ended { code, message });
             }
             GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {}
         }
@@ -402,18 +401,15 @@ impl<F: ViewFactory> GameClient<F> {
             }
             // A report: the host closes the connection if the game cannot go on.
             (GameState::Playing(_), Some(GameMessageBody::Error(error))) => {
-                self.emit(ViewEvent::Error(Failure {
-                    subject: ErrorSubject::Game,
-                    code: protocol::name_of_error(&error),
-                    message: error.message,
-                }));
+                let code = protocol::name_of_error(&error);
+                self.emit(GameEvent::Error { code, message: error.message });
             }
             (GameState::Playing(game), Some(GameMessageBody::Late(late))) => {
                 let t = game.room_time(now);
                 let lateness = RoomLateness::from(late);
                 let before = std::mem::replace(&mut self.out.stats.room_lateness, lateness);
                 if !lateness.is_like(before) {
-                    self.emit(ViewEvent::RoomLate { t, lateness });
+                    self.emit(GameEvent::RoomLate { t, lateness });
                 }
             }
             // The player left by request: the lobby's answer follows and reports it to the views.
@@ -462,9 +458,9 @@ impl<F: ViewFactory> GameClient<F> {
         let Some(step) = self.silence.step(now, game.host_heard()) else { return };
         match step {
             SilenceStep::Show(silence) => {
-                self.emit(ViewEvent::Connection(ConnectionStatus::GameSilent { silence }));
+                self.emit(GameEvent::Silent { silence });
             }
-            SilenceStep::Hide => self.emit(ViewEvent::Connection(ConnectionStatus::GameHeard)),
+            SilenceStep::Hide => self.emit(GameEvent::Heard),
             SilenceStep::Redial => self.push_output(GameOutput::RequestTicketOrRedial),
         }
     }
@@ -574,7 +570,7 @@ impl<F: ViewFactory> GameClient<F> {
         known.find(|motion| motion.game() == game).copied()
     }
 
-    fn report_missing_physics(&mut self, missing: Option<ViewEvent>) {
+    fn report_missing_physics(&mut self, missing: Option<GameEvent>) {
         let draws_poses = self.settings.pose_decoding == PoseDecoding::Full;
         if let Some(event) = missing.filter(|_| draws_poses) {
             self.emit(event);
@@ -601,7 +597,7 @@ impl<F: ViewFactory> GameClient<F> {
             GameSettings { last_id: self.last_id, motion, ..self.settings },
         ));
         game.replica_mut().watch(self.watching);
-        self.emit(ViewEvent::Started(GameStarted {
+        self.emit(GameEvent::Started(GameStarted {
             room,
             address,
             is_rejoin: again,
@@ -671,11 +667,10 @@ impl<F: ViewFactory> GameClient<F> {
                 self.max_attempts
             );
             let code = codes::GAME_UNREACHABLE.to_owned();
-            return self
-                .emit(ViewEvent::Connection(ConnectionStatus::GameClosed { code, message }));
+            return self.emit(GameEvent::Ended { code, message });
         }
         self.state = GameState::AwaitingTicket { ask_at: now + retry_in };
-        self.emit(ViewEvent::Connection(ConnectionStatus::GameBroken { reason, retry_in }));
+        self.emit(GameEvent::Interrupted { reason, retry_in });
     }
 
     /// Ends the game without another attempt, for a reason given by the host.
@@ -684,7 +679,7 @@ impl<F: ViewFactory> GameClient<F> {
         (self.held_keys, self.axes) = (None, None);
         self.state = GameState::NoGame;
         self.push_output(GameOutput::Close);
-        self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed { code, message }));
+        self.emit(GameEvent::Ended { code, message });
     }
 
     /// Closes what belongs to a connection that has ended; the caller replaces the state.
@@ -707,7 +702,7 @@ impl<F: ViewFactory> GameClient<F> {
         self.push_output(GameOutput::Send(ClientToGame { body: Some(body) }));
     }
 
-    fn emit(&mut self, event: ViewEvent) {
+    fn emit(&mut self, event: GameEvent) {
         self.push_output(GameOutput::View(event));
     }
 
@@ -717,9 +712,9 @@ impl<F: ViewFactory> GameClient<F> {
 }
 
 /// The event that names the kinds that should be simulated and are not, if there are any.
-fn physics_missing<V>(now: LocalTime, game: &RunningGame<V>) -> Option<ViewEvent> {
+fn physics_missing<V>(now: LocalTime, game: &RunningGame<V>) -> Option<GameEvent> {
     let kinds = game.kinds_without_physics();
-    (!kinds.is_empty()).then(|| ViewEvent::PhysicsMissing {
+    (!kinds.is_empty()).then(|| GameEvent::PhysicsMissing {
         t: game.room_time(now),
         game: game.rules().schema.game.clone(),
         kinds: kinds.to_vec(),

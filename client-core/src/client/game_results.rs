@@ -6,7 +6,7 @@ use ambit_proto::control::game::ClientToGame;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 
-use super::event::ViewEvent;
+use super::event::GameEvent;
 use super::stats::ClientStats;
 
 /// Maximum number of confirmed commands that wait for the caller; more than are sent between two
@@ -34,7 +34,7 @@ pub enum GameOutput {
     /// it.
     Close,
     /// Emit this event to the views.
-    View(ViewEvent),
+    View(GameEvent),
     /// Request a ticket from the lobby.
     RequestTicket,
     /// The same; the lobby is dialled anew if it does not answer either.

@@ -13,7 +13,7 @@ use ambit_proto::ids::{Alias, ClientObjectId};
 use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
 
-use super::event::{GameEvent, NamedField, ViewEvent};
+use super::event::{GameEvent, NamedField, SchemaEvent};
 use crate::replica::Replica;
 
 /// Maximum number of events that wait for an object.
@@ -44,7 +44,7 @@ impl HeldEvents {
         now: GameTime,
         received: ReceivedEvent,
         replica: &Replica<V>,
-        mut emit: impl FnMut(ViewEvent),
+        mut emit: impl FnMut(GameEvent),
     ) {
         if is_due(now, &received, replica) {
             return emit(to_view_event(now, &received, received.effect < now, replica));
@@ -62,7 +62,7 @@ impl HeldEvents {
         &mut self,
         now: GameTime,
         replica: &Replica<V>,
-        mut emit: impl FnMut(ViewEvent),
+        mut emit: impl FnMut(GameEvent),
     ) {
         self.held.retain(|received| {
             let due = is_due(now, received, replica);
@@ -97,7 +97,7 @@ fn to_view_event<V>(
     received: &ReceivedEvent,
     late: bool,
     replica: &Replica<V>,
-) -> ViewEvent {
+) -> GameEvent {
     let names = &replica.names().events[usize::from(received.kind)];
     let fields = received.fields.iter().zip(&names.fields).map(|(field, names)| NamedField {
         name: names.name.clone(),
@@ -108,7 +108,7 @@ fn to_view_event<V>(
         },
     });
     let fields = fields.collect();
-    ViewEvent::Event(GameEvent {
+    GameEvent::Event(SchemaEvent {
         name: names.name.clone(),
         t,
         effect: received.effect,
@@ -156,7 +156,7 @@ mod tests {
             });
         }
         let effects = emitted.iter().map(|event| match event {
-            ViewEvent::Event(game_event) => game_event.effect.millis(),
+            GameEvent::Event(game_event) => game_event.effect.millis(),
             other => panic!("{other:?}"),
         });
         assert_eq!(effects.collect::<Vec<_>>(), [1_001, 1_002, 1_003]);

@@ -34,7 +34,7 @@ use prost::Message;
 
 use super::backoff::Backoff;
 use super::config::ClientConfig;
-use super::event::{ConnectionStatus, ErrorSubject, Failure, ViewEvent, Welcome, codes};
+use super::event::{LobbyEvent, Welcome, codes};
 use super::model::{GameTicket, PlayerListing, web_certificates};
 use super::pending_requests::{LobbyQuestion, MAX_PENDING, PendingRequests};
 use super::request::LobbyRequest;
@@ -157,8 +157,8 @@ pub enum LobbyOutput {
     Close,
     /// The same, at once and in such a way that the player may come back.
     Abandon,
-    /// Emit this event to the views.
-    View(ViewEvent),
+    /// Emit this event to the views, with the number of the request that it answers, or 0.
+    View(u64, LobbyEvent),
     /// The ticket for the game of the player's room.
     Ticket(GameTicket),
     /// The lobby refused a ticket: code and message.
@@ -525,7 +525,7 @@ impl LobbySession {
         self.name.clone_from(&welcome.name);
         self.resume_token = welcome.resume_token;
         self.note_servers(welcome.servers.unwrap_or_default());
-        self.emit(ViewEvent::Welcome(Welcome {
+        self.emit(LobbyEvent::Welcome(Welcome {
             player: PlayerId(welcome.player),
             name: welcome.name,
             resumed: welcome.resumed,
@@ -588,7 +588,7 @@ impl LobbySession {
     /// Ends the game first: its objects leave before the views learn that the player left the room.
     fn emit_left(&mut self, request: u64, room: RoomId, code: String, message: String) {
         self.outputs.push_back(LobbyOutput::OutOfRoom);
-        self.emit(ViewEvent::Left { request, room, code, message });
+        self.answer(request, LobbyEvent::Left { room, code, message });
     }
 
     /// Servers without a valid certificate fingerprint are ignored.
@@ -616,9 +616,7 @@ impl LobbySession {
 
     fn dial(&mut self) {
         self.state = LobbyState::Connecting;
-        self.emit(ViewEvent::Connection(ConnectionStatus::Connecting {
-            attempt: self.backoff.failures() + 1,
-        }));
+        self.emit(LobbyEvent::Connecting { attempt: self.backoff.failures() + 1 });
         self.outputs.push_back(LobbyOutput::Connect);
     }
 
@@ -638,11 +636,8 @@ impl LobbySession {
                 "asked to {}, but the connection broke before the answer: the result is unknown",
                 request.description()
             );
-            self.emit_error(
-                ErrorSubject::Request(number),
-                codes::CONNECTION_LOST.to_owned(),
-                message,
-            );
+            let code = codes::CONNECTION_LOST.to_owned();
+            self.answer(number, LobbyEvent::Error { code, message });
         }
         self.select_next_server();
         self.refusals.clear();
@@ -654,7 +649,7 @@ impl LobbySession {
             return self.finish(codes::CONNECTION_LOST.to_owned(), message);
         }
         self.state = LobbyState::Pausing { until: now + retry_in };
-        self.emit(ViewEvent::Connection(ConnectionStatus::Broken { reason, retry_in }));
+        self.emit(LobbyEvent::Interrupted { reason, retry_in });
     }
 
     fn finish(&mut self, code: String, message: String) {
@@ -691,12 +686,13 @@ impl LobbySession {
         self.outputs.extend(self.pending.take_unsent().into_iter().map(LobbyOutput::Send));
     }
 
-    fn emit_error(&mut self, about: ErrorSubject, code: String, message: String) {
-        self.emit(ViewEvent::Error(Failure { subject: about, code, message }));
+    fn emit(&mut self, event: LobbyEvent) {
+        self.answer(0, event);
     }
 
-    fn emit(&mut self, event: ViewEvent) {
-        self.outputs.push_back(LobbyOutput::View(event));
+    /// Emits an event that answers a request, or none if that is 0.
+    fn answer(&mut self, request: u64, event: LobbyEvent) {
+        self.outputs.push_back(LobbyOutput::View(request, event));
     }
 }
 

@@ -9,9 +9,11 @@ use std::collections::BTreeMap;
 use ambit_proto::control::world as pb;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::presentation::Presentation;
+use serde::Serialize;
 
 /// A game that the server can run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct GameListing {
     /// The name that `create` expects.
     pub name: String,
@@ -24,7 +26,8 @@ pub struct GameListing {
 }
 
 /// With what a room of a game can be created, within the limits of the server.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct GameDescription {
     /// The game's name.
     pub game: String,
@@ -35,11 +38,13 @@ pub struct GameDescription {
     /// The most seats.
     pub max_capacity: u32,
     /// What a room without parameters tells players about itself; empty if it does not decode.
+    #[serde(skip)]
     pub presentation: Presentation,
 }
 
 /// A parameter of a room.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ParameterListing {
     /// As in `key=value`.
     pub key: String,
@@ -50,12 +55,15 @@ pub struct ParameterListing {
     /// What it is, its unit, and what raising it costs.
     pub about: String,
     /// The values that may be given.
+    #[serde(flatten)]
     pub allowed: AllowedValues,
 }
 
 /// The values that a parameter may have; both ends of a range are allowed.
-#[expect(missing_docs, reason = "`min` and `max`: above")]
-#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "`min`, `max`, `words`: above")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub enum AllowedValues {
     /// A whole number.
     Whole { min: u64, max: u64 },
@@ -64,15 +72,17 @@ pub enum AllowedValues {
     /// `WIDTHxHEIGHT`: the range of each.
     Size { min: f64, max: f64 },
     /// One of some words.
-    Word(Vec<String>),
+    Word { words: Vec<String> },
     /// Of a kind that this build does not know.
     Unknown,
 }
 
 /// A room of the lobby.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RoomListing {
     /// Unique, unlike the name.
+    #[cfg_attr(test, ts(type = "number"))]
     pub id: RoomId,
     /// Its name; not unique.
     pub name: String,
@@ -85,17 +95,21 @@ pub struct RoomListing {
     /// Whether its game has started.
     pub running: bool,
     /// Whether a password is needed to join.
+    #[serde(rename = "password")]
     pub has_password: bool,
     /// The player who may start the game and kick players.
+    #[cfg_attr(test, ts(type = "number"))]
     pub host: PlayerId,
     /// The parameters that the room was created with.
     pub parameters: BTreeMap<String, String>,
 }
 
 /// A player in the lobby or in a room.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PlayerListing {
     /// Stays the same if the player takes another name.
+    #[cfg_attr(test, ts(type = "number"))]
     pub id: PlayerId,
     /// Its name, unique among the players present.
     pub name: String,
@@ -121,22 +135,30 @@ pub enum ChatAudience {
 }
 
 /// A chat message, as its receivers get it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ChatMessage {
     /// Where it was sent.
     pub channel: ChatChannel,
     /// The sender, perhaps the client's own player.
+    #[serde(rename = "from_id")]
+    #[cfg_attr(test, ts(type = "number"))]
     pub from: PlayerId,
     /// The sender's name when the message was sent.
+    #[serde(rename = "from")]
     pub from_name: String,
     /// The receiver of a whisper.
+    #[serde(rename = "to_id")]
+    #[cfg_attr(test, ts(type = "number | null"))]
     pub to: Option<PlayerId>,
     /// 1 to 500 characters.
     pub text: String,
 }
 
 /// Where a chat message was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub enum ChatChannel {
     /// To all players in the lobby.
     Lobby,
@@ -144,17 +166,6 @@ pub enum ChatChannel {
     Room,
     /// To one player only.
     Whisper,
-}
-
-impl ChatChannel {
-    /// `"lobby"`, `"room"` or `"whisper"`.
-    pub fn name(self) -> &'static str {
-        match self {
-            ChatChannel::Lobby => "lobby",
-            ChatChannel::Room => "room",
-            ChatChannel::Whisper => "whisper",
-        }
-    }
 }
 
 /// A ticket for a running game.
@@ -220,7 +231,7 @@ impl From<pb::Parameter> for ParameterListing {
                 Some(Allowed::Size(pb::DecimalRange { min, max })) => {
                     AllowedValues::Size { min, max }
                 }
-                Some(Allowed::Word(pb::Words { words })) => AllowedValues::Word(words),
+                Some(Allowed::Word(pb::Words { words })) => AllowedValues::Word { words },
                 None => AllowedValues::Unknown,
             },
         }

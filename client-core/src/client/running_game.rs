@@ -32,7 +32,7 @@ use bytes::Bytes;
 use super::arrivals::Arrivals;
 use super::config::InputRate;
 use super::engaged_objects::EngagedObjects;
-use super::event::{ComponentValue, ErrorSubject, Failure, ViewEvent};
+use super::event::{ComponentValue, GameEvent};
 use super::game_results::{CommandError, GameOutput, GameResults};
 use super::held_events::HeldEvents;
 use super::input_sender::LinkActivity;
@@ -484,14 +484,7 @@ impl<V> RunningGame<V> {
         out.stats.refused += 1;
         let what = self.sent_commands.description(command);
         let what = what.map_or_else(|| format!("command {command}"), str::to_owned);
-        emit(
-            out,
-            ViewEvent::Error(Failure {
-                subject: ErrorSubject::Command(command),
-                code,
-                message: format!("{text} ({what})"),
-            }),
-        );
+        emit(out, GameEvent::Refused { command, code, message: format!("{text} ({what})") });
     }
 
     fn emit_due_events(&mut self, room_now: GameTime, out: &mut GameResults) {
@@ -531,8 +524,8 @@ impl<V> RunningGame<V> {
 
     fn emit_replica_events(&mut self, out: &mut GameResults) {
         while let Some(event) = self.replica.poll_event() {
-            out.stats.enters += u64::from(matches!(event, ViewEvent::Enter(_)));
-            out.stats.leaves += u64::from(matches!(event, ViewEvent::Leave { .. }));
+            out.stats.enters += u64::from(matches!(event, GameEvent::Enter(_)));
+            out.stats.leaves += u64::from(matches!(event, GameEvent::Leave { .. }));
             emit(out, event);
         }
     }
@@ -587,7 +580,7 @@ impl<V> RunningGame<V> {
     }
 }
 
-fn emit(out: &mut GameResults, event: ViewEvent) {
+fn emit(out: &mut GameResults, event: GameEvent) {
     out.outputs.push_back(GameOutput::View(event));
 }
 
@@ -595,10 +588,10 @@ fn emit(out: &mut GameResults, event: ViewEvent) {
 fn emit_game_event(
     engaged: &mut EngagedObjects,
     own: Option<ClientObjectId>,
-    event: ViewEvent,
+    event: GameEvent,
     out: &mut GameResults,
 ) {
-    if let ViewEvent::Event(game_event) = &event {
+    if let GameEvent::Event(game_event) = &event {
         engaged.handle_event(own, game_event);
     }
     emit(out, event);

@@ -25,7 +25,7 @@ use super::received_poses::ReceivedPoses;
 use super::simulation_events::SimulationEvent;
 use super::slots::ReplicaSlots;
 use super::{PoseDecoding, ReceivedDatagram, Replica};
-use crate::client::event::{NamedValue, ObjectUpdated, ViewEvent};
+use crate::client::event::{GameEvent, NamedValue, ObjectUpdated};
 
 /// What a section changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,7 +193,7 @@ impl<V> Replica<V> {
             let name = self.names.kinds[usize::from(object.kind)].parts[0].clone();
             let value = object.received_value(at, self.times);
             let components = value.map(|value| NamedValue { name, value }).into_iter().collect();
-            self.events.push_back(ViewEvent::Update(ObjectUpdated {
+            self.events.push_back(GameEvent::Update(ObjectUpdated {
                 id: object.id,
                 t: now,
                 at,

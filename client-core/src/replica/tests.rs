@@ -527,10 +527,10 @@ impl ReplicaHarness {
         let emitted = std::iter::from_fn(|| self.replica.poll_event());
         emitted
             .map(|event| match event {
-                ViewEvent::Enter(enter) => {
+                GameEvent::Enter(enter) => {
                     format!("enter {} at {}", enter.id, enter.position.expect("it has a place").x)
                 }
-                ViewEvent::Update(update) => {
+                GameEvent::Update(update) => {
                     let [NamedValue { value: ComponentValue::Path { position, .. }, .. }] =
                         &update.components[..]
                     else {
@@ -538,7 +538,7 @@ impl ReplicaHarness {
                     };
                     format!("update {} at {}", update.id, position.x)
                 }
-                ViewEvent::Leave { id, .. } => format!("leave {id}"),
+                GameEvent::Leave { id, .. } => format!("leave {id}"),
                 other => panic!("{other:?}"),
             })
             .collect()
@@ -549,13 +549,13 @@ impl ReplicaHarness {
         self.replica.advance(self.now, &mut ());
         while let Some(event) = self.replica.poll_event() {
             let is_consistent = match event {
-                ViewEvent::Enter(enter) => {
+                GameEvent::Enter(enter) => {
                     let is_new = enter.id > self.last_enter || !self.in_sight.contains(&enter.id);
                     self.last_enter = self.last_enter.max(enter.id);
                     is_new && self.in_sight.insert(enter.id)
                 }
-                ViewEvent::Update(update) => self.in_sight.contains(&update.id),
-                ViewEvent::Leave { id, .. } => self.in_sight.remove(&id),
+                GameEvent::Update(update) => self.in_sight.contains(&update.id),
+                GameEvent::Leave { id, .. } => self.in_sight.remove(&id),
                 _ => false,
             };
             assert!(is_consistent, "seed {seed}");

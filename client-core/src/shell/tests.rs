@@ -13,20 +13,22 @@ use ambit_proto::message::FieldValue;
 use ambit_proto::space::Position;
 
 use super::*;
-use crate::client::event::{ConnectionStatus, codes};
+use crate::client::event::{GameEvent, LobbyEvent, codes};
 use server::{Server, hosts};
 
 #[tokio::test]
 async fn a_client_connects_sends_a_request_and_quits() {
     let server = Server::start();
     let (handle, mut events) = start(options(&server), ());
-    expect(
-        &mut events,
-        |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.name == "ann"),
-    )
+    expect(&mut events, |event| {
+        matches!(
+            event,
+            ViewEvent::Lobby(_, LobbyEvent::Welcome(welcome)) if welcome.name == "ann"
+        )
+    })
     .await;
     let number = handle.request(LobbyRequest::SetReady(true)).expect("running");
-    expect(&mut events, |event| *event == ViewEvent::Done { request: number }).await;
+    expect(&mut events, |event| *event == ViewEvent::Lobby(number, LobbyEvent::Done)).await;
     handle.quit();
     assert_eq!(closed(&mut events).await.0, codes::QUIT);
     assert_eq!(events.next().await, None);
@@ -39,7 +41,7 @@ async fn a_client_connects_sends_a_request_and_quits() {
 async fn a_client_whose_handles_were_dropped_quits() {
     let server = Server::start();
     let (handle, mut events) = start(options(&server), ());
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Lobby(_, LobbyEvent::Welcome(_)))).await;
     drop(handle);
     assert_eq!(closed(&mut events).await.0, codes::QUIT);
     server.wait_until_empty().await;
@@ -49,7 +51,7 @@ async fn a_client_whose_handles_were_dropped_quits() {
 async fn handles_call_the_client_from_any_thread_with_ascending_times() {
     let server = Server::start();
     let (handle, mut events) = start(options(&server), ());
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Lobby(_, LobbyEvent::Welcome(_)))).await;
     let times = Arc::new(std::sync::Mutex::new(Vec::new()));
     let threads: Vec<_> = (0..4)
         .map(|_| {
@@ -67,7 +69,7 @@ async fn handles_call_the_client_from_any_thread_with_ascending_times() {
         threads.into_iter().map(|thread| join(thread).expect("running")).collect();
     numbers.sort_unstable();
     for number in numbers {
-        let answer = ViewEvent::Done { request: number };
+        let answer = ViewEvent::Lobby(number, LobbyEvent::Done);
         expect(&mut events, |event| *event == answer).await;
     }
     assert!(times.lock().expect("no panic").is_sorted());
@@ -83,8 +85,12 @@ async fn a_client_joins_a_game_over_an_impaired_path() {
     handle
         .request(LobbyRequest::JoinRoom { room: RoomId(7), password: String::new() })
         .expect("running");
-    expect(&mut events, |event| matches!(event, ViewEvent::Started(_))).await;
-    expect(&mut events, |event| matches!(event, ViewEvent::Enter(enter) if enter.own)).await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Game(GameEvent::Started(_)))).await;
+    expect(
+        &mut events,
+        |event| matches!(event, ViewEvent::Game(GameEvent::Enter(enter)) if enter.own),
+    )
+    .await;
     let position = handle.run(|client, now| client.position(client.avatar()?.id, now));
     assert!(position.is_some());
     // The server answers each command with an event that contains its number, and sends nothing
@@ -97,7 +103,7 @@ async fn a_client_joins_a_game_over_an_impaired_path() {
             })
             .expect("in a game");
         let echo = |event: &ViewEvent| match event {
-            ViewEvent::Event(game_event) => {
+            ViewEvent::Game(GameEvent::Event(game_event)) => {
                 game_event.fields[2].value == FieldValue::Number(number.into())
             }
             _ => false,
@@ -112,22 +118,32 @@ async fn a_client_joins_a_game_over_an_impaired_path() {
 async fn a_connection_that_the_server_drops_is_reestablished() {
     let server = Server::start();
     let (_handle, mut events) = start(options(&server), ());
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(welcome) if !welcome.resumed))
-        .await;
-    server.drop_connections(0);
     expect(&mut events, |event| {
-        matches!(event, ViewEvent::Connection(ConnectionStatus::Broken { .. }))
+        matches!(
+            event,
+            ViewEvent::Lobby(_, LobbyEvent::Welcome(welcome)) if !welcome.resumed
+        )
     })
     .await;
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.resumed))
-        .await;
+    server.drop_connections(0);
+    expect(&mut events, |event| {
+        matches!(event, ViewEvent::Lobby(_, LobbyEvent::Interrupted { .. }))
+    })
+    .await;
+    expect(&mut events, |event| {
+        matches!(
+            event,
+            ViewEvent::Lobby(_, LobbyEvent::Welcome(welcome)) if welcome.resumed
+        )
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_connection_closed_with_a_code_is_not_reestablished() {
     let server = Server::start();
     let (_handle, mut events) = start(options(&server), ());
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Lobby(_, LobbyEvent::Welcome(_)))).await;
     server.drop_connections(27);
     assert_eq!(closed(&mut events).await.0, "taken_over");
 }
@@ -152,7 +168,8 @@ async fn the_first_certificate_is_remembered_and_another_one_refused() {
         let options =
             ClientOptions { trust: ServerTrust::FirstUse(hosts.clone()), ..options(&server) };
         let (_handle, mut events) = start(options, ());
-        expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+        expect(&mut events, |event| matches!(event, ViewEvent::Lobby(_, LobbyEvent::Welcome(_))))
+            .await;
     }
     let pin = hosts.find_certificate(&server.address).expect("readable").expect("remembered");
     assert_eq!(pin.fingerprint, server.fingerprint);
@@ -197,7 +214,7 @@ async fn behind_a_silent_server_the_next_one_gets_the_only_session() {
     let live = Server::start();
     let both = ClientOptions { server: format!("{silent}, {}", live.address), ..options(&live) };
     let (handle, mut events) = start(both, ());
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Lobby(_, LobbyEvent::Welcome(_)))).await;
     assert_eq!(live.sessions(), 1);
     handle.quit();
     assert_eq!(closed(&mut events).await.0, codes::QUIT);
@@ -213,13 +230,13 @@ async fn behind_a_server_that_refuses_the_next_one_gets_the_session() {
     let live = second.address.clone();
     let both = ClientOptions { server: format!("{},{live}", first.address), ..options(&first) };
     let (_handle, mut events) = start(both, ());
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Lobby(_, LobbyEvent::Welcome(_)))).await;
     assert_eq!((first.sessions(), second.sessions()), (0, 1));
     // One with another certificate is passed over as well.
     let stranger = Server::start();
     let both = ClientOptions { server: format!("{},{live}", stranger.address), ..options(&second) };
     let (_handle, mut events) = start(both, ());
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Lobby(_, LobbyEvent::Welcome(_)))).await;
     assert_eq!((stranger.sessions(), second.sessions()), (0, 2));
 }
 
@@ -235,13 +252,13 @@ async fn of_two_slow_servers_the_first_that_answers_gets_the_only_session() {
         ..options(&first)
     };
     let (handle, mut events) = start(both, ());
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Lobby(_, LobbyEvent::Welcome(_)))).await;
     assert_eq!((first.sessions(), second.sessions()), (1, 0));
     // Nothing of the second connection is left, while the first one lives.
     second.wait_until_empty().await;
     let number = handle.request(LobbyRequest::SetReady(true));
     let number = number.expect("running");
-    expect(&mut events, |event| *event == ViewEvent::Done { request: number }).await;
+    expect(&mut events, |event| *event == ViewEvent::Lobby(number, LobbyEvent::Done)).await;
 }
 
 #[tokio::test]
@@ -288,7 +305,7 @@ async fn expect(events: &mut ClientEvents, wanted: impl Fn(&ViewEvent) -> bool) 
 async fn closed(events: &mut ClientEvents) -> (String, String) {
     loop {
         match events.next().await {
-            Some(ViewEvent::Connection(ConnectionStatus::Closed { code, message })) => {
+            Some(ViewEvent::Lobby(_, LobbyEvent::Closed { code, message })) => {
                 return (code, message);
             }
             Some(_) => {}

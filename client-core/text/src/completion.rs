@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use ambit_client_core::client::event::{ConnectionStatus, ViewEvent};
+use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent};
 use ambit_client_core::client::model::RoomListing;
 use ambit_client_core::command_words;
 use ambit_proto::ids::{ClientObjectId, PlayerId};
@@ -73,7 +73,7 @@ impl KnownNames {
     /// Learns from an event.
     pub fn handle_event(&mut self, event: &ViewEvent) {
         match event {
-            ViewEvent::Welcome(welcome) => {
+            ViewEvent::Lobby(_, LobbyEvent::Welcome(welcome)) => {
                 let games = welcome.games.iter().map(|game| game.name.clone());
                 *self = KnownNames {
                     games: games.take(MAX_KNOWN).collect(),
@@ -81,17 +81,27 @@ impl KnownNames {
                     ..KnownNames::default()
                 };
             }
-            ViewEvent::Rooms { rooms, .. } => {
+            ViewEvent::Lobby(_, LobbyEvent::Rooms { rooms, .. }) => {
                 self.rooms = rooms.iter().take(MAX_KNOWN).cloned().collect();
             }
-            ViewEvent::Joined { players, .. } | ViewEvent::Players { players, .. } => {
+            ViewEvent::Lobby(
+                _,
+                LobbyEvent::Joined { players, .. } | LobbyEvent::Players { players, .. },
+            ) => {
                 let players = players.iter().map(|player| (player.id, player.name.clone()));
                 self.players = players.take(MAX_KNOWN).collect();
             }
-            ViewEvent::Renamed { player, name, .. } => self.add_player(*player, name),
-            ViewEvent::Chat(chat) => self.add_player(chat.from, &chat.from_name),
-            ViewEvent::Started(started) => self.schema = Some(started.schema.clone()),
-            ViewEvent::Left { .. } | ViewEvent::Connection(ConnectionStatus::GameClosed { .. }) => {
+            ViewEvent::Lobby(_, LobbyEvent::Renamed { player, name, .. }) => {
+                self.add_player(*player, name)
+            }
+            ViewEvent::Lobby(_, LobbyEvent::Chat(chat)) => {
+                self.add_player(chat.from, &chat.from_name)
+            }
+            ViewEvent::Game(GameEvent::Started(started)) => {
+                self.schema = Some(started.schema.clone())
+            }
+            ViewEvent::Lobby(_, LobbyEvent::Left { .. })
+            | ViewEvent::Game(GameEvent::Ended { .. }) => {
                 self.schema = None;
             }
             _ => {}

@@ -15,6 +15,7 @@ mod reads;
 use std::collections::VecDeque;
 
 use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_client_core::client::lobby::{CloseReason, RequestError};
 use ambit_client_core::client::model::ChatAudience;
 use ambit_client_core::client::request::LobbyRequest;
@@ -35,7 +36,7 @@ use serde_json::{Value as Json, json};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::arguments::arguments;
-use crate::event_json::{confirmed, envelope};
+use crate::event_json::envelope;
 use crate::frame_buffers::FrameBuffers;
 use crate::motions;
 use crate::settings::{configure, new_room};
@@ -55,7 +56,7 @@ pub struct WebClient {
     buffers: FrameBuffers,
     /// Events about confirmed commands. The page takes them after each call; a call adds at most
     /// 256.
-    confirmed: VecDeque<Json>,
+    confirmed: VecDeque<GameEvent>,
 }
 
 /// A time of the page's clock, which does not run back.
@@ -228,11 +229,9 @@ impl WebClient {
 
     /// The next event, as JSON (`event_json`).
     pub fn poll_event(&mut self) -> Option<String> {
-        if let Some(event) = self.client.poll_event() {
-            return Some(envelope(&event).to_string());
-        }
-        let confirmed = self.confirmed.pop_front()?;
-        Some(confirmed.to_string())
+        let confirmed = || self.confirmed.pop_front().map(ViewEvent::Game);
+        let event = self.client.poll_event().or_else(confirmed)?;
+        Some(envelope(&event).to_string())
     }
 
     /// Lists the rooms; with `subscribe`, reports each change until the next list. Like all
@@ -420,7 +419,7 @@ impl WebClient {
         let times = game.and_then(|game| Some((game.room_time(now), game.horizon()?)));
         let numbers = self.client.take_confirmed();
         if let Some((t, effect)) = times {
-            let events = numbers.map(|number| confirmed(t, number, effect));
+            let events = numbers.map(|command| GameEvent::Confirmed { t, command, effect });
             self.confirmed.extend(events);
         }
     }

@@ -48,7 +48,9 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::client::event::{ComponentValue, GameEvent, ViewEvent};
+use ambit_client_core::client::event::{
+    ComponentValue, GameEvent, LobbyEvent, SchemaEvent, ViewEvent,
+};
 use ambit_client_core::client::{Client, ClientOutput};
 use ambit_client_core::command_words;
 use ambit_client_core::replica::VisibleObject;
@@ -248,7 +250,7 @@ struct ClientState {
     line: Line,
     up: Impairer,
     down: Impairer,
-    events: Vec<GameEvent>,
+    events: Vec<SchemaEvent>,
     errors: Vec<String>,
     connected: bool,
 }
@@ -452,7 +454,7 @@ impl<G: Game> TestRoom<G> {
     }
 
     /// The events that a client has received, in their order.
-    pub fn events(&self, client: TestClient) -> &[GameEvent] {
+    pub fn events(&self, client: TestClient) -> &[SchemaEvent] {
         &self.clients[client.0].events
     }
 
@@ -701,8 +703,13 @@ impl<G: Game> TestRoom<G> {
         let state = &mut self.clients[number];
         while let Some(event) = state.client.poll_event() {
             match event {
-                ViewEvent::Event(event) => state.events.push(event),
-                ViewEvent::Error(failure) => state.errors.push(failure.code),
+                ViewEvent::Game(GameEvent::Event(event)) => state.events.push(event),
+                ViewEvent::Lobby(_, LobbyEvent::Error { code, .. })
+                | ViewEvent::Game(
+                    GameEvent::Error { code, .. } | GameEvent::Refused { code, .. },
+                ) => {
+                    state.errors.push(code);
+                }
                 _ => {}
             }
         }

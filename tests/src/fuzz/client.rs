@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent};
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::{Client, ClientOutput};
 use ambit_cubes_physics::control;
@@ -173,17 +173,17 @@ impl FuzzedClient {
         }
         while let Some(event) = self.client.poll_event() {
             self.reached.extend(match event {
-                ViewEvent::Enter(_) => Some("an object enters"),
-                ViewEvent::Leave { .. } => Some("an object leaves"),
-                ViewEvent::Event(_) => Some("an event"),
-                ViewEvent::Left { .. } => Some("the game ends"),
+                ViewEvent::Game(GameEvent::Enter(_)) => Some("an object enters"),
+                ViewEvent::Game(GameEvent::Leave { .. }) => Some("an object leaves"),
+                ViewEvent::Game(GameEvent::Event(_)) => Some("an event"),
+                ViewEvent::Lobby(_, LobbyEvent::Left { .. }) => Some("the game ends"),
                 _ => None,
             });
             match event {
-                ViewEvent::Enter(enter) => {
+                ViewEvent::Game(GameEvent::Enter(enter)) => {
                     assert!(self.entered.insert(enter.id), "{} entered twice", enter.id);
                 }
-                ViewEvent::Leave { id, .. } => {
+                ViewEvent::Game(GameEvent::Leave { id, .. }) => {
                     assert!(self.entered.remove(&id), "{id} left without having entered");
                 }
                 _ => {}

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::client::event::{ComponentValue, ErrorSubject, Failure, ViewEvent};
+use ambit_client_core::client::event::{ComponentValue, GameEvent, LobbyEvent, ViewEvent};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
 use ambit_client_core::trust::KnownHosts;
@@ -155,7 +155,9 @@ impl CountingPlayer {
         };
         let (handle, events) = shell::start(options, ());
         let mut player = Self { handle, events, sent: 0, confirmed: 0, refused: 0 };
-        player.wait_for(|event| matches!(event, ViewEvent::Welcome(_))).await?;
+        player
+            .wait_for(|event| matches!(event, ViewEvent::Lobby(_, LobbyEvent::Welcome(_))))
+            .await?;
         let room = NewRoom {
             name: format!("counting-{index}"),
             game: CountingGame::INFO.name.to_owned(),
@@ -164,7 +166,9 @@ impl CountingPlayer {
             ..NewRoom::default()
         };
         player.handle.request(LobbyRequest::CreateRoom(room))?;
-        player.wait_for(|event| matches!(event, ViewEvent::Created { .. })).await?;
+        player
+            .wait_for(|event| matches!(event, ViewEvent::Lobby(_, LobbyEvent::Created { .. })))
+            .await?;
         player.handle.request(LobbyRequest::StartRoom)?;
         let begins = async {
             while player.count().is_none() {
@@ -273,8 +277,7 @@ impl CountingPlayer {
     async fn pause(&mut self) {
         sleep(COMMAND_INTERVAL).await;
         while let Some(event) = self.events.try_next() {
-            let ViewEvent::Error(Failure { subject: ErrorSubject::Command(_), code, .. }) = event
-            else {
+            let ViewEvent::Game(GameEvent::Refused { code, .. }) = event else {
                 continue;
             };
             self.refused += u32::from(code == codes::name(ErrorCode::RateLimited));

@@ -247,8 +247,8 @@ async fn when_a_host_dies_the_game_goes_on() -> Result<()> {
     wait_for_frame(&mut game, |frame| frame.avatar().is_some()).await?;
     let first = game.last_frame().avatar().context("in sight")?.id();
     real::server_signal(server.children()[0], "KILL")?;
-    let resumed = game_event(&game, |event| matches!(event, GameEvent::Resumed { .. }));
-    resumed.await?;
+    let started = game_event(&game, |event| matches!(event, GameEvent::Started(_)));
+    started.await?;
     wait_for_frame(&mut game, |frame| frame.avatar().is_some_and(|avatar| avatar.id() != first))
         .await?;
     assert!(!game.is_over());
@@ -266,7 +266,7 @@ async fn a_player_whose_values_are_all_dropped_leaves() -> Result<()> {
     let (room, game) = play_field(&bob).await?;
     let id = room.id();
     let gone = |event| match event {
-        LobbyEvent::RoomGone(room) => Some(room),
+        LobbyEvent::RoomGone { room } => Some(room),
         _ => None,
     };
     drop((bob, room));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_proto::ids::{ObjectId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::space::Position;
@@ -146,7 +146,7 @@ impl Balls {
     /// The kinds without physics, for each time that the client said so.
     fn missing(&self, user: usize) -> Vec<Vec<String>> {
         let kinds = |event: &ViewEvent| match event {
-            ViewEvent::PhysicsMissing { kinds, .. } => Some(kinds.clone()),
+            ViewEvent::Game(GameEvent::PhysicsMissing { kinds, .. }) => Some(kinds.clone()),
             _ => None,
         };
         self.system.user(user).events.iter().filter_map(kinds).collect()

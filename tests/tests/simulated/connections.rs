@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_field::commands;
 
 use crate::script::{avatar_position, bad_network, compare_shown_objects, good_network, room_of};
@@ -19,7 +19,7 @@ fn a_client_whose_connections_break_resumes_its_avatar() {
             .user(1)
             .events
             .iter()
-            .filter(|event| matches!(event, ViewEvent::Leave { .. }))
+            .filter(|event| matches!(event, ViewEvent::Game(GameEvent::Leave { .. })))
             .count()
     };
     let leaves_before = leaves(&system);

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_field::commands;
 use ambit_proto::ids::RoomId;
 use ambit_room::logic::sight::Sight;
@@ -190,11 +190,19 @@ impl Story {
             place,
             bolts: events
                 .iter()
-                .filter(|event| matches!(event, ViewEvent::Enter(enter) if &*enter.kind == "bolt"))
+                .filter(|event| {
+                    matches!(
+                        event,
+                        ViewEvent::Game(GameEvent::Enter(enter)) if &*enter.kind == "bolt"
+                    )
+                })
                 .count(),
-            has_died: events
-                .iter()
-                .any(|event| matches!(event, ViewEvent::Event(event) if &*event.name == "death")),
+            has_died: events.iter().any(|event| {
+                matches!(
+                    event,
+                    ViewEvent::Game(GameEvent::Event(event)) if &*event.name == "death"
+                )
+            }),
             is_on_next_map: next_map.is_some_and(|next| next.avatar(player).is_some()),
         };
         StoryRun { others: (1..3).map(|user| datagrams_to(&mut system, user)).collect(), outcome }
@@ -316,8 +324,12 @@ fn is_seen(system: &System, room: RoomId) -> bool {
 
 /// Damage events that a client received.
 fn damage_events(system: &System, user: usize) -> usize {
-    let is_damage =
-        |event: &&ViewEvent| matches!(event, ViewEvent::Event(event) if &*event.name == "damage");
+    let is_damage = |event: &&ViewEvent| {
+        matches!(
+            event,
+            ViewEvent::Game(GameEvent::Event(event)) if &*event.name == "damage"
+        )
+    };
     system.user(user).events.iter().filter(is_damage).count()
 }
 

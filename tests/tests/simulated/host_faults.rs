@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_client_core::client::Client;
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{LobbyEvent, ViewEvent};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_proto::control::world::Room;
 use ambit_proto::ids::RoomId;
@@ -341,7 +341,7 @@ impl HostFaults {
             }
             let events = std::mem::take(&mut user.events);
             for event in events {
-                if let ViewEvent::Left { room, code, message, .. } = event {
+                if let ViewEvent::Lobby(_, LobbyEvent::Left { room, code, message, .. }) = event {
                     // A player in a game leaves because of a lost host only if it was the room's
                     // second one in a row.
                     let is_second = message.contains("the second one in a row")

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_client_core::frame::Frame;
 use ambit_field::commands;
 use ambit_proto::ids::{ClientObjectId, ObjectId};
@@ -166,7 +166,9 @@ fn a_late_joiner_gets_the_inner_zone_nearest_first() {
         .user(late)
         .events
         .iter()
-        .filter_map(|event| if let ViewEvent::Enter(enter) = event { Some(enter) } else { None })
+        .filter_map(|event| {
+            if let ViewEvent::Game(GameEvent::Enter(enter)) = event { Some(enter) } else { None }
+        })
         .collect();
     assert!(first.len() > 15, "{} objects", first.len());
     assert!(first[0].own);

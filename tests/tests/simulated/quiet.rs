@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ambit_client_core::client::event::{ConnectionStatus, ViewEvent};
+use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_proto::ids::RoomId;
 use ambit_tests::sim::System;
 
@@ -66,7 +66,7 @@ fn a_quiet_line_that_loses_a_word_now_and_then_is_not_taken_for_dead() {
 }
 
 fn is_silent(event: &ViewEvent) -> bool {
-    matches!(event, ViewEvent::Connection(ConnectionStatus::GameSilent { .. }))
+    matches!(event, ViewEvent::Game(GameEvent::Silent { .. }))
 }
 
 /// Two players in a room in which nothing has moved for ten seconds.

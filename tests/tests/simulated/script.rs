@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_field::commands;
 use ambit_proto::ids::{ClientObjectId, ObjectId, RoomId};
 use ambit_proto::message::GameCommand;
@@ -163,15 +163,15 @@ pub(crate) fn check_events(system: &System, user: usize) -> (usize, usize) {
     let mut leaves = 0;
     for event in &system.user(user).events {
         match event {
-            ViewEvent::Enter(enter) => {
+            ViewEvent::Game(GameEvent::Enter(enter)) => {
                 assert!(here.insert(enter.id), "user {user}: {} entered twice", enter.id);
                 enters += 1;
             }
-            ViewEvent::Leave { id, .. } => {
+            ViewEvent::Game(GameEvent::Leave { id, .. }) => {
                 assert!(here.remove(id), "user {user}: {id} left without having entered");
                 leaves += 1;
             }
-            ViewEvent::Update(update) => {
+            ViewEvent::Game(GameEvent::Update(update)) => {
                 assert!(
                     here.contains(&update.id),
                     "user {user}: {} changed before it entered",

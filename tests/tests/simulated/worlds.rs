@@ -7,7 +7,7 @@ mod wandering_game;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent};
 use ambit_field::commands;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_transport::impair::Impairment;
@@ -94,8 +94,11 @@ fn hosts_die_during_transfers_and_no_player_is_lost_or_duplicated() {
 fn is_bad(event: &ViewEvent) -> bool {
     match event {
         // A command that was under way when the player went through a gate.
-        ViewEvent::Error(failure) => failure.code != "try_again",
-        ViewEvent::Left { .. } => true,
+        ViewEvent::Lobby(_, LobbyEvent::Error { code, .. })
+        | ViewEvent::Game(GameEvent::Error { code, .. } | GameEvent::Refused { code, .. }) => {
+            code != "try_again"
+        }
+        ViewEvent::Lobby(_, LobbyEvent::Left { .. }) => true,
         _ => false,
     }
 }

@@ -18,11 +18,12 @@ async fn an_answer_goes_to_the_request_that_waits_for_it() {
     let inbox = Inbox::new();
     let one = ask(&inbox, 1);
     let two = ask(&inbox, 2);
-    inbox.handle(ViewEvent::Done { request: 2 });
-    inbox.handle(refused(ErrorSubject::Request(1), "room_full"));
+    inbox.handle(ViewEvent::Lobby(2, LobbyEvent::Done));
+    let code = "room_full".to_owned();
+    inbox.handle(ViewEvent::Lobby(1, LobbyEvent::Error { code, message: String::new() }));
     let refusal = one.await.expect("answered").expect_err("refused");
     assert_eq!(refusal.code(), Some(ambit_proto::codes::ErrorCode::RoomFull));
-    assert_eq!(two.await.expect("answered"), Ok(ViewEvent::Done { request: 2 }));
+    assert_eq!(two.await.expect("answered"), Ok(LobbyEvent::Done));
     assert_eq!(lobby_events(&inbox), []);
 }
 
@@ -31,8 +32,7 @@ async fn an_answer_that_nobody_waits_for_is_an_event() {
     let inbox = Inbox::new();
     drop(ask(&inbox, 1));
     inbox.handle(created(1));
-    let joined = LobbyEvent::Joined { room: room(), players: Vec::new() };
-    assert_eq!(lobby_events(&inbox), [joined]);
+    assert_eq!(lobby_events(&inbox), [LobbyEvent::Created { room: room() }]);
 }
 
 #[tokio::test]
@@ -60,6 +60,22 @@ async fn a_connection_that_fails_says_why() {
     assert!(matches!(welcome, Err(ConnectError::Refused { .. })));
 }
 
+#[test]
+fn only_a_welcome_after_a_break_is_an_event() {
+    let inbox = Inbox::new();
+    let welcome = |resumed| {
+        let name = "ann".to_owned();
+        let grace = Duration::from_secs(30);
+        let games = Vec::new();
+        let player = PlayerId(1);
+        LobbyEvent::Welcome(Welcome { player, name, resumed, room: None, grace, games })
+    };
+    inbox.handle(welcome(false).into());
+    assert_eq!(lobby_events(&inbox), []);
+    inbox.handle(welcome(true).into());
+    assert_eq!(lobby_events(&inbox), [welcome(true)]);
+}
+
 #[tokio::test]
 async fn chat_goes_to_the_lobby_s_queue_and_objects_to_the_game_s() {
     let inbox = Inbox::new();
@@ -73,15 +89,16 @@ async fn chat_goes_to_the_lobby_s_queue_and_objects_to_the_game_s() {
         to: None,
         text: "hello".to_owned(),
     };
-    inbox.handle(ViewEvent::Chat(chat.clone()));
+    inbox.handle(ViewEvent::Lobby(0, LobbyEvent::Chat(chat.clone())));
     inbox.handle(leave(1));
-    inbox.handle(refused(ErrorSubject::Command(5), "dead"));
+    let code = "dead".to_owned();
+    inbox.handle(GameEvent::Refused { command: 5, code, message: String::new() }.into());
     inbox.handle(started(true));
     let events: Vec<_> = std::iter::from_fn(|| queue.try_next()).collect();
     let [
         GameEvent::Leave { id: ClientObjectId(1), .. },
         GameEvent::Refused { command: 5, .. },
-        GameEvent::Resumed { map_number: 3 },
+        GameEvent::Started(GameStarted { map_number: 3, .. }),
     ] = &events[..]
     else {
         panic!("{events:?}")
@@ -92,12 +109,13 @@ async fn chat_goes_to_the_lobby_s_queue_and_objects_to_the_game_s() {
 #[test]
 fn of_the_lists_that_were_not_read_only_the_newest_is_kept() {
     let inbox = Inbox::new();
-    let players = |room, count| ViewEvent::Players {
-        request: 0,
-        room: Some(room),
-        players: vec![member(); count],
+    let players = |room, count| {
+        ViewEvent::Lobby(
+            0,
+            LobbyEvent::Players { room: Some(room), players: vec![member(); count] },
+        )
     };
-    let rooms = |count| ViewEvent::Rooms { request: 0, rooms: vec![room(); count] };
+    let rooms = |count| ViewEvent::Lobby(0, LobbyEvent::Rooms { rooms: vec![room(); count] });
     let chat = ChatMessage {
         channel: ChatChannel::Room,
         from: PlayerId(1),
@@ -106,17 +124,17 @@ fn of_the_lists_that_were_not_read_only_the_newest_is_kept() {
         text: "hello".to_owned(),
     };
     inbox.handle(players(RoomId(6), 1));
-    inbox.handle(ViewEvent::Chat(chat.clone()));
+    inbox.handle(ViewEvent::Lobby(0, LobbyEvent::Chat(chat.clone())));
     for count in 0..2 * MAX_LOBBY_EVENTS {
         inbox.handle(players(ROOM, count % 100));
         inbox.handle(rooms(count % 10));
     }
     let newest = (2 * MAX_LOBBY_EVENTS - 1) % 100;
     let expected = [
-        LobbyEvent::Players { room: RoomId(6), players: vec![member()] },
+        LobbyEvent::Players { room: Some(RoomId(6)), players: vec![member()] },
         LobbyEvent::Chat(chat),
-        LobbyEvent::Players { room: ROOM, players: vec![member(); newest] },
-        LobbyEvent::Rooms(vec![room(); (2 * MAX_LOBBY_EVENTS - 1) % 10]),
+        LobbyEvent::Players { room: Some(ROOM), players: vec![member(); newest] },
+        LobbyEvent::Rooms { rooms: vec![room(); (2 * MAX_LOBBY_EVENTS - 1) % 10] },
     ];
     assert_eq!(lobby_events(&inbox), expected);
 }
@@ -145,7 +163,7 @@ async fn waiting_for_a_game_ends_when_the_player_can_t_get_into_it() {
     inbox.handle(created(0));
     let none_yet = timeout(Duration::from_millis(1), play(&inbox, Some(ROOM))).await;
     assert!(none_yet.is_err());
-    inbox.handle(ViewEvent::Connection(ConnectionStatus::GameClosed {
+    inbox.handle(ViewEvent::Game(GameEvent::Ended {
         code: "game_unreachable".to_owned(),
         message: String::new(),
     }));
@@ -176,27 +194,23 @@ fn lobby_events(inbox: &Inbox) -> Vec<LobbyEvent> {
 
 fn created(request: u64) -> ViewEvent {
     let room = room();
-    ViewEvent::Created { request, room }
+    ViewEvent::Lobby(request, LobbyEvent::Created { room })
 }
 
 fn left(code: &str) -> ViewEvent {
-    ViewEvent::Left { request: 0, room: ROOM, code: code.to_owned(), message: String::new() }
+    ViewEvent::Lobby(
+        0,
+        LobbyEvent::Left { room: ROOM, code: code.to_owned(), message: String::new() },
+    )
 }
 
 fn closed(code: &str) -> ViewEvent {
-    ViewEvent::Connection(ConnectionStatus::Closed {
-        code: code.to_owned(),
-        message: String::new(),
-    })
-}
-
-fn refused(subject: ErrorSubject, code: &str) -> ViewEvent {
-    ViewEvent::Error(Failure { subject, code: code.to_owned(), message: String::new() })
+    ViewEvent::Lobby(0, LobbyEvent::Closed { code: code.to_owned(), message: String::new() })
 }
 
 fn leave(id: u32) -> ViewEvent {
     let t = GameTime::ZERO;
-    ViewEvent::Leave { id: ClientObjectId(id), t }
+    ViewEvent::Game(GameEvent::Leave { id: ClientObjectId(id), t })
 }
 
 fn room() -> RoomListing {
@@ -224,7 +238,7 @@ fn member() -> PlayerListing {
 }
 
 fn started(is_rejoin: bool) -> ViewEvent {
-    ViewEvent::Started(GameStarted {
+    ViewEvent::Game(GameEvent::Started(GameStarted {
         room: ROOM,
         address: "127.0.0.1:7777".to_owned(),
         is_rejoin,
@@ -235,5 +249,5 @@ fn started(is_rejoin: bool) -> ViewEvent {
         map: MapExtent::default(),
         game: "field".to_owned(),
         schema: Arc::default(),
-    })
+    }))
 }

@@ -1,8 +1,6 @@
 //! Tests of the script on virtual time: lines and events go in, and the steps are compared.
 
-use ambit_client_core::client::event::{
-    ErrorSubject, Failure, GameStarted, MapExtent, ObjectEntered, Welcome,
-};
+use ambit_client_core::client::event::{GameStarted, MapExtent, ObjectEntered, Welcome};
 use ambit_client_core::client::model::{ChatChannel, ChatMessage};
 use ambit_proto::ids::{ClientObjectId, PlayerId};
 use ambit_proto::message::FieldValue;
@@ -28,7 +26,10 @@ fn the_next_line_waits_for_the_answer() {
         [ScriptStep::Request(LobbyRequest::ListRooms { subscribe: false })]
     );
     assert!(!harness.script.wants_line());
-    assert!(harness.answer(|request| ViewEvent::Rooms { request, rooms: Vec::new() }));
+    assert!(
+        harness
+            .answer(|request| ViewEvent::Lobby(request, LobbyEvent::Rooms { rooms: Vec::new() }))
+    );
     assert!(harness.script.wants_line());
 }
 
@@ -104,12 +105,10 @@ fn commands_without_a_game_are_errors() {
 
     let mut harness = ScriptHarness::in_room();
     harness.line("objects");
-    harness.handle_event(&ViewEvent::Left {
-        request: 0,
-        room: RoomId(1),
-        code: "kicked".into(),
-        message: String::new(),
-    });
+    harness.handle_event(&ViewEvent::Lobby(
+        0,
+        LobbyEvent::Left { room: RoomId(1), code: "kicked".into(), message: String::new() },
+    ));
     assert_eq!(codes(&harness.steps()), ["not_in_game"]);
 }
 
@@ -275,7 +274,7 @@ fn a_room_is_found_by_its_name_if_that_is_the_only_one() {
     let mut harness = ScriptHarness::new();
     harness.line("join den password=x");
     assert!(
-        !harness.answer(|request| ViewEvent::Rooms { request, rooms: rooms() }),
+        !harness.answer(|request| ViewEvent::Lobby(request, LobbyEvent::Rooms { rooms: rooms() })),
         "the list is not printed"
     );
     assert_eq!(
@@ -286,7 +285,7 @@ fn a_room_is_found_by_its_name_if_that_is_the_only_one() {
     for name in ["lair", "cave"] {
         let mut harness = ScriptHarness::new();
         harness.line(&format!("join {name}"));
-        harness.answer(|request| ViewEvent::Rooms { request, rooms: rooms() });
+        harness.answer(|request| ViewEvent::Lobby(request, LobbyEvent::Rooms { rooms: rooms() }));
         assert_eq!(codes(&harness.steps()), ["no_such_room"]);
         assert!(harness.script.wants_line());
     }
@@ -303,11 +302,10 @@ fn a_player_to_kick_is_found_by_name() {
         host: false,
         connected: true,
     };
-    assert!(!harness.answer(|request| ViewEvent::Players {
+    assert!(!harness.answer(|request| ViewEvent::Lobby(
         request,
-        room: None,
-        players: vec![bob]
-    }));
+        LobbyEvent::Players { room: None, players: vec![bob] }
+    )));
     assert_eq!(harness.steps(), [ScriptStep::Request(LobbyRequest::Kick(PlayerId(9)))]);
 }
 
@@ -327,13 +325,14 @@ fn chat_goes_to_the_room_or_without_a_room_to_the_lobby() {
 fn the_next_line_waits_for_the_chat_message() {
     let chat = |from| {
         let channel = ChatChannel::Lobby;
+        let from = PlayerId(from);
         let from_name = String::new();
         let text = String::new();
-        ViewEvent::Chat(ChatMessage { channel, from: PlayerId(from), from_name, to: None, text })
+        LobbyEvent::Chat(ChatMessage { channel, from, from_name, to: None, text }).into()
     };
     let mut harness = ScriptHarness::new();
     harness.line("say hello");
-    harness.answer(|request| ViewEvent::Done { request });
+    harness.answer(|request| ViewEvent::Lobby(request, LobbyEvent::Done));
     harness.handle_event(&chat(2));
     assert!(!harness.script.wants_line());
     harness.handle_event(&chat(1));
@@ -347,12 +346,13 @@ fn the_next_line_waits_for_the_chat_message() {
 
 #[test]
 fn updates_are_printed_when_they_are_watched() {
-    let update = ViewEvent::Update(ambit_client_core::client::event::ObjectUpdated {
-        id: ClientObjectId(1),
-        t: GameTime::ZERO,
-        at: GameTime::ZERO,
-        components: Vec::new(),
-    });
+    let update =
+        ViewEvent::Game(GameEvent::Update(ambit_client_core::client::event::ObjectUpdated {
+            id: ClientObjectId(1),
+            t: GameTime::ZERO,
+            at: GameTime::ZERO,
+            components: Vec::new(),
+        }));
     let mut harness = ScriptHarness::in_game();
     assert!(!harness.script.handle_event(harness.now, &update));
     assert_eq!(harness.line("watch on"), [ScriptStep::Watch(true)]);
@@ -375,7 +375,7 @@ fn quit_waits_for_pending_answers() {
     harness.line("say hello");
     harness.advance(ANSWER_TIMEOUT);
     assert_eq!(harness.line("quit"), []);
-    harness.answer(|request| ViewEvent::Done { request });
+    harness.answer(|request| ViewEvent::Lobby(request, LobbyEvent::Done));
     assert_eq!(harness.steps(), [ScriptStep::Quit]);
 
     let mut harness = ScriptHarness::new();
@@ -421,11 +421,10 @@ impl ScriptHarness {
 
     fn in_room() -> Self {
         let mut harness = ScriptHarness::new();
-        harness.handle_event(&ViewEvent::Joined {
-            request: 0,
-            room: room(1, "den"),
-            players: Vec::new(),
-        });
+        harness.handle_event(&ViewEvent::Lobby(
+            0,
+            LobbyEvent::Joined { room: room(1, "den"), players: Vec::new() },
+        ));
         harness
     }
 
@@ -481,16 +480,16 @@ fn codes(steps: &[ScriptStep]) -> Vec<&'static str> {
 }
 
 fn refused(request: u64) -> ViewEvent {
-    let about = ErrorSubject::Request(request);
     let code = "not_in_room".to_owned();
-    ViewEvent::Error(Failure { subject: about, code, message: String::new() })
+    ViewEvent::Lobby(request, LobbyEvent::Error { code, message: String::new() })
 }
 
 fn welcome(room: Option<RoomId>) -> ViewEvent {
     let player = PlayerId(1);
     let name = "ann".to_owned();
     let grace = Duration::from_secs(30);
-    ViewEvent::Welcome(Welcome { player, name, resumed: false, room, grace, games: Vec::new() })
+    let games = Vec::new();
+    LobbyEvent::Welcome(Welcome { player, name, resumed: false, room, grace, games }).into()
 }
 
 fn room(id: u64, name: &str) -> RoomListing {
@@ -508,7 +507,7 @@ fn room(id: u64, name: &str) -> RoomListing {
 }
 
 fn started(schema: Schema) -> ViewEvent {
-    ViewEvent::Started(GameStarted {
+    ViewEvent::Game(GameEvent::Started(GameStarted {
         room: RoomId(1),
         address: "127.0.0.1:7777".into(),
         is_rejoin: false,
@@ -519,18 +518,18 @@ fn started(schema: Schema) -> ViewEvent {
         map: MapExtent::default(),
         game: "field".into(),
         schema: Arc::new(schema),
-    })
+    }))
 }
 
 fn enter(own: bool) -> ViewEvent {
     let t = GameTime::ZERO;
     let position = Some(Position::default());
-    ViewEvent::Enter(ObjectEntered {
+    ViewEvent::Game(GameEvent::Enter(ObjectEntered {
         id: ClientObjectId(1),
         kind: "avatar".into(),
         own,
         t,
         position,
         components: Vec::new(),
-    })
+    }))
 }

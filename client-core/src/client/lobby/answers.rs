@@ -11,7 +11,7 @@ use ambit_proto::control::world::room_change::Change;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::ids::{PlayerId, RoomId};
 
-use super::super::event::{ErrorSubject, ViewEvent, codes};
+use super::super::event::{LobbyEvent, codes};
 use super::super::model::{GameTicket, PlayerListing, RoomListing};
 use super::super::pending_requests::LobbyQuestion;
 use super::super::request::LobbyRequest;
@@ -36,15 +36,12 @@ impl LobbySession {
                 ));
             }
             LobbyMessageBody::Error(error) => {
-                let about =
-                    if request == 0 { ErrorSubject::Lobby } else { ErrorSubject::Request(request) };
-                self.emit_error(about, protocol::name_of_error(&error), error.message);
+                let code = protocol::name_of_error(&error);
+                self.answer(request, LobbyEvent::Error { code, message: error.message });
             }
             LobbyMessageBody::RoomList(list) => {
-                self.emit(ViewEvent::Rooms {
-                    request,
-                    rooms: list.rooms.into_iter().map(Into::into).collect(),
-                });
+                let rooms = list.rooms.into_iter().map(Into::into).collect();
+                self.answer(request, LobbyEvent::Rooms { rooms });
             }
             LobbyMessageBody::RoomChange(change) => self.handle_room_change(change.change),
             LobbyMessageBody::RoomCreated(created) => self.handle_created(request, created.room),
@@ -56,18 +53,18 @@ impl LobbySession {
                 if room.is_some() && room == self.room {
                     self.roster.clone_from(&players);
                 }
-                self.emit(ViewEvent::Players { request, room, players });
+                self.answer(request, LobbyEvent::Players { room, players });
             }
             LobbyMessageBody::GameDescription(description) => {
-                self.emit(ViewEvent::Game { request, description: description.into() });
+                self.answer(request, LobbyEvent::Game(description.into()));
             }
             LobbyMessageBody::PlayerChange(change) => self.handle_player_change(change),
             LobbyMessageBody::Renamed(renamed) => self.handle_renamed(request, renamed),
-            LobbyMessageBody::Chat(chat) => self.emit(ViewEvent::Chat(chat.into())),
+            LobbyMessageBody::Chat(chat) => self.emit(LobbyEvent::Chat(chat.into())),
             LobbyMessageBody::MissedNews(missed) => {
-                self.emit(ViewEvent::ChatMissed { count: missed.chats });
+                self.emit(LobbyEvent::ChatMissed { count: missed.chats });
             }
-            LobbyMessageBody::Done(_) => self.emit(ViewEvent::Done { request }),
+            LobbyMessageBody::Done(_) => self.answer(request, LobbyEvent::Done),
             LobbyMessageBody::Ticket(ticket) => self.handle_ticket(ticket),
             LobbyMessageBody::Servers(servers) => self.note_servers(servers),
             // Handled in `handle_message` where they are expected.
@@ -99,13 +96,13 @@ impl LobbySession {
     fn emit_no_answer(&mut self, request: u64, asked: &LobbyRequest, why: &str) {
         let message = format!("asked to {}, but {why}", asked.description());
         let code = codes::BAD_MESSAGE.to_owned();
-        self.emit_error(ErrorSubject::Request(request), code, message);
+        self.answer(request, LobbyEvent::Error { code, message });
     }
 
     fn handle_room_change(&mut self, change: Option<Change>) {
         match change {
-            Some(Change::Room(room)) => self.emit(ViewEvent::RoomChanged(room.into())),
-            Some(Change::Gone(room)) => self.emit(ViewEvent::RoomGone(RoomId(room))),
+            Some(Change::Room(room)) => self.emit(LobbyEvent::RoomChanged { room: room.into() }),
+            Some(Change::Gone(room)) => self.emit(LobbyEvent::RoomGone { room: RoomId(room) }),
             None => {}
         }
     }
@@ -114,7 +111,7 @@ impl LobbySession {
         let room = RoomListing::from(room.unwrap_or_default());
         self.room = Some(room.id);
         self.roster.clear();
-        self.emit(ViewEvent::Created { request, room });
+        self.answer(request, LobbyEvent::Created { room });
     }
 
     fn handle_joined(&mut self, request: u64, joined: pb::RoomJoined) {
@@ -122,7 +119,7 @@ impl LobbySession {
         self.room = Some(room.id);
         let players: Vec<_> = joined.players.into_iter().map(PlayerListing::from).collect();
         self.roster.clone_from(&players);
-        self.emit(ViewEvent::Joined { request, room, players });
+        self.answer(request, LobbyEvent::Joined { room, players });
     }
 
     /// Views get the whole list, so they need not keep one.
@@ -139,11 +136,7 @@ impl LobbySession {
             }
         }
         self.roster.truncate(MAX_ROSTER);
-        self.emit(ViewEvent::Players {
-            request: 0,
-            room: Some(room),
-            players: self.roster.clone(),
-        });
+        self.emit(LobbyEvent::Players { room: Some(room), players: self.roster.clone() });
     }
 
     fn handle_left(&mut self, request: u64, left: pb::RoomLeft) {
@@ -160,7 +153,7 @@ impl LobbySession {
         if self.player == Some(player) {
             self.name.clone_from(&renamed.name);
         }
-        self.emit(ViewEvent::Renamed { request, player, name: renamed.name });
+        self.answer(request, LobbyEvent::Renamed { player, name: renamed.name });
     }
 
     fn handle_ticket(&mut self, ticket: pb::Ticket) {

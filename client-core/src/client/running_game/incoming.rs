@@ -12,7 +12,7 @@ use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{Reader, WireError};
 
 use super::{RunningGame, emit, emit_game_event};
-use crate::client::event::ViewEvent;
+use crate::client::event::GameEvent;
 use crate::client::game_results::GameResults;
 use crate::client::held_events::ReceivedEvent;
 use crate::replica::{ReceivedDatagram, RecordOutcome};
@@ -50,7 +50,7 @@ impl<V> RunningGame<V> {
         };
         let per_cent = 100 * received / total.max(1);
         if self.map_progress_reported.replace(per_cent) != Some(per_cent) {
-            emit(out, ViewEvent::MapProgress { t: self.clock.room_time(now), received, total });
+            emit(out, GameEvent::MapProgress { t: self.clock.room_time(now), received, total });
         }
     }
 
@@ -63,7 +63,7 @@ impl<V> RunningGame<V> {
                 if let Some(own_walk) = &mut self.own_walk {
                     own_walk.set_map(&map);
                 }
-                emit(out, ViewEvent::Map { t: self.clock.room_time(now), map, bytes: block.len() });
+                emit(out, GameEvent::Map { t: self.clock.room_time(now), map, bytes: block.len() });
             }
             Err(_) => out.stats.malformed += 1,
         }

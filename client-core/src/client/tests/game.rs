@@ -5,7 +5,7 @@ use ambit_proto::control::world as pb;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::message::{FieldValue, Notice, Record, RefusalReason};
 
-use super::super::event::{ErrorSubject, GameEvent};
+use super::super::event::{GameEvent, SchemaEvent};
 use super::super::*;
 use super::harness::*;
 
@@ -21,7 +21,7 @@ fn a_ticket_lets_the_client_join_the_game() {
     };
     assert_eq!(harness.outputs, [expected]);
     harness.join_game();
-    let Some(ViewEvent::Started(started)) = harness.events().pop() else {
+    let Some(ViewEvent::Game(GameEvent::Started(started))) = harness.events().pop() else {
         panic!("expected a start")
     };
     assert_eq!((started.room, started.is_rejoin, started.tick_hz), (RoomId(ROOM), false, 20));
@@ -49,7 +49,7 @@ fn a_view_is_told_of_a_late_room_when_a_player_would_notice() {
         harness.send_game_message(game_pb::game_to_client::Body::Late(late));
         assert_eq!(harness.client.stats().room_lateness, late.into());
         let lateness = |event| match event {
-            ViewEvent::RoomLate { lateness, .. } => Some(lateness.loses_ticks),
+            ViewEvent::Game(GameEvent::RoomLate { lateness, .. }) => Some(lateness.loses_ticks),
             _ => None,
         };
         harness.events().into_iter().filter_map(lateness).collect::<Vec<_>>()
@@ -70,7 +70,7 @@ fn an_object_is_visible_from_its_enter_time_on() {
     assert_eq!(harness.client.objects().count(), 0);
     harness.advance(ms(120));
     let events = harness.events();
-    let [ViewEvent::Enter(entered)] = &events[..] else { panic!("{events:?}") };
+    let [ViewEvent::Game(GameEvent::Enter(entered))] = &events[..] else { panic!("{events:?}") };
     assert!(entered.own && &*entered.kind == "avatar" && entered.t >= at.whole_millis());
     assert_eq!(entered.position, Some(Position::on_ground(5.0, 1.0)));
     let id = harness.client.avatar().expect("in sight").id;
@@ -95,7 +95,7 @@ fn an_update_is_emitted_on_arrival_with_its_future_value() {
         components: vec![(0, walk_path)],
     }]);
     let events = harness.events();
-    let [ViewEvent::Update(update)] = &events[..] else { panic!("{events:?}") };
+    let [ViewEvent::Game(GameEvent::Update(update))] = &events[..] else { panic!("{events:?}") };
     assert_eq!((update.id, update.at), (ClientObjectId(1), at.whole_millis()));
     let ComponentValue::Path { position, to: Some((to, _)) } = update.components[0].value else {
         panic!("expected a path")
@@ -159,10 +159,13 @@ fn an_event_waits_for_the_object_that_it_names() {
     harness.advance(ms(70));
     let events = harness.events();
     assert!(
-        matches!(&events[0], ViewEvent::Enter(enter) if enter.id == ClientObjectId(1)),
+        matches!(
+            &events[0],
+            ViewEvent::Game(GameEvent::Enter(enter)) if enter.id == ClientObjectId(1)
+        ),
         "{events:?}"
     );
-    let ViewEvent::Event(game_event) = &events[1] else { panic!("{events:?}") };
+    let ViewEvent::Game(GameEvent::Event(game_event)) = &events[1] else { panic!("{events:?}") };
     assert_eq!(
         (game_event.fields[0].value.clone(), game_event.late),
         (FieldValue::Object(ClientObjectId(1)), false)
@@ -221,13 +224,10 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
     });
     harness.send(&[]);
     match &harness.events()[..] {
-        [ViewEvent::Error(failure)] => {
-            assert_eq!(
-                (failure.subject, failure.code.as_str()),
-                (ErrorSubject::Command(number), "bad_position")
-            );
-            assert_eq!(failure.message, "bad position (walk-to)");
-        }
+        [ViewEvent::Game(GameEvent::Refused { command, code, message })] => assert_eq!(
+            (*command, &**code, &**message),
+            (number, "bad_position", "bad position (walk-to)")
+        ),
         other => panic!("{other:?}"),
     }
 }
@@ -242,10 +242,9 @@ fn a_refusal_of_the_game_has_its_name_and_its_text() {
     harness.send_notice(refused(1));
     harness.send(&[]);
     match &harness.events()[..] {
-        [ViewEvent::Error(failure)] => assert_eq!(
-            (&*failure.code, &*failure.message),
-            ("tired", "you are too tired (cast bolt)")
-        ),
+        [ViewEvent::Game(GameEvent::Refused { code, message, .. })] => {
+            assert_eq!((&**code, &**message), ("tired", "you are too tired (cast bolt)"))
+        }
         other => panic!("{other:?}"),
     }
     assert_eq!(harness.client.stats().malformed, 1);
@@ -297,10 +296,9 @@ fn an_error_during_the_game_is_reported_and_the_game_goes_on() {
     harness.client.handle_game_message(harness.now, GameToClient { body });
     harness.advance(ms(100));
     match &harness.events()[..] {
-        [ViewEvent::Error(failure)] => assert_eq!(
-            (failure.subject, &*failure.code, &*failure.message),
-            (ErrorSubject::Game, "malformed", "4 datagrams")
-        ),
+        [ViewEvent::Game(GameEvent::Error { code, message })] => {
+            assert_eq!((&**code, &**message), ("malformed", "4 datagrams"));
+        }
         other => panic!("{other:?}"),
     }
     assert!(harness.client.is_playing());
@@ -349,13 +347,16 @@ fn objects_leave_before_the_view_learns_of_the_left_room() {
         matches!(
             events[..2],
             [
-                ViewEvent::Leave { id: ClientObjectId(1), .. },
-                ViewEvent::Leave { id: ClientObjectId(2), .. }
+                ViewEvent::Game(GameEvent::Leave { id: ClientObjectId(1), .. }),
+                ViewEvent::Game(GameEvent::Leave { id: ClientObjectId(2), .. })
             ]
         ),
         "{events:?}"
     );
-    assert!(matches!(&events[2], ViewEvent::Left { code, .. } if code == "host_died"));
+    assert!(matches!(
+        &events[2],
+        ViewEvent::Lobby(_, LobbyEvent::Left { code, .. }) if code == "host_died"
+    ));
     assert!(matches!(harness.outputs[..], [ClientOutput::CloseGame]));
     assert_eq!(harness.client.stats().leaves, 2);
     assert_eq!(harness.client.next_deadline(), None);
@@ -387,9 +388,7 @@ fn a_game_with_an_invalid_schema_is_not_joined() {
     let body = Some(game_pb::game_to_client::Body::Joined(joined));
     harness.client.handle_game_message(harness.now, GameToClient { body });
     let last = harness.events().pop();
-    let Some(ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })) = last else {
-        panic!("{last:?}")
-    };
+    let Some(ViewEvent::Game(GameEvent::Ended { code, .. })) = last else { panic!("{last:?}") };
     assert_eq!(code, "bad_message");
 }
 
@@ -462,9 +461,9 @@ fn hit(slot: u16, effect: GameTime) -> Notice {
     }
 }
 
-fn only_event(harness: &mut ClientHarness) -> GameEvent {
+fn only_event(harness: &mut ClientHarness) -> SchemaEvent {
     match harness.events().pop() {
-        Some(ViewEvent::Event(game_event)) => game_event,
+        Some(ViewEvent::Game(GameEvent::Event(game_event))) => game_event,
         other => panic!("expected one game event: {other:?}"),
     }
 }

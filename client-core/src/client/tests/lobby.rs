@@ -4,7 +4,7 @@ use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 
-use super::super::event::{ErrorSubject, Failure};
+use super::super::event::LobbyEvent;
 use super::super::model::ChatAudience;
 use super::super::request::NewRoom;
 use super::super::*;
@@ -31,7 +31,7 @@ fn hello_is_the_first_message_and_requests_wait_for_the_welcome() {
     harness.send_lobby_message(number, LobbyMessageBody::RoomList(pb::RoomList::default()));
     assert_eq!(
         harness.events().last(),
-        Some(&ViewEvent::Rooms { request: number, rooms: Vec::new() })
+        Some(&ViewEvent::Lobby(number, LobbyEvent::Rooms { rooms: Vec::new() }))
     );
 }
 
@@ -48,12 +48,9 @@ fn an_answer_carries_its_request_and_an_error_too() {
         .expect("the queue is not full");
     harness.send_lobby_error(start, pb::ErrorCode::NotHost);
     harness.send_lobby_message(ready, LobbyMessageBody::Done(pb::Done {}));
-    let failure = Failure {
-        subject: ErrorSubject::Request(start),
-        code: "not_host".into(),
-        message: "no".into(),
-    };
-    assert_eq!(harness.events(), [ViewEvent::Error(failure), ViewEvent::Done { request: ready }]);
+    let refusal = LobbyEvent::Error { code: "not_host".into(), message: "no".into() };
+    let answers = [ViewEvent::Lobby(start, refusal), ViewEvent::Lobby(ready, LobbyEvent::Done)];
+    assert_eq!(harness.events(), answers);
 }
 
 #[test]
@@ -130,18 +127,17 @@ fn connecting_to_a_server_that_never_answers_times_out() {
 fn a_broken_connection_is_redialled_with_the_token() {
     let mut harness = ClientHarness::welcomed();
     harness.break_lobby_connection();
-    assert!(matches!(
-        harness.events()[..],
-        [ViewEvent::Connection(ConnectionStatus::Broken { .. })]
-    ));
+    assert!(matches!(harness.events()[..], [ViewEvent::Lobby(_, LobbyEvent::Interrupted { .. })]));
     harness.advance(ms(200));
     let hello = harness.connect_lobby();
     assert_eq!(hello.resume_token, [9; 16]);
     harness.welcome(true, None);
     assert!(harness.client.is_connected());
     let events = harness.events();
-    assert_eq!(events[0], ViewEvent::Connection(ConnectionStatus::Connecting { attempt: 2 }));
-    assert!(matches!(&events[1], ViewEvent::Welcome(welcome) if welcome.resumed));
+    assert_eq!(events[0], ViewEvent::Lobby(0, LobbyEvent::Connecting { attempt: 2 }));
+    assert!(
+        matches!(&events[1], ViewEvent::Lobby(_, LobbyEvent::Welcome(welcome)) if welcome.resumed)
+    );
 }
 
 #[test]
@@ -232,10 +228,10 @@ fn after_a_break_creation_is_repeated_with_its_key_and_chat_is_not() {
         .expect("the queue is not full");
     harness.break_lobby_connection();
     let error = harness.events().into_iter().find_map(|event| match event {
-        ViewEvent::Error(failure) => Some((failure.subject, failure.code)),
+        ViewEvent::Lobby(request, LobbyEvent::Error { code, .. }) => Some((request, code)),
         _ => None,
     });
-    assert_eq!(error, Some((ErrorSubject::Request(say), "connection_lost".to_owned())));
+    assert_eq!(error, Some((say, "connection_lost".to_owned())));
     harness.outputs.clear();
     harness.advance(ms(200));
     harness.connect_lobby();
@@ -268,7 +264,10 @@ fn a_subscription_is_renewed_after_a_reconnect() {
         panic!("expected a list request")
     };
     harness.send_lobby_message(number, LobbyMessageBody::RoomList(pb::RoomList::default()));
-    assert_eq!(harness.events().last(), Some(&ViewEvent::Rooms { request: 0, rooms: Vec::new() }));
+    assert_eq!(
+        harness.events().last(),
+        Some(&ViewEvent::Lobby(0, LobbyEvent::Rooms { rooms: Vec::new() }))
+    );
 }
 
 #[test]
@@ -291,7 +290,9 @@ fn a_lost_seat_is_reported_with_its_reason() {
         harness.connect_lobby();
         harness.welcome(resumed, None);
         let left = harness.events().into_iter().find_map(|event| match event {
-            ViewEvent::Left { room, code, message, .. } => Some((room, code, message)),
+            ViewEvent::Lobby(_, LobbyEvent::Left { room, code, message, .. }) => {
+                Some((room, code, message))
+            }
             _ => None,
         });
         let (room, code, message) = left.expect("the client left the room");
@@ -311,7 +312,9 @@ fn a_session_that_is_resumed_in_another_room_has_left_the_first_one() {
     harness.events();
     harness.welcome(true, Some(ROOM + 1));
     let left = harness.events().into_iter().find_map(|event| match event {
-        ViewEvent::Left { room, code, message, .. } => Some((room, code, message)),
+        ViewEvent::Lobby(_, LobbyEvent::Left { room, code, message, .. }) => {
+            Some((room, code, message))
+        }
         _ => None,
     });
     let message = format!("you are in room {} now", ROOM + 1);
@@ -348,7 +351,7 @@ fn an_answer_of_an_unknown_kind_ends_its_request() {
         harness.client.handle_world_message(harness.now, WorldToClient { request, body: None });
     }
     match &harness.events()[..] {
-        [ViewEvent::Error(failure)] => assert_eq!(failure.subject, ErrorSubject::Request(list)),
+        [ViewEvent::Lobby(request, LobbyEvent::Error { .. })] => assert_eq!(*request, list),
         other => panic!("{other:?}"),
     }
 }
@@ -369,14 +372,13 @@ fn a_notification_instead_of_an_answer_ends_the_request() {
         // Without a request it is an ordinary notification.
         harness.send_lobby_message(0, body.clone());
         let notified = harness.events();
-        assert!(notified.iter().all(|event| event.request().is_none()));
+        assert!(notified.iter().all(|event| matches!(event, ViewEvent::Lobby(0, _))));
         harness.send_lobby_message(number, body.clone());
         let mut events = harness.events();
         match events.pop() {
-            Some(ViewEvent::Error(failure)) => assert_eq!(
-                (failure.subject, &*failure.code),
-                (ErrorSubject::Request(number), "bad_message")
-            ),
+            Some(ViewEvent::Lobby(request, LobbyEvent::Error { code, .. })) => {
+                assert_eq!((request, &*code), (number, "bad_message"));
+            }
             other => panic!("{body:?}: {other:?}"),
         }
         assert_eq!(events, notified, "{body:?}");
@@ -413,7 +415,7 @@ fn a_view_that_stops_reading_ends_the_client() {
 /// Code and message of the end, which must be the last event.
 fn closed(harness: &mut ClientHarness) -> (String, String) {
     match harness.events().pop() {
-        Some(ViewEvent::Connection(ConnectionStatus::Closed { code, message })) => (code, message),
+        Some(ViewEvent::Lobby(_, LobbyEvent::Closed { code, message })) => (code, message),
         other => panic!("expected an end: {other:?}"),
     }
 }

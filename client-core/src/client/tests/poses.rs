@@ -12,6 +12,7 @@ use ambit_proto::pose::{
 use ambit_proto::schema::Component;
 use ambit_proto::wire::Writer;
 
+use super::super::event::GameEvent;
 use super::super::*;
 use super::harness::*;
 use crate::replica::PoseDecoding;
@@ -39,10 +40,18 @@ fn a_walker_is_interpolated_between_its_poses() {
     let stats = harness.client.stats();
     assert_eq!((stats.poses, stats.updates, stats.late_updates, stats.lost_tracks), (20, 20, 0, 0));
     // The view has not subscribed to poses.
-    assert!(!harness.events().iter().any(|event| matches!(event, ViewEvent::Update(_))));
+    assert!(
+        !harness
+            .events()
+            .iter()
+            .any(|event| matches!(event, ViewEvent::Game(GameEvent::Update(_))))
+    );
     harness.client.watch(true);
     walkers.tick(&mut harness, 9.2);
-    assert!(matches!(&harness.events()[..], [ViewEvent::Update(update)] if update.id == id));
+    assert!(matches!(
+        &harness.events()[..],
+        [ViewEvent::Game(GameEvent::Update(update))] if update.id == id
+    ));
 }
 
 #[test]
@@ -65,7 +74,7 @@ fn a_render_delay_applies_to_poses_and_not_to_timelines() {
     harness.client.watch(true);
     walkers.tick(&mut harness, 9.2);
     let events = harness.events();
-    let [ViewEvent::Update(update)] = &events[..] else { panic!("{events:?}") };
+    let [ViewEvent::Game(GameEvent::Update(update))] = &events[..] else { panic!("{events:?}") };
     assert_eq!(update.at, harness.room_time() + ms(200));
     let ComponentValue::Pose { position, .. } = update.components[0].value else {
         panic!("{update:?}")
@@ -326,8 +335,10 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
         harness.send(&[]);
         for event in harness.events() {
             match event {
-                ViewEvent::Map { map, bytes, .. } => emitted = Some((map, bytes)),
-                ViewEvent::MapProgress { received, total, .. } => progress.push((received, total)),
+                ViewEvent::Game(GameEvent::Map { map, bytes, .. }) => emitted = Some((map, bytes)),
+                ViewEvent::Game(GameEvent::MapProgress { received, total, .. }) => {
+                    progress.push((received, total))
+                }
                 other => panic!("{other:?}"),
             }
         }

@@ -6,7 +6,7 @@ use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 
-use super::super::event::{ErrorSubject, GameStarted};
+use super::super::event::{GameEvent, GameStarted};
 use super::super::*;
 use super::harness::*;
 
@@ -27,8 +27,8 @@ fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
     harness.events();
     harness.break_game_connection();
     let events = harness.events();
-    assert!(matches!(events[0], ViewEvent::Leave { id: ClientObjectId(1), .. }));
-    assert!(matches!(events[1], ViewEvent::Connection(ConnectionStatus::GameBroken { .. })));
+    assert!(matches!(events[0], ViewEvent::Game(GameEvent::Leave { id: ClientObjectId(1), .. })));
+    assert!(matches!(events[1], ViewEvent::Game(GameEvent::Interrupted { .. })));
     harness.advance(ms(200));
     let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() else {
         panic!("expected a request for a ticket")
@@ -37,14 +37,15 @@ fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
     harness.join_game();
     assert!(matches!(
         &harness.events()[..],
-        [ViewEvent::Started(GameStarted { is_rejoin: true, .. })]
+        [ViewEvent::Game(GameEvent::Started(GameStarted { is_rejoin: true, .. }))]
     ));
     let now = harness.room_time();
     harness.send(&[enter(0, now, 5.0)]);
     harness.advance(ms(50));
-    assert!(
-        matches!(&harness.events()[..], [ViewEvent::Enter(enter)] if enter.id == ClientObjectId(2))
-    );
+    assert!(matches!(
+        &harness.events()[..],
+        [ViewEvent::Game(GameEvent::Enter(enter))] if enter.id == ClientObjectId(2)
+    ));
 }
 
 #[test]
@@ -66,10 +67,7 @@ fn an_unreachable_game_is_closed_and_the_lobby_stays() {
         }
     }
     assert_eq!(attempts, ClientConfig::default().game_attempts);
-    let closed = ViewEvent::Connection(ConnectionStatus::GameClosed {
-        code: String::new(),
-        message: String::new(),
-    });
+    let closed = ViewEvent::Game(GameEvent::Ended { code: String::new(), message: String::new() });
     let last = harness.events().pop().expect("an event");
     assert_eq!(std::mem::discriminant(&last), std::mem::discriminant(&closed));
     assert!(harness.client.is_connected() && !harness.client.is_playing());
@@ -86,7 +84,7 @@ fn a_refused_ticket_request_ends_the_game() {
     harness.events();
     harness.send_lobby_error(number, pb::ErrorCode::NotInRoom);
     match &harness.events()[..] {
-        [ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })] => {
+        [ViewEvent::Game(GameEvent::Ended { code, .. })] => {
             assert_eq!(code, "not_in_room");
         }
         other => panic!("{other:?}"),
@@ -105,10 +103,7 @@ fn a_room_that_does_not_run_at_the_moment_is_waited_for() {
             panic!("expected a request for a ticket")
         };
         harness.send_lobby_error(number, pb::ErrorCode::RoomNotRunning);
-        assert!(matches!(
-            harness.events()[..],
-            [ViewEvent::Connection(ConnectionStatus::GameBroken { .. })]
-        ));
+        assert!(matches!(harness.events()[..], [ViewEvent::Game(GameEvent::Interrupted { .. })]));
     }
     // Another host has opened the room.
     harness.send_lobby_message(
@@ -126,7 +121,7 @@ fn a_room_that_does_not_run_at_the_moment_is_waited_for() {
         }
     }
     match harness.events().pop() {
-        Some(ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })) => {
+        Some(ViewEvent::Game(GameEvent::Ended { code, .. })) => {
             assert_eq!(code, "game_unreachable");
         }
         other => panic!("{other:?}"),
@@ -146,8 +141,7 @@ fn a_room_that_waits_for_its_host_is_never_given_up() {
             harness.send_lobby_error(number, pb::ErrorCode::TryAgain);
         }
         for event in harness.events() {
-            let is_broken =
-                matches!(event, ViewEvent::Connection(ConnectionStatus::GameBroken { .. }));
+            let is_broken = matches!(event, ViewEvent::Game(GameEvent::Interrupted { .. }));
             assert!(is_broken, "{event:?}");
         }
     }
@@ -184,9 +178,7 @@ fn silent() -> (ClientHarness, u64) {
     harness.events();
     harness.advance(ms(1_400));
     harness.discard_outputs();
-    let silent = |event: &ViewEvent| {
-        matches!(event, ViewEvent::Connection(ConnectionStatus::GameSilent { .. }))
-    };
+    let silent = |event: &ViewEvent| matches!(event, ViewEvent::Game(GameEvent::Silent { .. }));
     assert!(!harness.events().iter().any(silent));
     harness.advance(ms(200));
     assert!(harness.events().iter().any(silent));
@@ -249,7 +241,7 @@ fn a_silent_game_connection_that_is_heard_again_goes_on() {
     let (mut harness, number) = silent();
     let now = harness.room_time();
     harness.send(&[enter(1, now, 6.0)]);
-    let heard = ViewEvent::Connection(ConnectionStatus::GameHeard);
+    let heard = ViewEvent::Game(GameEvent::Heard);
     assert!(harness.events().contains(&heard));
     harness.discard_outputs();
     harness.send_lobby_message(number, LobbyMessageBody::Ticket(ticket(ROOM)));
@@ -286,8 +278,10 @@ fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
     );
     harness.join_game();
     let events = harness.events();
-    let [ViewEvent::Leave { .. }, ViewEvent::Started(GameStarted { is_rejoin: true, .. })] =
-        events[..]
+    let [
+        ViewEvent::Game(GameEvent::Leave { .. }),
+        ViewEvent::Game(GameEvent::Started(GameStarted { is_rejoin: true, .. })),
+    ] = events[..]
     else {
         panic!("{events:?}")
     };
@@ -312,10 +306,9 @@ fn a_command_with_an_object_is_refused_when_the_room_moves() {
         LobbyMessageBody::Ticket(pb::Ticket { incarnation: 2, ..ticket(ROOM) }),
     );
     match &harness.events()[..] {
-        [ViewEvent::Error(failure)] => assert_eq!(
-            (failure.subject, &*failure.code),
-            (ErrorSubject::Command(lost), "try_again")
-        ),
+        [ViewEvent::Game(GameEvent::Refused { command, code, .. })] => {
+            assert_eq!((*command, &**code), (lost, "try_again"));
+        }
         other => panic!("{other:?}"),
     }
     assert_eq!(harness.client.act(harness.now, &cast(Some(id))), Err(CommandError::ChangingHost));
@@ -344,8 +337,8 @@ fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
     harness.join_game();
     let events = harness.events();
     let [
-        ViewEvent::Leave { .. },
-        ViewEvent::Started(GameStarted { is_rejoin: true, map_number: 1, .. }),
+        ViewEvent::Game(GameEvent::Leave { .. }),
+        ViewEvent::Game(GameEvent::Started(GameStarted { is_rejoin: true, map_number: 1, .. })),
     ] = events[..]
     else {
         panic!("{events:?}")
@@ -391,10 +384,7 @@ fn commands_that_a_broken_connection_has_lost_are_refused() {
     harness.break_game_connection();
     let events = harness.events();
     assert_eq!(refused(&events), lost);
-    assert!(matches!(
-        events.last(),
-        Some(ViewEvent::Connection(ConnectionStatus::GameBroken { .. }))
-    ));
+    assert!(matches!(events.last(), Some(ViewEvent::Game(GameEvent::Interrupted { .. }))));
     let said = format!("{:?}", events[2]);
     assert!(said.contains("cast bolt") && said.contains("may or may not"), "{said}");
     assert_eq!(harness.client.act(harness.now, &rest()), Err(CommandError::NotPlaying));
@@ -447,10 +437,7 @@ fn a_connection_that_is_out_while_the_player_is_not_is_replaced() {
     for reason in [pb::ErrorCode::TakenOver, pb::ErrorCode::SlowReader, pb::ErrorCode::HostDied] {
         let mut harness = ClientHarness::playing();
         put_out(&mut harness, reason);
-        assert!(matches!(
-            harness.events()[..],
-            [ViewEvent::Connection(ConnectionStatus::GameBroken { .. })]
-        ));
+        assert!(matches!(harness.events()[..], [ViewEvent::Game(GameEvent::Interrupted { .. })]));
         assert_eq!(harness.next_output(), Some(ClientOutput::CloseGame));
         harness.advance(ms(200));
         let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() else {
@@ -460,7 +447,7 @@ fn a_connection_that_is_out_while_the_player_is_not_is_replaced() {
         harness.join_game();
         assert!(matches!(
             harness.events()[..],
-            [ViewEvent::Started(GameStarted { is_rejoin: true, .. })]
+            [ViewEvent::Game(GameEvent::Started(GameStarted { is_rejoin: true, .. }))]
         ));
     }
 }
@@ -473,10 +460,7 @@ fn an_out_of_an_older_map_comes_before_the_ticket_to_the_other_one() {
     harness.client.handle_game_connected(harness.now);
     harness.discard_outputs();
     put_out(&mut harness, pb::ErrorCode::TakenOver);
-    assert!(matches!(
-        harness.events()[..],
-        [ViewEvent::Connection(ConnectionStatus::GameBroken { .. })]
-    ));
+    assert!(matches!(harness.events()[..], [ViewEvent::Game(GameEvent::Interrupted { .. })]));
     harness.outputs.clear();
     harness.send_lobby_message(
         0,
@@ -485,7 +469,7 @@ fn an_out_of_an_older_map_comes_before_the_ticket_to_the_other_one() {
     harness.join_game();
     assert!(matches!(
         harness.events()[..],
-        [ViewEvent::Started(GameStarted { is_rejoin: true, map_number: 1, .. })]
+        [ViewEvent::Game(GameEvent::Started(GameStarted { is_rejoin: true, map_number: 1, .. }))]
     ));
 }
 
@@ -502,7 +486,21 @@ fn a_ticket_that_is_older_than_the_way_to_another_map_breaks_nothing() {
     harness.send_game_message(game_pb::game_to_client::Body::Error(error));
     let events = harness.events();
     assert_eq!(refused(&events), [waits]);
-    let is_break = |event: &ViewEvent| matches!(event, ViewEvent::Connection(_));
+    let is_break = |event: &ViewEvent| match event {
+        ViewEvent::Lobby(_, event) => matches!(
+            event,
+            LobbyEvent::Connecting { .. }
+                | LobbyEvent::Interrupted { .. }
+                | LobbyEvent::Closed { .. }
+        ),
+        ViewEvent::Game(event) => matches!(
+            event,
+            GameEvent::Interrupted { .. }
+                | GameEvent::Silent { .. }
+                | GameEvent::Heard
+                | GameEvent::Ended { .. }
+        ),
+    };
     assert!(!events.iter().any(is_break), "{events:?}");
     assert!(harness.client.avatar().is_some(), "the avatar stays visible");
     assert_eq!(harness.client.act(harness.now, &rest()), Err(CommandError::ChangingMap));
@@ -514,8 +512,8 @@ fn a_ticket_that_is_older_than_the_way_to_another_map_breaks_nothing() {
     harness.join_game();
     let events = harness.events();
     let [
-        ViewEvent::Leave { .. },
-        ViewEvent::Started(GameStarted { is_rejoin: true, map_number: 1, .. }),
+        ViewEvent::Game(GameEvent::Leave { .. }),
+        ViewEvent::Game(GameEvent::Started(GameStarted { is_rejoin: true, map_number: 1, .. })),
     ] = events[..]
     else {
         panic!("{events:?}")
@@ -552,10 +550,7 @@ fn a_client_that_is_put_out_again_and_again_gives_up() {
     }
     assert_eq!(joins, ClientConfig::default().game_attempts);
     let last = harness.events().pop();
-    assert!(
-        matches!(last, Some(ViewEvent::Connection(ConnectionStatus::GameClosed { .. }))),
-        "{last:?}"
-    );
+    assert!(matches!(last, Some(ViewEvent::Game(GameEvent::Ended { .. }))), "{last:?}");
 }
 
 #[test]
@@ -587,10 +582,9 @@ fn put_out(harness: &mut ClientHarness, reason: pb::ErrorCode) {
 /// The commands that were refused with `try_again`.
 fn refused(events: &[ViewEvent]) -> Vec<u32> {
     let command = |event: &ViewEvent| match event {
-        ViewEvent::Error(failure) if failure.code == "try_again" => match failure.subject {
-            ErrorSubject::Command(number) => Some(number),
-            _ => None,
-        },
+        ViewEvent::Game(GameEvent::Refused { command, code, .. }) if code == "try_again" => {
+            Some(*command)
+        }
         _ => None,
     };
     events.iter().filter_map(command).collect()

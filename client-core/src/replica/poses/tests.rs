@@ -405,11 +405,11 @@ impl ReplicaHarness {
         let emitted = std::iter::from_fn(|| self.replica.poll_event());
         emitted
             .map(|event| match event {
-                ViewEvent::Enter(enter) => {
+                GameEvent::Enter(enter) => {
                     format!("enter {} at {}", enter.id, enter.position.expect("it has a place").x)
                 }
-                ViewEvent::Leave { id, .. } => format!("leave {id}"),
-                ViewEvent::Update(update) => {
+                GameEvent::Leave { id, .. } => format!("leave {id}"),
+                GameEvent::Update(update) => {
                     match update.components.first().map(|component| &component.value) {
                         Some(ComponentValue::Pose { position, .. }) => {
                             format!(

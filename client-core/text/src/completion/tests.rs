@@ -219,12 +219,10 @@ fn candidates_and_known_names_are_bounded() {
 #[test]
 fn a_game_that_has_ended_is_forgotten() {
     let mut known = known();
-    known.handle_event(&ViewEvent::Left {
-        request: 0,
-        room: RoomId(3),
-        code: "left".into(),
-        message: String::new(),
-    });
+    known.handle_event(&ViewEvent::Lobby(
+        0,
+        LobbyEvent::Left { room: RoomId(3), code: "left".into(), message: String::new() },
+    ));
     assert_eq!(texts("cast ", 5, &known), Vec::<String>::new());
 }
 
@@ -246,16 +244,19 @@ fn known() -> KnownNames {
         min_players: 1,
         join_running: true,
     };
-    known.handle_event(&ViewEvent::Welcome(Welcome {
-        player: PlayerId(1),
-        name: "ann".into(),
-        resumed: false,
-        room: None,
-        grace: std::time::Duration::ZERO,
-        games: vec![game("field"), game("fog")],
-    }));
+    known.handle_event(&ViewEvent::Lobby(
+        0,
+        LobbyEvent::Welcome(Welcome {
+            player: PlayerId(1),
+            name: "ann".into(),
+            resumed: false,
+            room: None,
+            grace: std::time::Duration::ZERO,
+            games: vec![game("field"), game("fog")],
+        }),
+    ));
     let rooms = vec![room(3, "meadow"), room(4, "great hall")];
-    known.handle_event(&ViewEvent::Rooms { request: 0, rooms });
+    known.handle_event(&ViewEvent::Lobby(0, LobbyEvent::Rooms { rooms }));
     known.handle_event(&chat(1, "ann"));
     known.handle_event(&chat(7, "guest 7"));
     let mut schema = Schema::example();
@@ -286,11 +287,14 @@ fn room(id: u32, name: &str) -> RoomListing {
 }
 
 fn chat(from: u32, name: &str) -> ViewEvent {
-    ViewEvent::Chat(ChatMessage {
-        channel: ChatChannel::Lobby,
-        from: PlayerId(from.into()),
-        from_name: name.into(),
-        to: None,
-        text: String::new(),
-    })
+    ViewEvent::Lobby(
+        0,
+        LobbyEvent::Chat(ChatMessage {
+            channel: ChatChannel::Lobby,
+            from: PlayerId(from.into()),
+            from_name: name.into(),
+            to: None,
+            text: String::new(),
+        }),
+    )
 }

@@ -4,7 +4,7 @@ use std::f32::consts::{FRAC_PI_2, PI};
 
 use ambit::prelude::*;
 use ambit::test::{Line, TestRoom};
-use ambit_client_core::client::event::GameEvent;
+use ambit_client_core::client::event::SchemaEvent;
 
 #[derive(Kind)]
 struct Gunner {
@@ -78,7 +78,7 @@ fn halves_and_angles_reach_clients_as_components_commands_and_events() {
     room.command(ann, "fire -90° 65504");
     room.run(1.secs());
     for client in [ann, bob] {
-        let fired: Vec<Fired> = room.events(client).iter().filter_map(GameEvent::get).collect();
+        let fired: Vec<Fired> = room.events(client).iter().filter_map(SchemaEvent::get).collect();
         let [fired] = &fired[..] else { panic!("{fired:?}") };
         assert_eq!((fired.heading.get(), fired.power.get()), (-FRAC_PI_2, 65_504.0));
         assert_eq!(fired.spread, None);

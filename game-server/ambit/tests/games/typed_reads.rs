@@ -3,7 +3,7 @@
 use ambit::message::{TypedEvent as _, TypedId as _};
 use ambit::prelude::*;
 use ambit::test::{Line, TestClient, TestRoom};
-use ambit_client_core::client::event::GameEvent;
+use ambit_client_core::client::event::SchemaEvent;
 use ambit_client_core::typed_reads::{check_event, check_kind};
 
 #[derive(Kind)]
@@ -82,7 +82,7 @@ fn runner(room: &TestRoom<Run>, index: usize) -> Id<Runner> {
 }
 
 fn waves(room: &TestRoom<Run>, client: TestClient) -> Vec<Waved> {
-    room.events(client).iter().filter_map(GameEvent::get).collect()
+    room.events(client).iter().filter_map(SchemaEvent::get).collect()
 }
 
 #[test]
