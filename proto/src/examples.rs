@@ -20,6 +20,7 @@ pub(crate) mod messages;
 pub(crate) mod poses;
 mod primitives;
 mod schemas;
+pub mod typescript;
 
 #[cfg(test)]
 pub(crate) use primitives::unit_quaternion;

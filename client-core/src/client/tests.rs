@@ -6,3 +6,4 @@ mod harness;
 mod lobby;
 mod poses;
 mod reconnects;
+mod typescript;

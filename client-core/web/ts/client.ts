@@ -83,28 +83,27 @@ export class Client {
   async createRoom(name: string, game: string, settings: NewRoom = {}): Promise<Room> {
     const room = JSON.stringify({ ...settings, name, game });
     const key = crypto.getRandomValues(new Uint8Array(16));
-    const created = await this.#port.ask("create_room", room, key);
-    return this.#roomOf(created.id as number);
+    const created = await this.#port.ask<"created">("create_room", room, key);
+    return this.#roomOf(created.id);
   }
 
   /** Takes a seat in a room. */
   async joinRoom(room: number, { password = "" }: { password?: string } = {}): Promise<Room> {
-    const joined = await this.#port.ask("join_room", room, password);
-    return this.#roomOf(joined.id as number);
+    const joined = await this.#port.ask<"joined">("join_room", room, password);
+    return this.#roomOf(joined.id);
   }
 
   /** With what a room of a game can be created: parameters with their defaults, and seats. */
-  async describeGame(name: string): Promise<GameDescription> {
-    const answer = await this.#port.ask("describe_game", name);
-    return answer as unknown as GameDescription;
+  describeGame(name: string): Promise<GameDescription> {
+    return this.#port.ask<"game">("describe_game", name);
   }
 
   /** The rooms of the lobby. */
   async rooms(): Promise<RoomListing[]> {
     // A request for the list also says whether changes are reported.
     const subscribe = this.#watchesRooms;
-    const answer = await this.#port.ask("list_rooms", subscribe);
-    return answer.rooms as RoomListing[];
+    const answer = await this.#port.ask<"rooms">("list_rooms", subscribe);
+    return answer.rooms;
   }
 
   /** Lists the rooms, and from then on reports each change as an event, or no longer. */
@@ -115,8 +114,8 @@ export class Client {
 
   /** Everybody in the lobby. */
   async players(): Promise<PlayerListing[]> {
-    const answer = await this.#port.ask("list_players", true);
-    return answer.players as PlayerListing[];
+    const answer = await this.#port.ask<"players">("list_players", true);
+    return answer.players;
   }
 
   /** Says something to everybody in the lobby. */

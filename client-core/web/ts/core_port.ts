@@ -7,9 +7,10 @@
 
 import type { LineConditions } from "./bad_line.js";
 import { AmbitError } from "./errors.js";
+import type { LobbyEvent } from "./events.js";
 import { Inbox } from "./inbox.js";
 import type {
-  CoreEvent,
+  Answer,
   CoreFunction,
   FromWorker,
   GameState,
@@ -67,8 +68,11 @@ export class CorePort {
     this.#post({ do: "call", call: 0, name, values });
   }
 
-  /** Sends a request to the lobby, and waits for its answer. */
-  ask(name: CoreFunction, ...values: readonly unknown[]): Promise<CoreEvent> {
+  /** Sends a request to the lobby, and waits for its answer, of a kind that the caller knows. */
+  ask<Ev extends LobbyEvent["ev"]>(
+    name: CoreFunction,
+    ...values: readonly unknown[]
+  ): Promise<Answer<Ev>> {
     return new Promise((resolve, reject) => {
       const { closed } = this.inbox;
       if (closed) {
@@ -76,7 +80,7 @@ export class CorePort {
       }
       // At once, since the event that answers may be in the next message.
       const answer = (number: unknown) =>
-        this.inbox.answer(number as number).then(resolve, reject);
+        this.inbox.answer(number as number).then((event) => resolve(event as Answer<Ev>), reject);
       this.#send({ resolve: answer, reject }, (call) => ({ do: "call", call, name, values }));
     });
   }
@@ -178,10 +182,10 @@ export class CorePort {
       this.#picture = undefined;
     }
     for (const envelope of events) {
-      const { ev, code } = envelope.event;
-      if (ev === "welcome") this.#storeToken(state.token);
-      // Otherwise the session may still be there when the page is loaded anew.
-      if (ev === "closed" && (code === "quit" || code === "taken_over")) {
+      const { event } = envelope;
+      if (event.ev === "welcome") this.#storeToken(state.token);
+      // Otherwise the session may still be there when the page is loaded again.
+      if (event.ev === "closed" && (event.code === "quit" || event.code === "taken_over")) {
         this.#storeToken(undefined);
       }
       this.inbox.handle(envelope);

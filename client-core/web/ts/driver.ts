@@ -11,6 +11,7 @@ import type { LineConditions } from "./bad_line.js";
 import { Connection, type ConnectionHandler, type ServerAddress } from "./connection.js";
 import { dialled, type Directory, hostOf } from "./directory.js";
 import { AmbitError, coreError, messageOf } from "./errors.js";
+import type { NoticeEvent } from "./events.js";
 import { LineShaper } from "./line_shaper.js";
 import type { Envelope, ModuleSource } from "./messages.js";
 import { PhysicsLoader } from "./physics.js";
@@ -176,8 +177,9 @@ export class Driver {
     const events: Envelope[] = [];
     while (core.has_events()) {
       const envelope = JSON.parse(core.poll_event() ?? "null") as Envelope;
-      if (envelope.event.ev === "closed") this.#end();
-      if (envelope.event.code === "physics_missing") this.#loadPhysics(envelope);
+      const { event } = envelope;
+      if (event.ev === "closed") this.#end();
+      if (event.ev === "notice" && event.code === "physics_missing") this.#loadPhysics(event);
       else events.push(envelope);
     }
     if (events.length > 0) this.#report(events);
@@ -189,11 +191,10 @@ export class Driver {
   }
 
   /** The notice is passed on if that fails. */
-  #loadPhysics(envelope: Envelope): void {
-    const { event } = envelope;
-    void this.#physics.handleMissing(event.game as string, (why) => {
-      if (why !== undefined) event.message = `${event.message as string} (${why})`;
-      this.#report([envelope]);
+  #loadPhysics(event: NoticeEvent): void {
+    void this.#physics.handleMissing(event.game ?? "", (why) => {
+      if (why !== undefined) event.message = `${event.message} (${why})`;
+      this.#report([{ of: "game", request: 0, event }]);
     });
   }
 
@@ -354,7 +355,7 @@ export class Driver {
     this.#abandonWorld();
     this.#closeGame();
     const message = `the client failed: ${messageOf(thrown)}`;
-    const event = { ev: "closed", code: "client_failed", message };
+    const event = { ev: "closed", code: "client_failed", message } as const;
     this.#report([{ of: "lobby", request: 0, event }]);
   }
 }

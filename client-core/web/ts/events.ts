@@ -1,154 +1,435 @@
 /**
- * Events: what happens in the lobby, and what happens in a game. The keys are those of the lines
- * that the console prints; times are room time in milliseconds, positions metres.
+ * Events: what happens in the lobby, and what happens in a game; `ev` is the kind. Times are room
+ * time in milliseconds, positions metres. Made from `ambit_client_core::client::event` by its test
+ * `the_events_for_typescript_are_those_of_the_enums`, with `AMBIT_RENEW_TYPES=1`.
  */
 
-import type { Missed } from "./queue.js";
-
-export interface GameListing {
-  name: string;
-  description: string;
-  min_players: number;
-  join_running: boolean;
-}
-
-/** With what a room of a game can be created, within the limits of the server. */
-export interface GameDescription {
-  game: string;
-  /** The seats of a room that is created without a number of them. */
-  default_capacity: number;
-  max_capacity: number;
-  /** Those of every room, and then the game's own. */
-  parameters: ParameterListing[];
-}
-
-/** A parameter of a room. */
-export interface ParameterListing {
-  /** The key in `NewRoom.parameters`. */
-  key: string;
-  /** What players read instead of the key; may be empty. */
-  label: string;
-  /** As a player would write it; empty if the server chooses. */
-  default: string;
-  /** What it is, its unit, and what raising it costs. */
-  about: string;
-  kind: "whole" | "decimal" | "size" | "word" | "unknown";
-  /** Of numbers; of each extent of a size. Both ends are allowed. */
-  min?: number;
-  max?: number;
-  /** The allowed words. */
-  words?: string[];
-}
-
-export interface RoomListing {
-  id: number;
-  name: string;
-  game: string;
-  players: number;
-  capacity: number;
-  running: boolean;
-  /** Whether a password is needed to join. */
-  password: boolean;
-  /** The player who may start the game and kick players. */
-  host: number;
-  parameters: Record<string, string>;
-}
-
-export interface PlayerListing {
-  id: number;
-  name: string;
-  ready: boolean;
-  host: boolean;
-  /** False during the grace period. */
-  connected: boolean;
-}
-
-/** Something that happens in the lobby, beside the answers to requests. */
+/**
+ * Something that happens in the lobby, or the answer to a request.
+ */
 export type LobbyEvent =
-  | {
-      ev: "chat";
-      channel: "lobby" | "room" | "whisper";
-      from: string;
-      from_id: number;
-      /** The receiver of a whisper. */
-      to_id: number | null;
-      text: string;
-    }
-  /** The server has dropped chat messages (`chat_missed`). */
-  | { ev: "notice"; code: string; message: string; count?: number }
-  /** The rooms, after a pause of the connection; only while they are watched. */
-  | { ev: "rooms"; rooms: RoomListing[] }
+  | { ev: "connecting"; attempt: number }
+  | { ev: "welcome" } & Welcome
+  | { ev: "interrupted"; reason: string; retry_in_ms: number }
+  | { ev: "rooms"; rooms: Array<RoomListing> }
   | { ev: "room_changed"; room: RoomListing }
   | { ev: "room_gone"; room: number }
-  /** The members of the player's room have changed. */
-  | { ev: "players"; room: number | null; players: PlayerListing[] }
-  | { ev: "renamed"; player: number; name: string }
-  /** The player is in a room without having asked for it just now. */
-  | ({ ev: "joined" | "created"; room: number; members?: PlayerListing[] } & RoomListing)
-  /** The player was removed from the room. */
+  | { ev: "created"; room: number } & RoomListing
+  | { ev: "joined"; room: number; members: Array<PlayerListing> } & RoomListing
   | { ev: "left"; room: number; reason: string; message: string }
-  /** The connection to the lobby broke. The client restores it; a game goes on meanwhile. */
-  | { ev: "interrupted"; reason: string; retry_in_ms: number }
-  | { ev: "resumed"; is_new_session: boolean }
+  | { ev: "done" }
+  | { ev: "players"; room: number | null; players: Array<PlayerListing> }
+  | { ev: "game" } & GameDescription
+  | { ev: "renamed"; player: number; name: string }
+  | { ev: "chat" } & ChatMessage
+  | NoticeEvent
   | { ev: "error"; code: string; message: string }
-  | Missed
-  /** The connection is closed for good: the last event. */
+  | { ev: "missed"; count: number }
   | { ev: "closed"; code: string; message: string };
 
-/** Components by their names, as the console prints them. */
+/**
+ * Something that happens in a game.
+ *
+ * A program that only draws needs none of these: each [`Frame`](crate::frame::Frame) is complete.
+ * Events are for what has a moment: sounds, messages, refusals, the end. Objects have ids, which
+ * are those in frames; `t` is room time.
+ */
+export type GameEvent =
+  | { ev: "started" } & GameStarted
+  | { ev: "enter" } & ObjectEntered & ObjectState
+  | { ev: "update" } & ObjectUpdated & ObjectState
+  | { ev: "leave"; id: number; t: number }
+  | { ev: "event" } & SchemaEvent & { [field: string]: unknown }
+  | { ev: "confirmed"; t: number; command: number; effect: number }
+  | { ev: "refused"; command: number; code: string; message: string }
+  | NoticeEvent
+  | { ev: "map"; t: number; obstacles: number; bytes: number }
+  | { ev: "map_progress"; t: number; received: number; total: number }
+  | { ev: "interrupted"; reason: string; retry_in_ms: number }
+  | { ev: "silent"; silent_ms: number }
+  | { ev: "heard" }
+  | { ev: "error"; code: string; message: string }
+  | { ev: "missed"; count: number }
+  | { ev: "ended"; code: string; message: string };
+
+/**
+ * What a player should know and is no error.
+ */
+export type NoticeEvent = {
+  /**
+   * The kind of all of them.
+   */
+  ev: "notice";
+  /**
+   * Of those about a game.
+   */
+  t?: number;
+  /**
+   * `chat_missed`; of a game `physics_missing`, `room_late`, `room_overloaded`, `room_in_time`.
+   */
+  code: string;
+  /**
+   * In words.
+   */
+  message: string;
+  /**
+   * Of `chat_missed`.
+   */
+  count?: number;
+  /**
+   * Of `physics_missing`.
+   */
+  game?: string;
+};
+
+/**
+ * The lobby accepted the client.
+ */
+export type Welcome = {
+  /**
+   * The player's number in the lobby.
+   */
+  player: number;
+  /**
+   * The name in use.
+   */
+  name: string;
+  /**
+   * Whether this continues an earlier session. Otherwise that one, with its seat, had expired.
+   */
+  resumed: boolean;
+  /**
+   * The room of a resumed session; `Joined` follows.
+   */
+  room: number | null;
+  /**
+   * How long the server keeps the session of a broken connection.
+   */
+  grace_ms: number;
+  /**
+   * The games that the server can run.
+   */
+  games: Array<GameListing>;
+};
+
+/**
+ * A game that the server can run.
+ */
+export type GameListing = {
+  /**
+   * The name that `create` expects.
+   */
+  name: string;
+  /**
+   * One sentence for users.
+   */
+  description: string;
+  /**
+   * Players needed for a start.
+   */
+  min_players: number;
+  /**
+   * Whether a running room may be joined.
+   */
+  join_running: boolean;
+};
+
+/**
+ * With what a room of a game can be created, within the limits of the server.
+ */
+export type GameDescription = {
+  /**
+   * The game's name.
+   */
+  game: string;
+  /**
+   * The parameters of every room, and then the game's own.
+   */
+  parameters: Array<ParameterListing>;
+  /**
+   * The seats of a room that is created without a number of them.
+   */
+  default_capacity: number;
+  /**
+   * The most seats.
+   */
+  max_capacity: number;
+};
+
+/**
+ * A parameter of a room.
+ */
+export type ParameterListing =
+  | { key: string; label: string; default: string; about: string } & (
+  | { kind: "whole"; min: number; max: number }
+  | { kind: "decimal"; min: number; max: number }
+  | { kind: "size"; min: number; max: number }
+  | { kind: "word"; words: Array<string> }
+  | { kind: "unknown" });
+
+/**
+ * The values that a parameter may have; both ends of a range are allowed.
+ */
+export type AllowedValues =
+  | { kind: "whole"; min: number; max: number }
+  | { kind: "decimal"; min: number; max: number }
+  | { kind: "size"; min: number; max: number }
+  | { kind: "word"; words: Array<string> }
+  | { kind: "unknown" };
+
+/**
+ * A room of the lobby.
+ */
+export type RoomListing = {
+  /**
+   * Unique, unlike the name.
+   */
+  id: number;
+  /**
+   * Its name; not unique.
+   */
+  name: string;
+  /**
+   * The game that it plays.
+   */
+  game: string;
+  /**
+   * Taken seats.
+   */
+  players: number;
+  /**
+   * All seats.
+   */
+  capacity: number;
+  /**
+   * Whether its game has started.
+   */
+  running: boolean;
+  /**
+   * Whether a password is needed to join.
+   */
+  password: boolean;
+  /**
+   * The player who may start the game and kick players.
+   */
+  host: number;
+  /**
+   * The parameters that the room was created with.
+   */
+  parameters: { [key in string]: string };
+};
+
+/**
+ * A player in the lobby or in a room.
+ */
+export type PlayerListing = {
+  /**
+   * Stays the same if the player takes another name.
+   */
+  id: number;
+  /**
+   * Its name, unique among the players present.
+   */
+  name: string;
+  /**
+   * Whether the player is ready.
+   */
+  ready: boolean;
+  /**
+   * Whether the player is the host of the room.
+   */
+  host: boolean;
+  /**
+   * Whether the player is connected (false during the grace period).
+   */
+  connected: boolean;
+};
+
+/**
+ * A chat message, as its receivers get it.
+ */
+export type ChatMessage = {
+  /**
+   * Where it was sent.
+   */
+  channel: ChatChannel;
+  /**
+   * The sender, perhaps the client's own player.
+   */
+  from_id: number;
+  /**
+   * The sender's name when the message was sent.
+   */
+  from: string;
+  /**
+   * The receiver of a whisper.
+   */
+  to_id: number | null;
+  /**
+   * 1 to 500 characters.
+   */
+  text: string;
+};
+
+/**
+ * Where a chat message was sent.
+ */
+export type ChatChannel = "lobby" | "room" | "whisper";
+
+/**
+ * The player is in the game.
+ */
+export type GameStarted = {
+  /**
+   * The room's number in the lobby.
+   */
+  room: number;
+  /**
+   * The address of the game host, from the ticket: `"127.0.0.1:7777"`; an unspecified IP address
+   * stands for the lobby server's.
+   */
+  address: string;
+  /**
+   * Whether the player was in this game before and the connection had broken.
+   */
+  again: boolean;
+  /**
+   * Index of the map within the world, from 0. A different number than before means that the
+   * player went through a gate.
+   */
+  map: number;
+  /**
+   * The estimated room time.
+   */
+  t: number;
+  /**
+   * The local lag: a command sent at `t` takes effect at `t + delay`.
+   */
+  delay: number;
+  /**
+   * How often the room simulates and sends, in ticks a second.
+   */
+  tick: number;
+  /**
+   * The game's name, as in [`GameListing`].
+   */
+  game: string;
+  /**
+   * The objects, events, commands and refusals of the game. In JSON its commands: name, form,
+   * one line of help, and the suggested key.
+   */
+  commands: Array<unknown>;
+  /**
+   * Extent on x, in metres.
+   */
+  width: number;
+  /**
+   * Extent on y, in metres.
+   */
+  height: number;
+  /**
+   * Edge of a cell, in metres.
+   */
+  cell: number;
+  /**
+   * Radius of the inner zone, in cells.
+   */
+  inner: number;
+  /**
+   * Radius of the outer zone, in cells.
+   */
+  outer: number;
+};
+
+/**
+ * An object came into sight.
+ */
+export type ObjectEntered = {
+  /**
+   * The object.
+   */
+  id: number;
+  /**
+   * Name of the object's kind.
+   */
+  kind: string;
+  /**
+   * Whether it is the player's own avatar or, if it is room-wide, the player's own.
+   */
+  own: boolean;
+  /**
+   * Room time at which this event was emitted.
+   */
+  t: number;
+};
+
+/**
+ * Something about an object has changed.
+ */
+export type ObjectUpdated = {
+  /**
+   * The object.
+   */
+  id: number;
+  /**
+   * Room time at which this event was emitted: on arrival, mostly before the update takes
+   * effect.
+   */
+  t: number;
+};
+
+/**
+ * What an event says of an object beside its own keys; without a place if it is room-wide, or if
+ * the place is not what has changed.
+ */
+export type ObjectState = {
+  /**
+   * In metres.
+   */
+  x?: number;
+  /**
+   * In metres.
+   */
+  y?: number;
+  /**
+   * In metres.
+   */
+  z?: number;
+  /**
+   * The text of the component `name`.
+   */
+  name?: string;
+  /**
+   * Those that are known, or have changed.
+   */
+  components: ComponentValues;
+};
+
+/**
+ * Components by their names.
+ */
 export type ComponentValues = Record<string, unknown>;
 
 /**
- * Something that happens in a game. A page that only draws needs none of these: each frame is
- * complete.
+ * An event of the game. It is emitted on arrival, mostly before it takes effect, so that a view
+ * can prepare. The objects that it names are in sight; if one of them is about to come into sight,
+ * the event waits for it, at most until its effect time.
  */
-export type GameEvent =
-  | {
-      ev: "enter";
-      t: number;
-      id: number;
-      kind: string;
-      own: boolean;
-      x: number;
-      y: number;
-      z: number;
-      components: ComponentValues;
-    }
-  | { ev: "update"; t: number; id: number; components: ComponentValues }
-  | { ev: "leave"; t: number; id: number }
-  /** Something that the schema declares. Its fields are beside these keys. */
-  | {
-      ev: "event";
-      t: number;
-      name: string;
-      effect: number;
-      late: boolean;
-      [field: string]: unknown;
-    }
+export type SchemaEvent = {
   /**
-   * The host has executed a command, which is final. It takes effect at this room time, for
-   * everybody; some ticks earlier if the first confirmation was lost.
+   * The event's name in the game's schema.
    */
-  | { ev: "confirmed"; t: number; command: number; effect: number }
-  /** The game refused a command, or the command was lost. */
-  | { ev: "refused"; command: number; code: string; message: string }
-  /** `physics_missing`, `room_late`, `room_overloaded`, `room_in_time`. */
-  | { ev: "notice"; t: number; code: string; message: string }
-  /** The static map has arrived: `Game.map`. */
-  | { ev: "map"; t: number; obstacles: number; bytes: number }
-  | { ev: "map_progress"; t: number; received: number; total: number }
-  /** The game's connection broke. The client restores it. */
-  | { ev: "interrupted"; reason: string; retry_in_ms: number }
+  name: string;
   /**
-   * The host was asked and has not answered for a second: the line may be dead, and what is shown is
-   * as old. After 3 s of silence the client dials anew.
+   * Room time at which this event was emitted.
    */
-  | { ev: "silent"; silent_ms: number }
-  /** The host is heard again. */
-  | { ev: "heard" }
-  /** The game goes on. All objects have left and enter again, with new ids. */
-  | { ev: "resumed"; map: number }
-  | { ev: "error"; code: string; message: string }
-  | Missed
-  /** The player is not in the game any more: the last event. */
-  | { ev: "ended"; code: string; message: string };
+  t: number;
+  /**
+   * Room time at which it takes effect.
+   */
+  effect: number;
+  /**
+   * Whether it arrived after its effect time.
+   */
+  late: boolean;
+};

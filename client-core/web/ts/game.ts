@@ -124,7 +124,7 @@ export class Game {
     return this.isOver ? undefined : this.#port.game?.schema;
   }
 
-  /** The rules of the room; a gate leads to a map with others (event `resumed`). */
+  /** The rules of the room; a gate leads to a map with others (event `started`). */
   get rules(): GameRules | undefined {
     return this.isOver ? undefined : this.#port.game?.rules;
   }

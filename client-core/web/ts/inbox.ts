@@ -11,19 +11,12 @@
  */
 
 import { AmbitError } from "./errors.js";
-import type { GameEvent, GameListing, LobbyEvent } from "./events.js";
-import type { CoreEvent, Envelope } from "./messages.js";
+import type { GameEvent, LobbyEvent, Welcome } from "./events.js";
+import type { Envelope } from "./messages.js";
 import { EventQueue } from "./queue.js";
 
 const MAX_LOBBY_EVENTS = 1_024;
 const MAX_GAME_EVENTS = 8_192;
-
-export interface Welcome {
-  player: number;
-  name: string;
-  resumed: boolean;
-  games: GameListing[];
-}
 
 /** The events of one game. */
 export type GameQueue = EventQueue<GameEvent>;
@@ -35,7 +28,7 @@ export interface End {
 }
 
 interface Waiting {
-  resolve: (event: CoreEvent) => void;
+  resolve: (event: LobbyEvent) => void;
   reject: (error: AmbitError) => void;
 }
 
@@ -63,7 +56,7 @@ export class Inbox {
   }
 
   /** The answer to the request with this number. */
-  answer(number: number): Promise<CoreEvent> {
+  answer(number: number): Promise<LobbyEvent> {
     return new Promise((resolve, reject) => this.#answers.set(number, { resolve, reject }));
   }
 
@@ -108,98 +101,83 @@ export class Inbox {
     const error = new AmbitError("closed", `the connection to the lobby is closed: ${end.message}`);
     for (const waiting of this.#answers.values()) waiting.reject(error);
     this.#answers.clear();
-    this.lobby.close({ ev: "closed", ...end });
+    const { code, message } = end;
+    this.lobby.close({ ev: "closed", code, message });
     this.#wake();
   }
 
   /** Sorts an event. */
-  handle({ of, request, event }: Envelope): void {
-    this.#noteRoom(event);
-    const waiting = this.#answers.get(request);
-    if (request !== 0 && waiting) {
-      this.#answers.delete(request);
-      if (event.ev === "error") {
-        waiting.reject(new AmbitError(text(event.code), text(event.message)));
-      } else {
-        waiting.resolve(event);
-      }
-    } else if (of === "game") {
-      this.#sortGame(event);
-    } else {
-      this.#sortLobby(event);
-    }
+  handle(envelope: Envelope): void {
+    if (envelope.of === "game") this.#sortGame(envelope.event);
+    else this.#handleLobby(envelope.request, envelope.event);
     this.#wake();
   }
 
-  #sortGame(event: CoreEvent): void {
-    switch (event.ev) {
-      case "started":
-        this.#startGame(event.room as number, event.map as number);
-        break;
-      case "ended": {
-        const end = endOf(event);
-        this.#endGame(end);
-        this.#out = end;
-        break;
-      }
-      default:
-        this.#game?.queue.push(event as unknown as GameEvent);
+  #handleLobby(request: number, event: LobbyEvent): void {
+    this.#noteRoom(event);
+    const waiting = this.#answers.get(request);
+    if (!waiting) return this.#sortLobby(event);
+    this.#answers.delete(request);
+    if (event.ev === "error") waiting.reject(new AmbitError(event.code, event.message));
+    else waiting.resolve(event);
+  }
+
+  #sortGame(event: GameEvent): void {
+    if (event.ev === "started" && event.room !== this.#game?.room) {
+      this.#out = undefined;
+      const isUpdate = ({ ev }: GameEvent) => ev === "update" || ev === "map_progress";
+      const queue = new EventQueue<GameEvent>(MAX_GAME_EVENTS, isUpdate);
+      this.#game = { room: event.room, queue };
+    } else if (event.ev === "ended") {
+      this.#endGame(event);
+      this.#out = event;
+    } else {
+      this.#game?.queue.push(event);
     }
   }
 
-  #sortLobby(event: CoreEvent): void {
+  #sortLobby(event: LobbyEvent): void {
     switch (event.ev) {
+      // Answers, and what no page needs to know.
       case "connecting":
       case "done":
+      case "game":
         break;
-      case "welcome": {
-        const welcome = event as unknown as Welcome;
-        if (this.#welcome) this.lobby.push({ ev: "resumed", is_new_session: !welcome.resumed });
-        this.#welcome = welcome;
+      case "welcome":
+        if (this.#welcome) this.lobby.push(event);
+        this.#welcome = event;
         break;
-      }
       case "closed":
-        this.finish(endOf(event));
+        this.finish(event);
         break;
       case "rooms":
-        this.lobby.pushInstead((older) => older.ev === "rooms", event as unknown as LobbyEvent);
+        this.lobby.pushInstead((older) => older.ev === "rooms", event);
         break;
       case "players":
         if (event.room !== null) {
-          this.lobby.pushInstead(
-            (older) => older.ev === "players" && older.room === event.room,
-            event as unknown as LobbyEvent,
-          );
+          const { room } = event;
+          this.lobby.pushInstead((older) => older.ev === "players" && older.room === room, event);
         }
         break;
       default:
-        this.lobby.push(event as unknown as LobbyEvent);
+        this.lobby.push(event);
     }
   }
 
   /** Notes that the player has entered or left a room. */
-  #noteRoom(event: CoreEvent): void {
+  #noteRoom(event: LobbyEvent): void {
     if (event.ev === "created" || event.ev === "joined") {
       this.#out = undefined;
     } else if (event.ev === "left") {
-      const end = { code: text(event.reason), message: text(event.message) };
+      const end = { code: event.reason, message: event.message };
       this.#endGame(end);
       this.#out = end;
     }
   }
 
-  #startGame(room: number, map: number): void {
-    if (this.#game?.room === room) {
-      this.#game.queue.push({ ev: "resumed", map });
-      return;
-    }
-    this.#out = undefined;
-    const isUpdate = (event: GameEvent) => event.ev === "update" || event.ev === "map_progress";
-    this.#game = { room, queue: new EventQueue<GameEvent>(MAX_GAME_EVENTS, isUpdate) };
-  }
-
   #endGame(end: End): void {
-    this.#game?.queue.close({ ev: "ended", ...end });
+    const { code, message } = end;
+    this.#game?.queue.close({ ev: "ended", code, message });
     this.#game = undefined;
   }
 
@@ -218,12 +196,4 @@ export class Inbox {
     this.#watchers = [];
     for (const wake of watchers) wake();
   }
-}
-
-function endOf(event: CoreEvent): End {
-  return { code: text(event.code), message: text(event.message) };
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -11,22 +11,18 @@
 
 import type { ServerAddress } from "./connection.js";
 import type { LineConditions } from "./bad_line.js";
+import type { GameEvent, LobbyEvent } from "./events.js";
 import type { Picture } from "./picture.js";
 import type { GameRules } from "./rules.js";
 import type { Schema } from "./schema.js";
 
-/** An event of the core: what `client-core/web/src/event_json.rs` makes. */
-export interface Envelope {
-  of: "lobby" | "game";
-  /** The number of the request that it answers, or 0. */
-  request: number;
-  event: CoreEvent;
-}
+/** An event with the number of the request that it answers, or 0: `event_json.rs` of the core. */
+export type Envelope =
+  | { of: "lobby"; request: number; event: LobbyEvent }
+  | { of: "game"; request: number; event: GameEvent };
 
-export interface CoreEvent {
-  ev: string;
-  [key: string]: unknown;
-}
+/** The answer to a request, of the kind that it asks for. */
+export type Answer<Ev extends LobbyEvent["ev"]> = Extract<LobbyEvent, { ev: Ev }>;
 
 /** Where a module of WebAssembly is; true for beside the worker's script. */
 export type ModuleSource = true | string | WebAssembly.Module;

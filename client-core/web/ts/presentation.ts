@@ -159,7 +159,9 @@ export type WalkSpec = {
 /**
  * The speed of a walk, in metres a second.
  */
-export type WalkSpeed = { "constant": number } | { "component": string };
+export type WalkSpeed =
+  | { "constant": number }
+  | { "component": string };
 
 /**
  * A field of an event or a command.

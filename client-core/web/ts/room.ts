@@ -44,8 +44,8 @@ export class Room {
   /** Its members. */
   async players(): Promise<PlayerListing[]> {
     this.#check();
-    const answer = await this.#port.ask("list_players", false);
-    return answer.players as PlayerListing[];
+    const answer = await this.#port.ask<"players">("list_players", false);
+    return answer.players;
   }
 
   /** Says something to all members. */

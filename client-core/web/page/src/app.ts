@@ -162,9 +162,9 @@ export class App {
       case "closed":
         this.#model.forget();
         return this.#reconnect(event.code || "server_gone", event.message);
-      case "resumed":
+      case "welcome":
         endProblem();
-        if (event.is_new_session) this.#try(() => this.#client.watchRooms(true));
+        if (!event.resumed) this.#try(() => this.#client.watchRooms(true));
         return;
     }
   }

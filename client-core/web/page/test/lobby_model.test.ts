@@ -10,6 +10,7 @@ import { companyOf } from "../src/core/room_settings.js";
 import { addresseeOf, addresseesOf } from "../src/lobby/addressees.js";
 import { LobbyModel } from "../src/lobby/lobby_model.js";
 
+const WELCOME = { player: 1, name: "ann", room: null, grace_ms: 0, games: [] };
 const PLAYER = { id: 1, name: "ann", ready: false, host: true, connected: true };
 
 test("rooms come, change and go; those that have not begun are first", () => {
@@ -45,14 +46,14 @@ test("a room that has removed the player offers nothing, as long as it exists", 
   model.handle({ ev: "left", room: 1, reason: "kicked", message: "" }, undefined);
   assert.equal(action(), "removed");
   assert.deepEqual(model.wayIn(games), { to: "walk" });
-  model.handle({ ev: "resumed", is_new_session: false }, undefined);
+  model.handle({ ev: "welcome", ...WELCOME, resumed: true }, undefined);
   model.setRooms([room(1, true)]);
   assert.equal(action(), "removed");
   assert.deepEqual(model.barred, [1]);
   model.handle({ ev: "room_gone", room: 1 }, undefined);
   assert.deepEqual(model.barred, []);
   model.bar(1);
-  model.handle({ ev: "resumed", is_new_session: true }, undefined);
+  model.handle({ ev: "welcome", ...WELCOME, resumed: false }, undefined);
   assert.equal(action(), "join");
 });
 
@@ -131,7 +132,7 @@ test("a room that is made at once has pilots, where its game has some", () => {
 
 test("a room that the player is in is known before the list of rooms", () => {
   const model = new LobbyModel();
-  model.handle({ ev: "joined", ...room(4, true), room: 4, parameters: { budget: "512" } }, 4);
+  model.handle({ ev: "created", ...room(4, true), room: 4, parameters: { budget: "512" } }, 4);
   assert.equal(model.rooms.get(4)?.parameters.budget, "512");
 });
 

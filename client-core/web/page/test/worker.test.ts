@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CorePort } from "../../ts/core_port.js";
+import type { GameStarted } from "../../ts/events.js";
 import { Frame, FLAG_MOVES } from "../../ts/frame.js";
+import { Inbox } from "../../ts/inbox.js";
 import type { FromWorker, GameState, ToWorker } from "../../ts/messages.js";
 import { PictureCopier, TRANSFORM_FLOATS, VALUE_FLOATS } from "../../ts/picture.js";
 
@@ -101,16 +103,39 @@ test("a frame shows the newest picture, moved on to its time, and asks for the n
   close();
 });
 
+const WELCOME = {
+  ev: "welcome" as const,
+  player: 1,
+  name: "ann",
+  resumed: false,
+  room: null,
+  grace_ms: 0,
+  games: [],
+};
+
+test("a welcome and a start are events only after a break", async () => {
+  const inbox = new Inbox();
+  const start = { ev: "started", room: 3, map: 1 } as GameStarted & { ev: "started" };
+  const handle = () => {
+    inbox.handle({ of: "lobby", request: 0, event: WELCOME });
+    inbox.handle({ of: "game", request: 0, event: start });
+  };
+  handle();
+  const game = await inbox.waitForGame(3, () => 3);
+  assert.deepEqual([inbox.lobby.take(), game.take()], [[], []]);
+  handle();
+  assert.deepEqual([inbox.lobby.take(), game.take()], [[WELCOME], [start]]);
+});
+
 test("an answer finds its request, and an end its reason", async () => {
   const { port, said, tokens, other, close } = connected();
-  const welcome = { ev: "welcome", games: [] };
   const answer = port.ask("list_rooms", true);
   const [call] = (await said(1)) as unknown as [Call];
   assert.deepEqual([call.name, call.values], ["list_rooms", [true]]);
-  const rooms = { of: "lobby" as const, request: 5, event: { ev: "rooms", rooms: [] } };
+  const rooms = { of: "lobby" as const, request: 5, event: { ev: "rooms" as const, rooms: [] } };
   const say = (message: FromWorker) => other.postMessage(message);
   say({ say: "returned", call: call.call, value: 5 });
-  const events = [{ of: "lobby" as const, request: 0, event: welcome }, rooms];
+  const events = [{ of: "lobby" as const, request: 0, event: WELCOME }, rooms];
   say({ say: "news", state: STATE, game: undefined, events });
   assert.equal((await answer).ev, "rooms");
   assert.deepEqual([port.state.name, port.state.room, tokens], ["ann", 3, ["9"]]);

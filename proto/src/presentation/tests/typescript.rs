@@ -1,11 +1,11 @@
 //! The structs of a presentation for TypeScript.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use ts_rs::{Config, TS};
 
+use crate::examples::typescript::TypeFile;
 use crate::presentation::*;
 
 const FILE: &str = "../client-core/web/ts/presentation.ts";
@@ -13,72 +13,51 @@ const FILE: &str = "../client-core/web/ts/presentation.ts";
 /// `AMBIT_RENEW_TYPES=1` writes the file.
 #[test]
 fn the_types_for_typescript_are_those_of_the_structs() {
-    let config = Config::default();
-    let mut text = concat!(
+    let mut file = TypeFile::new(concat!(
         "/**
  * What a game tells players about itself. Made from `ambit_proto::presentation` by its test
 ",
         " * `the_types_for_typescript_are_those_of_the_structs`, with `AMBIT_RENEW_TYPES=1`.
  */
 ",
-    )
-    .to_owned();
-    add::<Presentation>(&mut text, &config);
-    add::<KindPresentation>(&mut text, &config);
-    add::<ComponentPresentation>(&mut text, &config);
-    add::<EventPresentation>(&mut text, &config);
-    add::<CommandPresentation>(&mut text, &config);
-    add::<WalkSpec>(&mut text, &config);
-    add::<WalkSpeed>(&mut text, &config);
-    add::<FieldPresentation>(&mut text, &config);
-    add::<ChoicePresentation>(&mut text, &config);
-    add::<Cost>(&mut text, &config);
-    add::<RefusalPresentation>(&mut text, &config);
-    add::<ControlPresentation>(&mut text, &config);
-    add::<Direction>(&mut text, &config);
-    add::<GateArea>(&mut text, &config);
-    add::<Look>(&mut text, &config);
-    add::<Shape>(&mut text, &config);
-    add::<Material>(&mut text, &config);
-    add::<Effect>(&mut text, &config);
-    add::<EffectForm>(&mut text, &config);
-    add::<ScenerySpec>(&mut text, &config);
-    add::<Camera>(&mut text, &config);
-    add::<ObstacleLook>(&mut text, &config);
-    add::<Ground>(&mut text, &config);
-    add::<Figure>(&mut text, &config);
-    add::<Variant>(&mut text, &config);
-    add::<Sign>(&mut text, &config);
-    add::<Element>(&mut text, &config);
-    add::<Thing>(&mut text, &config);
+    ));
+    add::<Presentation>(&mut file);
+    add::<KindPresentation>(&mut file);
+    add::<ComponentPresentation>(&mut file);
+    add::<EventPresentation>(&mut file);
+    add::<CommandPresentation>(&mut file);
+    add::<WalkSpec>(&mut file);
+    add::<WalkSpeed>(&mut file);
+    add::<FieldPresentation>(&mut file);
+    add::<ChoicePresentation>(&mut file);
+    add::<Cost>(&mut file);
+    add::<RefusalPresentation>(&mut file);
+    add::<ControlPresentation>(&mut file);
+    add::<Direction>(&mut file);
+    add::<GateArea>(&mut file);
+    add::<Look>(&mut file);
+    add::<Shape>(&mut file);
+    add::<Material>(&mut file);
+    add::<Effect>(&mut file);
+    add::<EffectForm>(&mut file);
+    add::<ScenerySpec>(&mut file);
+    add::<Camera>(&mut file);
+    add::<ObstacleLook>(&mut file);
+    add::<Ground>(&mut file);
+    add::<Figure>(&mut file);
+    add::<Variant>(&mut file);
+    add::<Sign>(&mut file);
+    add::<Element>(&mut file);
+    add::<Thing>(&mut file);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
     if std::env::var_os("AMBIT_RENEW_TYPES").is_some() {
-        fs::write(&path, &text).expect("the file can be written");
+        fs::write(&path, file.text()).expect("the file can be written");
     }
     let committed = fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == text, "{FILE} is stale; run this test with AMBIT_RENEW_TYPES=1");
+    assert!(committed == file.text(), "{FILE} is stale; run this test with AMBIT_RENEW_TYPES=1");
 }
 
-fn add<T: TS + 'static>(text: &mut String, config: &Config) {
-    let exported = T::export_to_string(config).expect("a type that can be exported");
-    // Without the note about the generator and the imports of other files.
-    let own =
-        exported.lines().skip_while(|line| line.starts_with("//") || line.starts_with("import"));
-    let mut is_inside = false;
-    for line in own {
-        let line = line.trim();
-        let indent = match (is_inside, line.starts_with('*')) {
-            (true, true) => "   ",
-            (true, false) => "  ",
-            (false, true) => " ",
-            (false, false) => "",
-        };
-        is_inside |= line.ends_with('{');
-        let line = line.strip_suffix(',').map_or(line.to_owned(), |field| format!("{field};"));
-        match line.strip_suffix(", };") {
-            Some(last) => writeln!(text, "{indent}{last};\n}};"),
-            None => writeln!(text, "{}", format!("{indent}{line}").trim_end()),
-        }
-        .expect("a text takes all");
-    }
+fn add<T: TS + 'static>(file: &mut TypeFile) {
+    let config = Config::new().with_large_int("number");
+    file.add(&T::export_to_string(&config).expect("a type that can be exported"));
 }

@@ -59,9 +59,9 @@ function fieldOf(parameter: ParameterListing, suggested: string | number | undef
     label: labelOf({ name: parameter.key, label: parameter.label }),
     about: parameter.about,
     input: parameter.kind,
-    min: parameter.min ?? -Infinity,
-    max: parameter.max ?? Infinity,
-    words: parameter.words ?? [],
+    min: "min" in parameter ? parameter.min : -Infinity,
+    max: "max" in parameter ? parameter.max : Infinity,
+    words: "words" in parameter ? parameter.words : [],
     initial: parameter.default,
     value: String(suggested ?? parameter.default),
   };

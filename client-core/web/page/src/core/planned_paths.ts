@@ -35,7 +35,7 @@ export class PlannedPaths {
       case "leave":
         this.#destinations.delete(event.id);
         break;
-      case "resumed":
+      case "started":
       // Which objects have left meanwhile is not known.
       case "missed":
         this.#destinations.clear();

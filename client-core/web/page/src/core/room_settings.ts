@@ -42,5 +42,6 @@ const PILOTS = 6;
 /** With what a room is made in which one plays at once: others, if its game has some. */
 export function companyOf(description: GameDescription | undefined): Record<string, number> {
   const declared = description?.parameters.find(({ key }) => key === "pilots");
-  return declared ? { pilots: Math.min(PILOTS, declared.max ?? PILOTS) } : {};
+  if (!declared) return {};
+  return { pilots: "max" in declared ? Math.min(PILOTS, declared.max) : PILOTS };
 }

@@ -103,7 +103,7 @@ export class EventReader {
       case "map":
         this.#movedAt = now;
         return this.#hooks.onMap();
-      case "resumed":
+      case "started":
         this.#hooks.onResumed();
         this.#movedAt = now;
         // A player who has only gone to another map sees that.
@@ -138,7 +138,7 @@ export class EventReader {
         this.#isBroken = true;
         return this.#hooks.onInterrupted();
       case "missed":
-        // Among what was dropped may have been `resumed` or `map`. One `interrupted` too many is
+        // Among what was dropped may have been `started` or `map`. One `interrupted` too many is
         // hidden, rather than one shown for ever.
         return this.#hooks.onResumed();
       case "error":

@@ -186,9 +186,9 @@ export class LobbyModel {
         this.leaveRoom();
         if (event.reason === "kicked") this.bar(event.room);
         return;
-      case "resumed":
+      case "welcome":
         // A server with a new session for the player refuses again if the player is barred.
-        if (event.is_new_session) this.#barred.clear();
+        if (!event.resumed) this.#barred.clear();
         return;
     }
   }
