@@ -147,16 +147,12 @@ impl FaultDetector {
             | ViewEvent::Game(
                 GameEvent::Error { code, message } | GameEvent::Refused { code, message, .. },
             ) => self.faults.add(code, 1, message),
-            ViewEvent::Lobby(_, LobbyEvent::Interrupted { reason, .. }) => {
-                if self.has_arrived {
-                    self.lobby_lost.get_or_insert_with(|| reason.clone());
-                }
+            // Before the avatar's first arrival it is one of several attempts.
+            ViewEvent::Lobby(_, LobbyEvent::Interrupted { reason, .. }) if self.has_arrived => {
+                self.lobby_lost.get_or_insert_with(|| reason.clone());
             }
-            ViewEvent::Game(GameEvent::Interrupted { reason, .. }) => {
-                // Before the avatar's first arrival this is one of several attempts.
-                if self.has_arrived {
-                    self.note_interruption("game connection broke", reason.clone());
-                }
+            ViewEvent::Game(GameEvent::Interrupted { reason, .. }) if self.has_arrived => {
+                self.note_interruption("game connection broke", reason.clone());
             }
             ViewEvent::Game(GameEvent::Ended { code, message }) => {
                 self.note_interruption("game connection closed", format!("{code}: {message}"));

@@ -3,7 +3,11 @@
 //! Values of the protocol go in; milliseconds, metres rounded to a millimetre, and radians come
 //! out, for the `serialize_with` of serde.
 
-#![expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+#![expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes references"
+)]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -92,13 +92,13 @@ impl KnownNames {
                 self.players = players.take(MAX_KNOWN).collect();
             }
             ViewEvent::Lobby(_, LobbyEvent::Renamed { player, name, .. }) => {
-                self.add_player(*player, name)
+                self.add_player(*player, name);
             }
             ViewEvent::Lobby(_, LobbyEvent::Chat(chat)) => {
-                self.add_player(chat.from, &chat.from_name)
+                self.add_player(chat.from, &chat.from_name);
             }
             ViewEvent::Game(GameEvent::Started(started)) => {
-                self.schema = Some(started.schema.clone())
+                self.schema = Some(started.schema.clone());
             }
             ViewEvent::Lobby(_, LobbyEvent::Left { .. })
             | ViewEvent::Game(GameEvent::Ended { .. }) => {

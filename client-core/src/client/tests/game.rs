@@ -243,7 +243,7 @@ fn a_refusal_of_the_game_has_its_name_and_its_text() {
     harness.send(&[]);
     match &harness.events()[..] {
         [ViewEvent::Game(GameEvent::Refused { code, message, .. })] => {
-            assert_eq!((&**code, &**message), ("tired", "you are too tired (cast bolt)"))
+            assert_eq!((&**code, &**message), ("tired", "you are too tired (cast bolt)"));
         }
         other => panic!("{other:?}"),
     }

@@ -337,7 +337,7 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
             match event {
                 ViewEvent::Game(GameEvent::Map { map, bytes, .. }) => emitted = Some((map, bytes)),
                 ViewEvent::Game(GameEvent::MapProgress { received, total, .. }) => {
-                    progress.push((received, total))
+                    progress.push((received, total));
                 }
                 other => panic!("{other:?}"),
             }
