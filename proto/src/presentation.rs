@@ -54,6 +54,8 @@ pub struct Presentation {
     pub refusals: Vec<RefusalPresentation>,
     /// Of the controls.
     pub controls: Vec<ControlPresentation>,
+    /// Index of the kind of the players' avatars.
+    pub avatar: Option<u8>,
     /// How a simple viewer draws the map.
     pub scenery: ScenerySpec,
     /// Where this map leads to others. A description of the game has none.

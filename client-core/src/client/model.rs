@@ -5,10 +5,12 @@
 //! part.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use ambit_proto::control::world as pb;
+use ambit_proto::control::{game, world as pb};
 use ambit_proto::ids::{PlayerId, RoomId};
-use ambit_proto::presentation::Presentation;
+use ambit_proto::schema::Schema;
+use prost::Message as _;
 use serde::Serialize;
 
 /// A game that the server can run.
@@ -37,9 +39,10 @@ pub struct GameDescription {
     pub default_capacity: u32,
     /// The most seats.
     pub max_capacity: u32,
-    /// What a room without parameters tells players about itself; empty if it does not decode.
+    /// That of a room without parameters; `None` if the server does not tell it, or not in a form
+    /// that this build knows.
     #[serde(skip)]
-    pub presentation: Presentation,
+    pub schema: Option<Arc<Schema>>,
 }
 
 /// A parameter of a room.
@@ -203,12 +206,15 @@ impl From<pb::GameInfo> for GameListing {
 impl From<pb::GameDescription> for GameDescription {
     fn from(description: pb::GameDescription) -> Self {
         let parameters = description.parameters.into_iter();
+        let schema = game::Schema::decode(&description.schema[..]).ok();
         GameDescription {
             game: description.game,
             parameters: parameters.map(ParameterListing::from).collect(),
             default_capacity: description.default_capacity,
             max_capacity: description.max_capacity,
-            presentation: Presentation::from_block(&description.presentation).unwrap_or_default(),
+            schema: schema
+                .and_then(|schema| Schema::from_message(schema, &description.presentation).ok())
+                .map(Arc::new),
         }
     }
 }
@@ -322,6 +328,21 @@ mod tests {
     fn a_ticket_without_a_fingerprint_is_refused() {
         let ticket = pb::Ticket { certificate_sha256: vec![0; 31], ..pb::Ticket::default() };
         assert_eq!(GameTicket::try_from(ticket), Err(InvalidTicket(31)));
+    }
+
+    #[test]
+    fn the_description_of_a_game_has_its_schema_if_that_is_valid() {
+        let schema = Schema::example();
+        let mut description = pb::GameDescription {
+            presentation: schema.presentation.to_block(),
+            schema: game::Schema::from(&schema).encode_to_vec(),
+            ..pb::GameDescription::default()
+        };
+        assert_eq!(GameDescription::from(description.clone()).schema, Some(Arc::new(schema)));
+        description.presentation.push('}');
+        assert_eq!(GameDescription::from(description.clone()).schema, None);
+        description.schema = vec![0xff];
+        assert_eq!(GameDescription::from(description).schema, None);
     }
 
     #[test]

@@ -2,16 +2,22 @@
 //!
 //! An event of the client's core goes in. Out comes `{"of", "request", "event"}`: whom it concerns
 //! (`lobby` or `game`), the number of the request that it answers (0 for none), and the event
-//! itself, as the core writes it (serde).
+//! itself, as the core writes it (serde); the description of a game has its schema, too.
 
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{LobbyEvent, ViewEvent};
 use serde_json::{Value as Json, json};
+
+use crate::schema_json::schema_json;
 
 /// The event with its address.
 pub(crate) fn envelope(event: &ViewEvent) -> Json {
     match event {
         ViewEvent::Lobby(request, event) => {
-            json!({ "of": "lobby", "request": request, "event": event })
+            let mut json = json!({ "of": "lobby", "request": request, "event": event });
+            if let LobbyEvent::Game(description) = event {
+                json["event"]["schema"] = json!(description.schema.as_deref().map(schema_json));
+            }
+            json
         }
         ViewEvent::Game(event) => json!({ "of": "game", "request": 0, "event": event }),
     }
@@ -19,10 +25,13 @@ pub(crate) fn envelope(event: &ViewEvent) -> Json {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
-    use ambit_client_core::client::event::{GameEvent, LobbyEvent};
+    use ambit_client_core::client::event::GameEvent;
+    use ambit_client_core::client::model::GameDescription;
     use ambit_proto::ids::RoomId;
+    use ambit_proto::schema::Schema;
 
     use super::*;
 
@@ -60,6 +69,25 @@ mod tests {
             "ev": "refused", "code": "try_again", "message": "so it is", "command": 9,
         });
         check(&refused.into(), json!({ "of": "game", "request": 0, "event": event }));
+    }
+
+    #[test]
+    fn a_game_is_described_with_its_schema_if_the_server_tells_it() {
+        let schema = Schema { game: "chess".to_owned(), ..Schema::default() };
+        for schema in [None, Some(schema)] {
+            let expected = json!(schema.as_ref().map(schema_json));
+            let schema = schema.map(Arc::new);
+            let description = GameDescription {
+                game: "chess".to_owned(),
+                parameters: Vec::new(),
+                default_capacity: 2,
+                max_capacity: 4,
+                schema,
+            };
+            let json = envelope(&ViewEvent::Lobby(7, LobbyEvent::Game(description)));
+            assert_eq!(json["event"]["game"], "chess");
+            assert_eq!(json["event"]["schema"], expected);
+        }
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "it is made for the call")]

@@ -28,6 +28,7 @@ pub(crate) fn schema_json(schema: &Schema) -> Json {
             with(shown.refusal(index), json!({ "name": it.name }))
         }),
         "controls": list(&schema.controls, |index, it| control(it, shown.control(index))),
+        "avatar": shown.avatar,
         "scenery": shown.scenery,
     })
 }

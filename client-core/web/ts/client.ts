@@ -3,14 +3,21 @@
 import type { LineConditions } from "./bad_line.js";
 import type { CorePort } from "./core_port.js";
 import type {
-  GameDescription,
+  GameDescription as RoomOptions,
   GameListing,
   LobbyEvent,
   PlayerListing,
   RoomListing,
 } from "./events.js";
 import { Room } from "./room.js";
+import type { Schema } from "./schema.js";
 import type { Stats } from "./stats.js";
+
+/** With what a room of a game can be created, and what the game declares. */
+export interface GameDescription extends RoomOptions {
+  /** Of a room without parameters; null if the server does not tell it. */
+  schema: Schema | null;
+}
 
 /** The settings of a new room. */
 export interface NewRoom {
@@ -93,9 +100,10 @@ export class Client {
     return this.#roomOf(joined.id);
   }
 
-  /** With what a room of a game can be created: parameters with their defaults, and seats. */
-  describeGame(name: string): Promise<GameDescription> {
-    return this.#port.ask<"game">("describe_game", name);
+  /** With what a room of a game can be created, and what the game declares. */
+  async describeGame(name: string): Promise<GameDescription> {
+    const answer = await this.#port.ask<"game">("describe_game", name);
+    return answer as RoomOptions as GameDescription;
   }
 
   /** The rooms of the lobby. */

@@ -5,7 +5,7 @@
  * {@link Game}. The names and the behaviour are those of the Rust crate `ambit-client`.
  */
 
-export type { Client, NewRoom } from "./client.js";
+export type { Client, GameDescription, NewRoom } from "./client.js";
 export { GOOD_LINE, type LineConditions } from "./bad_line.js";
 export {
   connect,
@@ -17,7 +17,6 @@ export {
 export { AmbitError } from "./errors.js";
 export type {
   ComponentValues,
-  GameDescription,
   GameEvent,
   GameListing,
   LobbyEvent,

@@ -28,6 +28,10 @@ export type Presentation = {
    */
   controls: Array<ControlPresentation>;
   /**
+   * Index of the kind of the players' avatars.
+   */
+  avatar: number | null;
+  /**
    * How a simple viewer draws the map.
    */
   scenery: ScenerySpec;

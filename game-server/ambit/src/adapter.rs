@@ -28,6 +28,7 @@ use crate::declare::SavedTimer as _;
 use crate::field::{Fields, Objects};
 use crate::game::{Game, Newcomer, Player};
 use crate::id::Id;
+use crate::kind::KindOf;
 use crate::parameters::{CheckedParameters, Parameters as _};
 use crate::refusal::Refusal;
 use crate::sight::{Sight, SightChecks};
@@ -59,6 +60,7 @@ impl<G: Game> Typed<G> {
             commands: shown_commands,
             refusals: shown_refusals,
             controls: shown_controls,
+            avatar: Some(<G::Avatar as KindOf<G>>::INDEX),
             scenery: G::SCENERY.declaration(),
             gates: Vec::new(),
         };

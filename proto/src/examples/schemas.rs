@@ -132,6 +132,7 @@ fn presentation() -> Presentation {
             obstacles: vec![ObstacleLook::new('%', 0x80_6040)],
         },
         gates: Vec::new(),
+        avatar: Some(0),
     }
 }
 

@@ -203,6 +203,9 @@ pub struct GameDescription {
     /// As `Joined.presentation` of a room without parameters.
     #[prost(string, tag = "5")]
     pub presentation: ::prost::alloc::string::String,
+    /// As `Joined.schema` of such a room: an encoded `ambit.game.Schema`.
+    #[prost(bytes = "vec", tag = "6")]
+    pub schema: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Parameter {

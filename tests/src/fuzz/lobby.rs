@@ -110,6 +110,7 @@ impl FuzzedLobby {
             parameters: Vec::new(),
             max_capacity: 100,
             presentation: String::new(),
+            schema: Vec::new(),
         };
         let config =
             LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, ..LobbyConfig::default() };

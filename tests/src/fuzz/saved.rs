@@ -93,6 +93,7 @@ fn restore(records: &mut BTreeMap<RecordKey, Vec<u8>>) -> (Lobby, Vec<RecordKey>
         parameters: Vec::new(),
         max_capacity: 100,
         presentation: String::new(),
+        schema: Vec::new(),
     };
     let config = LobbyConfig { directory: true, ..LobbyConfig::default() };
     let mut lobby = Lobby::new(

@@ -107,6 +107,7 @@ impl System {
             parameters: Vec::new(),
             max_capacity: u32::MAX,
             presentation: String::new(),
+            schema: Vec::new(),
         });
         let check = {
             let registry = registry.clone();

@@ -181,6 +181,8 @@ pub struct LobbyGame {
     pub max_capacity: u32,
     /// The block of its presentation.
     pub presentation: String,
+    /// The encoded schema.
+    pub schema: Vec<u8>,
 }
 
 /// Checks the seats and the parameters of a room of a game of the list; the error says what is

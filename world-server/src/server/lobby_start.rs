@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor as _, Arbiter, ArbiterHandle};
+use ambit_proto::control::game;
 use ambit_proto::control::world::{self, parameter};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
@@ -13,6 +14,7 @@ use ambit_room::logic::registry::{GameInfo, Registry};
 use ambit_room::room_limits::RoomLimits;
 use ambit_transport::ticket::TicketSigner;
 use anyhow::Context as _;
+use prost::Message as _;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::{oneshot, watch};
 
@@ -131,6 +133,7 @@ fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> Lobb
     let parameters = parameters
         .iter()
         .map(|parameter| parameter_message(&registry.offered(limits, game.name, parameter)));
+    let schema = registry.schema(game.name).unwrap_or_default();
     LobbyGame {
         name: game.name.to_string(),
         description: game.description.to_string(),
@@ -138,7 +141,8 @@ fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> Lobb
         join_running: game.join_running,
         parameters: parameters.collect(),
         max_capacity: limits.largest(game.name, "capacity").map_or(u32::MAX, |most| most as u32),
-        presentation: registry.schema(game.name).unwrap_or_default().presentation.to_block(),
+        presentation: schema.presentation.to_block(),
+        schema: game::Schema::from(&schema).encode_to_vec(),
     }
 }
 

@@ -92,7 +92,7 @@ test("codes have a meaning for players; unknown ones too", () => {
 });
 
 test("a parameter is the chosen one, or the default of the game", () => {
-  const description = { game: "field", default_capacity: 8, max_capacity: 8 };
+  const description = { game: "field", default_capacity: 8, max_capacity: 8, schema: null };
   const declared = { ...description, parameters: PARAMETERS };
   assert.equal(parameterOf({ cell: "5" }, declared, "cell"), 5);
   assert.equal(parameterOf({}, declared, "cell"), 10);

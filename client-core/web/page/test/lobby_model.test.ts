@@ -123,7 +123,7 @@ test("a room that is made at once has pilots, where its game has some", () => {
     key, label: "", default: "0", about: "", kind: "whole", min: 0, max,
   });
   const described = (...parameters: ParameterListing[]): GameDescription => ({
-    game: "field", default_capacity: 8, max_capacity: 8, parameters,
+    game: "field", default_capacity: 8, max_capacity: 8, parameters, schema: null,
   });
   assert.deepEqual(companyOf(described(listing("size", 9), listing("pilots", 20))), { pilots: 6 });
   assert.deepEqual(companyOf(described(listing("pilots", 3))), { pilots: 3 });

@@ -31,6 +31,7 @@ fn kinds_and_components_agree_with_the_shared_crate() {
             ["cube", "player"].map(|name| schema.kind_index(name)),
             [Some(CUBE), Some(PLAYER)]
         );
+        assert_eq!(schema.presentation.avatar, Some(PLAYER));
         let player = schema.kind(PLAYER).expect("the schema has a player");
         assert_eq!(player.component_index("name"), Some(component::NAME));
         let controls = [

@@ -67,6 +67,7 @@ impl LobbyAndHosts {
             parameters: Vec::new(),
             max_capacity: u32::MAX,
             presentation: String::new(),
+            schema: Vec::new(),
         };
         let config =
             LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, ..LobbyConfig::default() };

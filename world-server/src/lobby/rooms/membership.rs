@@ -309,6 +309,7 @@ impl Lobby {
             default_capacity: DEFAULT_CAPACITY.min(max_capacity),
             max_capacity,
             presentation: game.presentation.clone(),
+            schema: game.schema.clone(),
         })))
     }
 

@@ -110,6 +110,7 @@ impl LobbyHarness {
             parameters: Vec::new(),
             max_capacity: 100,
             presentation: format!("{{\"of\":\"{name}\"}}"),
+            schema: name.into(),
         };
         let games = vec![game("field", 1, true), game("duel", 2, false)];
         let entropy = move || {

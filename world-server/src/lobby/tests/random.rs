@@ -187,6 +187,7 @@ impl RandomRun {
             parameters: Vec::new(),
             max_capacity: 100,
             presentation: String::new(),
+            schema: Vec::new(),
         };
         let games = vec![game("field", 1, true), game("duel", 2, false)];
         let mut entropy = RandomSource::new(seed ^ 0xabcd);

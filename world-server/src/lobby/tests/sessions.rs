@@ -375,4 +375,5 @@ fn a_game_is_described_with_the_seats_that_the_operator_allows() {
     assert_eq!(keys, ["ready"]);
     assert_eq!(field.parameters[0].label, "Players must be ready");
     assert_eq!(field.presentation, "{\"of\":\"field\"}");
+    assert_eq!(field.schema, b"field");
 }
