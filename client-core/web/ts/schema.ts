@@ -36,6 +36,8 @@ export interface Schema {
   refusals: Refusal[];
   /** What players hold, press and move: `Game.hold`, `Game.setAxis`. Places are bits. */
   controls: Control[];
+  /** Which of the kinds is that of the players' avatars. */
+  avatar: number | null;
   /** How a simple viewer draws the map. */
   scenery: ScenerySpec;
 }

@@ -19,6 +19,7 @@ import { GameView } from "./game/game_view.js";
 import type { Addressee } from "./lobby/addressees.js";
 import { askForRoom } from "./lobby/create_dialog.js";
 import { format } from "./lobby/chat_panel.js";
+import { pictures } from "./lobby/game_picture.js";
 import { LobbyModel, WALK_GAME } from "./lobby/lobby_model.js";
 import { LobbyView } from "./lobby/lobby_view.js";
 import { type Result, showResult } from "./game_result.js";
@@ -88,6 +89,7 @@ export class App {
       leave: () => act(() => this.#leave()),
       kick: (player) => act(async () => client.room?.kick(player)),
     });
+    pictures.describe = async (game) => (await this.#describe(game)).schema;
     handle.client = client;
     this.#recallBarred();
     page.replaceChildren(this.#lobby.element);

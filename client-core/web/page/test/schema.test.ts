@@ -232,7 +232,7 @@ function command(name: string, key: string | null, fields: Field[]): CommandKind
 function schema(commands: CommandKind[]): Schema {
   const empty = { kinds: [], events: [], refusals: [], controls: [] };
   const scenery: Scenery = { camera: "around", place: "open", ground: null, no_grid: false, party: false, obstacles: [] };
-  return { game: "test", ...empty, commands, scenery };
+  return { game: "test", ...empty, commands, avatar: null, scenery };
 }
 
 test("a flag with the sign for it hides its object from others, and no name does", () => {

@@ -4,8 +4,9 @@
  * Lengths are in metres, the middle of the scene is at 0, and the viewer is in the south.
  */
 
-import type { Kind, Schema, StaticObstacle, Variant } from "../ambit/ambit.js";
+import type { Kind, Schema, StaticObstacle } from "../ambit/ambit.js";
 import { type Colour, colourOf, type Effect } from "./effects.js";
+import { describeMesh } from "./look.js";
 import type { Extent } from "./map_view.js";
 
 export type Place = readonly [x: number, y: number, z: number];
@@ -22,12 +23,11 @@ export interface DioramaObject {
   isOwn: boolean;
 }
 
-/** Something that happens: so many milliseconds ago it began. */
+/** Something that happens. */
 export interface Happening {
   effect: Effect;
   at: Place;
   from: Place | undefined;
-  agoMs: number;
 }
 
 /** Light at a place with a trail behind it: a shot, or the flame of an engine. */
@@ -39,12 +39,16 @@ export interface Streak {
   colour: Colour;
 }
 
-/** From where a scene is seen: angles in radians, `turn` from the south towards the east. */
+/** How a scene is seen: angles in radians, `turn` from the south towards the east. */
 export interface DioramaView {
   target: Place;
   distance: number;
   pitch: number;
   turn: number;
+  /** Where the air begins to be seen, and where it hides all, from the eye. */
+  fog: readonly [near: number, far: number];
+  /** The map: what is around it belongs to the picture, too. */
+  extent: Extent;
 }
 
 export interface Diorama {
@@ -54,15 +58,7 @@ export interface Diorama {
   happenings: Happening[];
   streaks: Streak[];
   view: DioramaView;
-  /** Where the air begins to be seen, and where it hides all, from the eye. */
-  fog: readonly [near: number, far: number];
-  place: Schema["scenery"]["place"];
-  /** The map: what is around it belongs to the picture, too. */
-  extent: Extent;
 }
-
-/** Numbers from 0 to below 1. */
-export type Units = () => number;
 
 /** Angles of the pictures' camera from top to bottom: narrow, so that nothing looks bent. */
 export const DIORAMA_FIELD_OF_VIEW = (30 * Math.PI) / 180;
@@ -103,132 +99,169 @@ export function shotOf({ view }: Diorama, aspect: number, framing: Framing): Sho
   return { eye, target };
 }
 
+/** What an object is: the index of its kind, and the variant of it. */
+export interface Member {
+  kind: number;
+  role?: string;
+}
+
+/** A shot, which may be an object; its size is in metres. */
+export interface Missile {
+  member: Member | undefined;
+  look: { colour: string; size: number };
+}
+
 interface Traits {
-  label?: string | undefined;
-  role?: string | undefined;
+  /** By which its colour is chosen, where its kind has names. */
+  name?: string | undefined;
   isOwn?: boolean;
+  /** How far it is turned about its own axis, if it does not walk. */
+  lean?: number;
+  leaps?: boolean;
 }
 
 /** Collects a scene, moves what is in it by chance, and may turn it to its mirror image. */
 export class Stage {
-  readonly #random: Units;
+  readonly #random: () => number;
   readonly #schema: Schema;
+  readonly #scale: number;
   readonly #side: 1 | -1;
-  readonly #place: Diorama["place"];
   readonly #obstacles: StaticObstacle[] = [];
   readonly #objects: DioramaObject[] = [];
   readonly #happenings: Happening[] = [];
   readonly #streaks: Streak[] = [];
-  #view: DioramaView = { target: [0, 0, 0], distance: 20, pitch: 0.4, turn: 0 };
-  #fog: readonly [number, number] = [40, 200];
 
-  constructor(
-    random: Units,
-    place: Diorama["place"],
-    ground: string | null,
-    kinds: Kind[],
-    looks: readonly string[] = [],
-  ) {
+  /** Lengths are multiplied by `scale`; sizes of kinds and effects are those that are declared. */
+  constructor(random: () => number, schema: Schema, scale: number) {
     this.#random = random;
+    this.#schema = schema;
+    this.#scale = scale;
     this.#side = random() < 0.5 ? 1 : -1;
-    this.#place = place;
-    const obstacles = looks.map((colour) => ({ glyph: "#", colour }));
-    this.#schema = { game: "", kinds, events: [], commands: [], refusals: [], controls: [],
-      scenery: { camera: "around", place, ground, no_grid: true, party: false, obstacles } };
   }
 
-  see({ distance, pitch, fog }: Pick<DioramaView, "distance" | "pitch"> & Pick<Diorama, "fog">) {
-    const turn = 0.5 * (this.#random() - 0.5);
-    this.#view = { target: [0, 0.8, 0.6], distance, pitch, turn };
-    this.#fog = fog;
-  }
-
-  wall(x: number, y: number, halfX: number, halfY: number, halfZ: number, yaw: number): void {
+  wall(x: number, y: number, half: Place, yaw: number): void {
     const turned = (this.#side * yaw + 2 * Math.PI) % Math.PI;
-    this.#obstacles.push({ shape: "box", centre: [this.#side * x, y, halfZ],
-      half: [halfX, halfY, halfZ], yaw: turned, look: null });
-  }
-
-  pillar(x: number, y: number, radius: number, halfZ: number): void {
-    this.#obstacles.push({ shape: "cylinder", centre: [this.#side * x, y, halfZ],
-      half: [radius, radius, halfZ], yaw: 0, look: null });
+    this.#stand("box", [x, y, half[2]], half, turned);
   }
 
   boulder(x: number, y: number): void {
-    const [wide, high] = [0.8 + 1.4 * this.#random(), 0.8 + 0.7 * this.#random()];
-    this.wall(x + 3 * this.#chance(), y + 3 * this.#chance(), wide, 1.1, high, this.#random());
+    const half: Place = [0.8 + 1.4 * this.#random(), 1.1, 0.8 + 0.7 * this.#random()];
+    this.wall(x + 3 * this.#chance(), y + 3 * this.#chance(), half, this.#random());
+  }
+
+  /** Between `low` and `low + 2 * halfZ`. */
+  pillar(x: number, y: number, radius: number, halfZ: number, low = 0): void {
+    this.#stand("cylinder", [x, y, low + halfZ], [radius, radius, halfZ], 0);
   }
 
   rock(x: number, y: number, radius: number): void {
-    const at: [number, number, number] = [
-      this.#side * (x + this.#chance()), y + this.#chance(), 1.4 * this.#chance(),
-    ];
-    this.#obstacles.push({ shape: "cylinder", centre: at, half: [radius, radius, 4], yaw: 0,
-      look: 0 });
+    const low = 1.4 * this.#chance() - radius;
+    this.pillar(x + this.#chance(), y + this.#chance(), radius, radius, low);
   }
 
-  /** Looks into the direction `way`, and a little to one side. */
-  walker(kind: number, x: number, y: number, way: number, traits: Traits): void {
-    const jitter = traits.isOwn ? 0 : 0.5;
-    const at: Place = [x + jitter * this.#chance(), y + jitter * this.#chance(), 0];
-    this.object(kind, at, heading(this.#mirrored(way + 0.3 * this.#chance())), traits);
-  }
-
-  /** Turned by chance, the more the nearer `loose` is to 1. */
-  tumbler(kind: number, at: Place, loose: number, traits: Traits): void {
-    const [a, b] = [loose * this.#chance(), loose * this.#chance()];
-    const yaw = (0.2 + 3 * loose) * this.#chance();
-    this.object(kind, at, unit(a, b, Math.sin(yaw / 2), Math.cos(yaw / 2)), traits);
-  }
-
-  /** With the flames of its engines. */
-  ship(x: number, y: number, way: number, bank: number, traits: Traits): void {
-    const z = 0.6;
-    const [sin, cos] = [Math.sin(this.#mirrored(way) / 2), Math.cos(this.#mirrored(way) / 2)];
-    const roll = this.#side * bank;
+  /**
+   * Looks into the direction `way`, and a little to one side. What walks is on the ground, what
+   * leaps and ships are at the place, other bodies lie.
+   */
+  put(member: Member | undefined, [x, y, z]: Place, way: number, traits: Traits): void {
+    const kind = this.#kindOf(member);
+    if (!member || !kind) return;
+    const { walks, form, scale } = describeMesh(kind);
+    const { isOwn = false, leaps = false, lean = 0, name } = traits;
+    const jitter = isOwn ? 0 : 0.4;
+    const height = leaps || form === "ship" ? z : this.heightOf(member) / 2;
+    const [atX, atY] = [x + jitter * this.#chance(), y + jitter * this.#chance()];
+    const facing = way + 0.3 * this.#chance();
+    const yaw = this.#mirrored(facing);
+    const [sin, cos] = [Math.sin(yaw / 2), Math.cos(yaw / 2)];
+    const roll = walks ? 0 : this.#side * lean;
     // First about its own axis, then about the vertical.
     const [rollSin, rollCos] = [Math.sin(roll / 2), Math.cos(roll / 2)];
     const turn = unit(cos * rollSin, sin * rollSin, sin * rollCos, cos * rollCos);
-    this.object(0, [x, y, z], turn, traits);
-    const [dx, dy] = [Math.cos(way), Math.sin(way)];
-    this.#streak([x - 2.5 * dx, y - 2.5 * dy, z], [-4.6 * dx, -4.6 * dy, 0], 0.9, 1.5, "#73bfff");
+    this.#add(member, [atX, atY, walks ? 0 : height], turn, isOwn, name);
+    if (form !== "ship") return;
+    // The flames of its engines.
+    const long = scale[0] / this.#scale;
+    const [dx, dy] = [long * Math.cos(facing), long * Math.sin(facing)];
+    const back: Place = [atX - 0.35 * dx, atY - 0.35 * dy, height];
+    this.#streak(back, [-0.64 * dx, -0.64 * dy, 0], 0.125 * long, kind.look.colour);
   }
 
-  missile(x: number, y: number, way: number, z: number): void {
-    this.object(1, [x, y, z], heading(this.#mirrored(way)), {});
-    const [dx, dy] = [Math.cos(way), Math.sin(way)];
-    this.#streak([x, y, z], [-5.5 * dx, -5.5 * dy, 0], 0.34, 1.3, "#ffc040");
+  /** Turned by chance, the more the nearer `loose` is to 1. */
+  tumbler(member: Member | undefined, at: Place, loose: number): void {
+    const [a, b] = [loose * this.#chance(), loose * this.#chance()];
+    const yaw = (0.2 + 3 * loose) * this.#chance();
+    if (member) this.#add(member, at, unit(a, b, Math.sin(yaw / 2), Math.cos(yaw / 2)));
   }
 
-  /** A shot, most of its way gone. */
-  bolt(from: Place, to: Place, colour: string, wide: number): void {
-    const part = (share: number) =>
-      from.map((start, axis) => start + share * ((to[axis] as number) - start));
-    const [x, y, z] = part(0.8) as unknown as Place;
-    const behind = part(0.1) as unknown as Place;
-    const way: Place = [behind[0] - x, behind[1] - y, behind[2] - z];
-    this.#streak([x, y, z], way, wide, 3.2 * wide, colour);
+  /** On its way: `share` of it is behind the shot. */
+  bolt(from: Place, to: Place, share: number, { member, look }: Missile): void {
+    const way = to.map((end, axis) => end - (from[axis] as number)) as unknown as Place;
+    const at = from.map((start, axis) => start + share * (way[axis] as number)) as unknown as Place;
+    const yaw = this.#mirrored(Math.atan2(way[1], way[0]));
+    if (member) this.#add(member, at, unit(0, 0, Math.sin(yaw / 2), Math.cos(yaw / 2)));
+    const behind = way.map((part) => -0.7 * part) as unknown as Place;
+    this.#streak(at, behind, (0.4 * look.size) / this.#scale, look.colour);
   }
 
-  happen(form: Effect["form"], colour: string, size: number, at: Place, agoMs: number): void {
-    const effect = { form, colour, size, at: null, from: null, reach: null, due: null };
-    this.#happenings.push({ effect, at: this.#placed(at), from: undefined, agoMs });
+  /** An effect that would hide all others is smaller. */
+  happen(effect: Effect, most: number, at: Place, from: Place): void {
+    const size = Math.min(effect.size, this.#scale * most);
+    this.#happenings.push({
+      effect: { ...effect, size },
+      at: this.#placed(at),
+      from: effect.form === "beam" ? this.#placed(from) : undefined,
+    });
   }
 
-  object(kind: number, at: Place, turn: DioramaObject["turn"], traits: Traits): void {
-    const { label, role, isOwn = false } = traits;
-    this.#objects.push({ kind, at: this.#placed(at), turn, label, role, isOwn });
+  /** In lengths of the scene. */
+  heightOf(member: Member): number {
+    const kind = this.#kindOf(member);
+    return kind ? describeMesh(kind).scale[2] / this.#scale : 0;
   }
 
-  diorama(): Diorama {
-    return { schema: this.#schema, obstacles: this.#obstacles, objects: this.#objects,
-      happenings: this.#happenings, streaks: this.#streaks, view: this.#view, fog: this.#fog,
-      place: this.#place, extent: EXTENTS[this.#place] };
+  diorama({ distance, pitch, fog, extent }: Omit<DioramaView, "target" | "turn">): Diorama {
+    const by = this.#scale;
+    const wide = Math.max(1, by);
+    const turn = 0.5 * (this.#random() - 0.5);
+    const { scenery } = this.#schema;
+    return {
+      schema: { ...this.#schema, scenery: { ...scenery, camera: "around", no_grid: true } },
+      obstacles: this.#obstacles,
+      objects: this.#objects,
+      happenings: this.#happenings,
+      streaks: this.#streaks,
+      view: {
+        target: [0, by * 0.8, by * 0.6], distance: by * distance, pitch, turn,
+        fog: [by * fog[0], by * fog[1]],
+        extent: { west: wide * extent.west, south: wide * extent.south,
+          width: wide * extent.width, height: wide * extent.height },
+      },
+    };
   }
 
-  #streak(at: Place, behind: Place, wide: number, glow: number, colour: string): void {
-    this.#streaks.push({ at: this.#placed(at), behind: this.#placed(behind), wide, glow,
-      colour: colourOf(colour) });
+  #kindOf(member: Member | undefined): Kind | undefined {
+    return this.#schema.kinds[member?.kind ?? -1];
+  }
+
+  #add({ kind, role }: Member, at: Place, turn: DioramaObject["turn"], isOwn = false, name = role) {
+    const { label } = (this.#schema.kinds[kind] as Kind).look;
+    const shown = label === null ? undefined : (name ?? role);
+    this.#objects.push({ kind, at: this.#placed(at), turn, label: shown, role, isOwn });
+  }
+
+  #streak(at: Place, behind: Place, wide: number, colour: string): void {
+    const by = wide * this.#scale;
+    this.#streaks.push({ at: this.#placed(at), behind: this.#placed(behind), wide: by,
+      glow: 3.2 * by, colour: colourOf(colour) });
+  }
+
+  /** With one of the looks that the game declares, if there are some. */
+  #stand(shape: StaticObstacle["shape"], at: Place, half: Place, yaw: number): void {
+    const [centre, halves] = [this.#placed(at), half.map((length) => this.#scale * length)];
+    const look = this.#schema.scenery.obstacles.length > 0 ? 0 : null;
+    this.#obstacles.push({ shape, centre: [...centre], half: halves as StaticObstacle["half"], yaw,
+      look });
   }
 
   /** From -1 to 1. */
@@ -237,49 +270,12 @@ export class Stage {
   }
 
   #placed([x, y, z]: Place): Place {
-    return [this.#side * x, y, z];
+    return [this.#side * this.#scale * x, this.#scale * y, this.#scale * z];
   }
 
   #mirrored(way: number): number {
     return this.#side === 1 ? way : Math.PI - way;
   }
-}
-
-/**
- * Land and a court end in sight, a floor beyond it. The planet is at a place of the map in space:
- * of one so large it is above what happens.
- */
-const EXTENTS: Readonly<Record<Diorama["place"], Extent>> = {
-  open: { west: -60, south: -45, width: 120, height: 70 },
-  court: { west: -34, south: -40, width: 68, height: 57 },
-  halls: { west: -100, south: -100, width: 200, height: 200 },
-  space: { west: -1_870, south: -1_520, width: 3_000, height: 3_000 },
-};
-
-const ROLE = "role";
-/** Where the role and the label of a kind are among its components. */
-export const ROLE_AT = 1;
-
-export function kindOf(
-  name: string,
-  position: "path" | "pose",
-  look: Partial<Kind["look"]>,
-  variants: readonly Variant[] = [],
-): Kind {
-  const rest = { label: "", unit: "", sign: null, effect: null };
-  const place = { ...rest, name: "at" };
-  const components: Kind["components"] = [
-    position === "path" ? { ...place, type: "path" } : { ...place, type: "pose", turn: "free" },
-  ];
-  if (variants.length > 0) components.push({ ...rest, name: ROLE, type: "text", max_bytes: 32 });
-  const plain: Kind["look"] = { glyph: "?", shape: "disc", colour: "#808080", material: "matte",
-    size: 1, bar: null, label: null, figure: null, by: variants.length > 0 ? ROLE_AT : null };
-  return { name, label: "", components, look: { ...plain, ...look }, variants: [...variants],
-    simulated: false, effect: null };
-}
-
-export function heading(way: number): DioramaObject["turn"] {
-  return [0, 0, Math.sin(way / 2), Math.cos(way / 2)];
 }
 
 function unit(x: number, y: number, z: number, w: number): DioramaObject["turn"] {

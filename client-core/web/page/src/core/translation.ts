@@ -5,7 +5,7 @@
  * A key of the page is `page.` and its place in `texts.ts`: `page.no_rooms`, `page.line.good`. Where
  * a text there is a function, `{0}` is its first argument: `"page.join_room": "{0} beitreten"`. A
  * key of a game is its name, the list, and the names of what it is about:
- * `deus.commands.cast.spell.frost.help`, `deus.kinds.hero.mana.label`, `deus.events.death.text`.
+ * `GAME.commands.cast.spell.frost.help`, `GAME.kinds.hero.mana.label`, `GAME.events.death.text`.
  */
 
 import type { Schema } from "../ambit/ambit.js";

@@ -10,7 +10,6 @@ import {
   type Diorama,
   DIORAMA_FIELD_OF_VIEW,
   type Framing,
-  ROLE_AT,
   shotOf,
 } from "../core/diorama_stage.js";
 import { Effects, type Place } from "../core/effects.js";
@@ -39,6 +38,8 @@ const ASK_MS = 12;
 const MOST_MS = 8_000;
 /** Anything later than the beginning of all effects. */
 const NOW_MS = 10_000;
+/** For so long what is seen has happened. */
+const SINCE_MS = 260;
 
 export class DioramaPainter {
   readonly #renderer: THREE.WebGLRenderer;
@@ -79,7 +80,7 @@ export class DioramaPainter {
     };
     try {
       await pause();
-      scene.setExtent(diorama.extent);
+      scene.setExtent(diorama.view.extent);
       scene.setObstacles(diorama.obstacles);
       scene.resize(width, height, DIORAMA_FIELD_OF_VIEW);
       const { eye, target } = shotOf(diorama, width / height, framing);
@@ -88,8 +89,8 @@ export class DioramaPainter {
       rim.target.position.set(centre.x, centre.y, 0);
       scene.scene.add(objects.group, lights.mesh, rim, rim.target);
       const time = this.#dark.matches ? "dusk" : "day";
-      scene.setAir(...diorama.fog, SKIES[time]);
-      const { place } = diorama;
+      scene.setAir(...diorama.view.fog, SKIES[time]);
+      const { place } = diorama.schema.scenery;
       if (place === "open") scene.scene.add(hillsOf(HILLS[time], centre));
       if (place === "open" && time === "dusk") scene.scene.add(lanternAt(target));
       await pause();
@@ -167,7 +168,7 @@ function pointOf([x, y, z]: readonly [number, number, number]): Place {
 }
 
 /** The objects of a scene as those of a frame. */
-function shownOf({ objects }: Diorama): ShownObjects {
+function shownOf({ objects, schema }: Diorama): ShownObjects {
   const transforms = new Float32Array(TRANSFORM_FLOATS * objects.length);
   for (const [index, { at, turn }] of objects.entries()) {
     transforms.set([...at, ...turn], TRANSFORM_FLOATS * index);
@@ -182,15 +183,17 @@ function shownOf({ objects }: Diorama): ShownObjects {
     isOwn: (index) => objects[index]?.isOwn ?? false,
     label: (index) => objects[index]?.label,
     moves: () => false,
-    component: (index, component) =>
-      component === ROLE_AT ? objects[index]?.role : undefined,
+    component: (index, component) => {
+      const object = objects[index];
+      return object && schema.kinds[object.kind]?.look.by === component ? object.role : undefined;
+    },
   };
 }
 
 /** What happens, the ring around the own avatar, and shots. */
 function shine({ objects, happenings, streaks, schema }: Diorama, effects: Effects): void {
-  for (const { effect, at, from, agoMs } of happenings) {
-    effects.play(NOW_MS - agoMs, effect, pointOf(at), -1, from && pointOf(from), 1);
+  for (const { effect, at, from } of happenings) {
+    effects.play(NOW_MS - SINCE_MS, effect, pointOf(at), -1, from && pointOf(from), 1);
   }
   effects.update(NOW_MS, () => false);
   for (const { isOwn, at, kind } of objects) {

@@ -137,10 +137,10 @@ export class Happenings {
     const deed = this.#deeds.take(now, object);
     const index = frame.indexOf(object);
     if (deed || kind.effect?.form !== "beam" || index < 0) return deed;
-    const shooter = this.#schema.kinds[frame.kinds[index] as number];
-    const by = shooter?.look.by ?? null;
-    if (!shooter || by === null) return undefined;
-    return elementOfOutfit(outfitOf(variantOf(shooter, frame.component(index, by))?.figure));
+    const source = this.#schema.kinds[frame.kinds[index] as number];
+    const by = source?.look.by ?? null;
+    if (!source || by === null) return undefined;
+    return elementOfOutfit(outfitOf(variantOf(source, frame.component(index, by))?.figure));
   }
 
   /** Shows what has changed since the frame before, and moves all that is shown. */

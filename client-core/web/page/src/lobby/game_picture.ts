@@ -1,16 +1,16 @@
 /**
  * The picture of a game as an element. It says nothing that the text beside it does not say.
  *
- * A picture is drawn when it comes into sight and the browser has nothing else to do, one after the
- * other. Until then, and where there is no WebGL, its place shows a cover. Bound:
- * {@link MOST_KEPT} pictures are kept for the next time.
+ * A picture is drawn when it comes into sight, the server has told what its game declares, and the
+ * browser has nothing else to do; one after the other. Until then, and where there is no WebGL, its
+ * place shows a cover. Bound: {@link MOST_KEPT} pictures are kept for the next time.
  */
 
-import type { Diorama, Framing } from "../core/diorama_stage.js";
+import type { Schema } from "../ambit/ambit.js";
+import type { Framing } from "../core/diorama_stage.js";
 import { dioramaOf } from "../core/dioramas.js";
 import { el } from "../dom.js";
 import { DioramaPainter } from "../game/diorama_painter.js";
-import { icon, type IconName } from "../game/icons.js";
 
 /** Of the picture on a card. */
 const CARD = { width: 480, height: 270 } as const;
@@ -23,6 +23,8 @@ const REST_MS = 4_000;
 const OTHER_SHAPE = 1.2;
 /** Browsers that do not say when they are idle get so much time between pictures. */
 const PAUSE_MS = 80;
+/** A server that could not describe a game is asked again after this time. */
+const AGAIN_MS = 10_000;
 const IS_DARK = "(prefers-color-scheme: dark)";
 
 interface Size {
@@ -35,32 +37,22 @@ interface Wanted {
   room: string;
   /** Undefined on a card. */
   framing: Framing | undefined;
+  /** As soon as it is known. */
+  schema?: Schema;
 }
 
-/** The sign of a place, until there is a picture of it. */
-const SIGNS: Readonly<Record<Diorama["place"], IconName>> = {
-  open: "bolt",
-  court: "box",
-  halls: "sword",
-  space: "target",
-};
-
-/**
- * With a framing it is as sharp as its place is large, otherwise as a card needs it. Until it is
- * drawn there is a cover in the colours of the game.
- */
+/** With a framing it is as sharp as its place is large, otherwise as a card needs it. */
 export function gamePicture(game: string, room: string, framing?: Framing): HTMLElement {
   const canvas = el("canvas", { class: "game-art" });
   // Before it is drawn, it is as large as its place, and no larger.
   canvas.width = canvas.height = 0;
-  const { place } = dioramaOf(game, room);
-  const sign = framing === "with_words" ? undefined : icon(SIGNS[place]);
-  const cover = { class: "cover", "data-place": place, "aria-hidden": "true" };
   pictures.want(canvas, { game, room, framing });
-  return el("span", cover, sign, canvas);
+  return el("span", { class: "cover", "aria-hidden": "true" }, canvas);
 }
 
 class Pictures {
+  /** What a game declares, by its name; null if the server does not tell it. */
+  describe: (game: string) => Promise<Schema | null> = async () => null;
   readonly #wanted = new WeakMap<Element, Wanted>();
   readonly #waiting = new Set<HTMLCanvasElement>();
   readonly #kept = new Map<string, HTMLCanvasElement>();
@@ -80,7 +72,7 @@ class Pictures {
     this.#showAlike(canvas, wanted);
     this.#inSight ??= new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
-        if (isIntersecting) this.#queue(target as HTMLCanvasElement);
+        if (isIntersecting) void this.#come(target as HTMLCanvasElement);
       }
     });
     this.#inSight.observe(canvas);
@@ -95,6 +87,20 @@ class Pictures {
       }
     });
     this.#sizes.observe(canvas);
+  }
+
+  /** A picture has come into sight. */
+  async #come(canvas: HTMLCanvasElement): Promise<void> {
+    this.#inSight?.unobserve(canvas);
+    const wanted = this.#wanted.get(canvas) as Wanted;
+    try {
+      const schema = wanted.schema ?? (await this.describe(wanted.game));
+      if (!schema) return;
+      wanted.schema = schema;
+      this.#queue(canvas);
+    } catch {
+      setTimeout(() => canvas.isConnected && this.#inSight?.observe(canvas), AGAIN_MS);
+    }
   }
 
   /** When it becomes day or dusk, all are drawn anew as they are in sight. */
@@ -112,7 +118,6 @@ class Pictures {
   }
 
   #queue(canvas: HTMLCanvasElement): void {
-    this.#inSight?.unobserve(canvas);
     this.#waiting.add(canvas);
     if (this.#isDrawing || this.#cannotDraw) return;
     this.#isDrawing = true;
@@ -152,7 +157,7 @@ class Pictures {
 
   async #draw(canvas: HTMLCanvasElement): Promise<void> {
     const wanted = this.#wanted.get(canvas);
-    if (!wanted || !canvas.isConnected) return;
+    if (!wanted?.schema || !canvas.isConnected) return;
     // Whoever plays has no use for it now; it comes into sight again.
     if (canvas.offsetParent === null) return this.#inSight?.observe(canvas);
     const size = wanted.framing ? sizeOf(canvas) : CARD;
@@ -160,8 +165,8 @@ class Pictures {
     const key = keyOf(wanted, size);
     try {
       this.#painter ??= new DioramaPainter();
-      const { game, room, framing = "alone" } = wanted;
-      await this.#painter.paint(dioramaOf(game, room), framing, size, canvas);
+      const { schema, room, framing = "alone" } = wanted;
+      await this.#painter.paint(dioramaOf(schema, room), framing, size, canvas);
     } catch {
       // Without WebGL no game can be drawn, either: that is said when one begins.
       this.#cannotDraw = true;
@@ -219,12 +224,11 @@ class Pictures {
   }
 }
 
-
-const pictures = new Pictures();
+export const pictures = new Pictures();
 
 /** By day and by dusk pictures differ. */
-function keyOf(wanted: Wanted, { width, height }: Size): string {
-  return JSON.stringify([wanted, width, height, matchMedia(IS_DARK).matches]);
+function keyOf({ game, room, framing }: Wanted, { width, height }: Size): string {
+  return JSON.stringify([game, room, framing, width, height, matchMedia(IS_DARK).matches]);
 }
 
 function sizeOf({ clientWidth, clientHeight }: HTMLCanvasElement) {
