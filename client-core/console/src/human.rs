@@ -64,7 +64,8 @@ pub(crate) fn text(json: &Json) -> String {
         "help" => list(json, "commands", "", |command| {
             format!("{:<44} {}", word(command, "usage"), word(command, "meaning"))
         }),
-        _ => pairs(json),
+        "stats" => pairs(json),
+        kind => format!("{kind}\n{}", pairs(json)),
     }
 }
 
@@ -396,6 +397,13 @@ mod tests {
     fn an_error_shows_code_and_message() {
         let error = json!({ "ev": "error", "code": "room_full", "message": "no seat left" });
         assert_eq!(text(&error), "! room_full: no seat left");
+    }
+
+    #[test]
+    fn an_event_without_words_of_its_own_is_shown_by_its_kind_and_its_values() {
+        let line = json!({ "ev": "announced", "text": "hello" });
+        let value = format!("{:<24} \"hello\"", "text");
+        assert_eq!(text(&line), format!("announced\n{value}"));
     }
 
     #[test]
