@@ -12,7 +12,6 @@ use ambit_proto::decimal::DecimalFormat;
 use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::FieldValue;
-use ambit_proto::presentation::Presentation;
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -88,7 +87,7 @@ fn every_event_has_the_line_that_scripts_know() {
                 ],
                 default_capacity: 8,
                 max_capacity: 9,
-                presentation: Presentation::default(),
+                schema: None,
             }),
         ),
         ViewEvent::Lobby(4, LobbyEvent::Renamed { player: PlayerId(3), name: "bea".into() }),
