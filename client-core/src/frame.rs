@@ -14,6 +14,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::counts::Counts;
 use ambit_proto::decimal::Decimal;
 use ambit_proto::ids::ClientObjectId;
 pub use ambit_proto::message::FrameValue;
@@ -55,6 +56,8 @@ pub struct Frame {
     values: Vec<StoredValue>,
     /// All texts, one after the other.
     texts: String,
+    /// All counts, one after the other.
+    counts: Vec<Counts>,
     /// When projectiles are drawn.
     filter: PerceptionFilter,
 }
@@ -116,6 +119,8 @@ enum StoredValue {
         from: usize,
         to: usize,
     },
+    /// By the index of its copy.
+    Counts(usize),
 }
 
 impl Frame {
@@ -216,6 +221,7 @@ impl Frame {
         self.room_wide.clear();
         self.values.clear();
         self.texts.clear();
+        self.counts.clear();
     }
 
     /// The room time that it shows; `None` if it is empty because there is no game.
@@ -295,6 +301,10 @@ impl Frame {
                     let to = self.texts.len();
                     StoredValue::Text { from, to }
                 }
+                Some(ComponentValue::Counts(counts)) => {
+                    self.counts.push(counts.clone());
+                    StoredValue::Counts(self.counts.len() - 1)
+                }
                 Some(ComponentValue::Path { .. } | ComponentValue::Pose { .. }) | None => {
                     StoredValue::Absent
                 }
@@ -335,6 +345,7 @@ impl Frame {
             StoredValue::Number(number) => FrameValue::Number(number),
             StoredValue::Decimal(decimal) => FrameValue::Decimal(decimal),
             StoredValue::Text { from, to } => FrameValue::Text(&self.texts[from..to]),
+            StoredValue::Counts(index) => FrameValue::Counts(&self.counts[index]),
         })
     }
 }
@@ -463,6 +474,14 @@ impl<'f> FrameEntry<'f> {
     pub fn decimal(&self, name: &str) -> Option<f32> {
         match self.value(name)? {
             FrameValue::Decimal(decimal) => Some(decimal.value()),
+            _ => None,
+        }
+    }
+
+    /// Counts, by name.
+    pub fn counts(&self, name: &str) -> Option<&'f Counts> {
+        match self.value(name)? {
+            FrameValue::Counts(counts) => Some(counts),
             _ => None,
         }
     }

@@ -162,6 +162,7 @@ fn type_name(component: &ComponentSpec) -> &'static str {
         Codec::Decimal(DecimalFormat::Half) => "half",
         Codec::Decimal(DecimalFormat::Angle) => "angle",
         Codec::Text { .. } => "text",
+        Codec::Counts(_) => "counts",
         Codec::Pose(_) => "pose",
     }
 }

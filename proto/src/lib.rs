@@ -37,6 +37,7 @@ pub mod cell;
 pub mod clock;
 pub mod codes;
 pub mod control;
+pub mod counts;
 pub mod decimal;
 #[cfg(feature = "dice")]
 pub mod dice;

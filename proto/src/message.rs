@@ -174,6 +174,7 @@
 //! | `Half` | 16: a half float |
 //! | `Angle` | 8: steps of a turn |
 //! | `Text` | bytes `max_bytes`, UTF-8 |
+//! | `Counts` | `0..=names`: how many follow; each with index, `0..names`, ascending, and count, `1..=max` |
 //! | `Pose` | x, y, z, each signed; turn; for a yaw: speed, signed; flag, 1; motion, if it has |
 //!
 //! A half float is a binary16 of IEEE 754: of its 16 bits the sign is the highest, then come 5 of

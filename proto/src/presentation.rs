@@ -24,6 +24,7 @@
 
 mod block;
 mod check;
+mod condition;
 mod effect;
 mod hints;
 mod look;
@@ -34,6 +35,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::condition::{Condition, Outcome, TextRole, Word};
 pub use self::effect::{Effect, EffectForm};
 pub use self::look::{Figure, Look, Material, Shape, Variant};
 pub use self::scenery::{Camera, Ground, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
@@ -93,6 +95,11 @@ pub struct ComponentPresentation {
     /// What a flag means for the object that has it: `hide` if others do not see it.
     #[serde(deserialize_with = "hints::known_or_default")]
     pub sign: Option<Sign>,
+    /// What a text is about.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub role: Option<TextRole>,
+    /// What a text may be, where that is one of some words.
+    pub words: Vec<Word>,
     /// What a simple viewer shows as long as a flag is set, or when a gauge falls at once.
     #[serde(deserialize_with = "hints::known_or_default")]
     pub effect: Option<Effect>,
@@ -106,6 +113,9 @@ pub struct EventPresentation {
     /// One line for players, in which `{FIELD}` stands for the value of a field. Empty for an event
     /// that is not shown in words.
     pub text: String,
+    /// What stands above the line where it is announced to all, such as `Wave {wave}`; may be
+    /// empty.
+    pub lead: String,
     /// How a simple viewer shows it.
     #[serde(deserialize_with = "hints::known_or_default")]
     pub effect: Option<Effect>,
@@ -124,9 +134,8 @@ pub struct CommandPresentation {
     pub help: String,
     /// The suggested input: the name of a key, or `click` for a point on the map.
     pub key: Option<String>,
-    /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this, or
-    /// a flag of the avatar has this name and is set. Empty for always.
-    pub only_for: String,
+    /// When it is offered; null for always.
+    pub only_for: Option<Condition>,
     /// How it walks the avatar, if it does: to the place in its first field of that type.
     pub walk: Option<WalkSpec>,
     /// The sign on its button.
@@ -168,10 +177,12 @@ pub struct FieldPresentation {
     pub label: String,
     /// Of the names of a choice. The values mean the same to clients that know other texts.
     pub choices: Vec<ChoicePresentation>,
-    /// Of a choice: the name of a text component that lists the names that there are now, such as
-    /// `2 whetstone, red-stone`; of the avatar, of the player's own row or of the game's state.
-    /// Empty for all, always.
+    /// Of a choice: the name of the component that counts the names that there are now; of the
+    /// avatar, of the player's own row or of the game's state. Empty for all, always.
     pub listed_in: String,
+    /// Of a choice: the name of the text of the avatar that it sets, such as a class. As long as
+    /// the text is none of the names, players are asked to choose one.
+    pub sets: String,
 }
 
 /// One of the names of a choice.
@@ -186,9 +197,11 @@ pub struct ChoicePresentation {
     /// After a command with this choice that was not refused, the next one is refused for this
     /// time, in milliseconds.
     pub cooldown_ms: u32,
-    /// Only as long as a text of the avatar, or of the only object of a room-wide kind, is this (a
-    /// class, a phase), or a flag of the avatar has this name and is set. Empty for always.
-    pub only_for: String,
+    /// When it is offered, such as to a class or in a phase; null for always.
+    pub only_for: Option<Condition>,
+    /// How the game has ended for its players when a text or a field has this value.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub outcome: Option<Outcome>,
     /// Whether this choice needs no other field: clients ask for no optional one, such as a place.
     /// The host takes them all the same.
     pub alone: bool,

@@ -35,6 +35,8 @@ mod field;
 mod freshness;
 mod place;
 
+use std::collections::BTreeMap;
+
 use prost::Message;
 
 pub use self::component::{
@@ -50,6 +52,7 @@ pub use self::freshness::Freshness;
 pub(crate) use self::place::SchemaPath;
 pub use crate::axes::{AxisKind, MAX_AXES};
 use crate::control;
+use crate::counts::{Counts, MAX_COUNT};
 pub use crate::decimal::{Decimal, DecimalFormat};
 use crate::keymap::{CONTROLS, Keymap};
 use crate::pose::{MAX_PER_METRE, PoseFormat, Turning};
@@ -200,8 +203,38 @@ pub enum Codec {
         /// In UTF-8, at most.
         max_bytes: u32,
     },
+    /// How many there are of each name of a choice, replaced as a whole.
+    Counts(CountedChoice),
     /// Position and orientation on a grid, tick by tick, for motion that cannot be predicted.
     Pose(PoseFormat),
+}
+
+/// A choice of a command, and how many there may be of each of its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedChoice {
+    /// Index of the command.
+    pub command: u8,
+    /// Index of its field, which is a choice.
+    pub field: u8,
+    /// The number of its names; 0 before the game has named them.
+    pub names: u8,
+    /// Of one name, at most: 1 to [`MAX_COUNT`].
+    pub max: u32,
+}
+
+impl CountedChoice {
+    /// Of a list whose names are data and not known yet: until [`Schema::name_list`] names them,
+    /// the two indices are a tag of the list.
+    pub const fn of_list(list: &str, max: u32) -> Self {
+        let mut tag = 0_u16;
+        let mut at = 0;
+        while at < list.len() {
+            tag = tag.wrapping_mul(31).wrapping_add(list.as_bytes()[at] as u16);
+            at += 1;
+        }
+        let [command, field] = tag.to_be_bytes();
+        Self { command, field, names: 0, max }
+    }
 }
 
 /// A kind of event: something that happens at one moment.
@@ -351,6 +384,12 @@ pub enum SchemaProblem {
     /// A text's length is out of range.
     #[error("a text has 1 to {MAX_TEXT_BYTES} bytes at most, not {max_bytes}")]
     BadText { max_bytes: u32 },
+    /// Counts of what is no choice of a command.
+    #[error("counts are of the names of a choice of a command, each 1 to {MAX_COUNT} at most")]
+    BadCounts,
+    /// A choice from a list of data that has no names.
+    #[error("its list has no names; give them in `Game::schema`: `List::name_in(schema, [...])`")]
+    Unnamed,
     /// A kind's radii are out of range.
     #[error(
         "the outer radius must be at least 1 and at least the inner one, and both at most 65,535, \
@@ -405,11 +444,68 @@ impl Schema {
         self.commands
             .iter()
             .try_for_each(|command| command.check(&place.child("command", &command.name)))?;
+        self.check_counts(&place)?;
         control_spec::check_controls(&self.controls, &place)?;
         self.presentation.check(self, &place)?;
         let bytes = control::game::Schema::from(self).encoded_len();
         let bytes = bytes + self.presentation.to_block().len();
         place.ensure(bytes <= MAX_SCHEMA_BYTES, || SchemaProblem::SchemaTooLarge { bytes })
+    }
+
+    /// Each of them counts the names of a choice of a command.
+    fn check_counts(&self, place: &SchemaPath) -> Result<(), SchemaError> {
+        self.kinds.iter().try_for_each(|kind| {
+            let place = place.child("kind", &kind.name);
+            kind.components.iter().try_for_each(|component| {
+                let Codec::Counts(of) = component.codec else { return Ok(()) };
+                let is_right =
+                    self.names_of(&of).is_some_and(|names| names.len() == usize::from(of.names));
+                let place = place.child("component", &component.name);
+                place.ensure(is_right, || SchemaProblem::BadCounts)
+            })
+        })
+    }
+
+    /// The names of a choice that is counted; `None` if there is no such choice.
+    pub fn names_of(&self, of: &CountedChoice) -> Option<&[String]> {
+        let field = self.command(of.command)?.fields.get(usize::from(of.field))?;
+        if let FieldType::Choice(names) = &field.ty { Some(names) } else { None }
+    }
+
+    /// Counts by their names.
+    pub fn named_counts(&self, codec: &Codec, counts: &Counts) -> BTreeMap<String, u32> {
+        let Codec::Counts(of) = codec else { return BTreeMap::new() };
+        let names = self.names_of(of).unwrap_or_default();
+        let named = |(index, count)| Some((names.get(usize::from(index))?.clone(), count));
+        counts.iter().filter_map(named).collect()
+    }
+
+    /// Gives the names of a list of data to each choice among them ([`FieldType::listed`]) and to
+    /// each component that counts them ([`CountedChoice::of_list`]).
+    pub fn name_list(&mut self, list: &str, names: &[String]) {
+        let unnamed = FieldType::listed(list);
+        let mut counted = None;
+        for (command, declared) in (0..).zip(&mut self.commands) {
+            for (field, spec) in (0..).zip(&mut declared.fields) {
+                if spec.ty == unnamed {
+                    spec.ty = FieldType::choice(names);
+                    counted.get_or_insert((command, field));
+                }
+            }
+        }
+        for spec in self.events.iter_mut().flat_map(|event| &mut event.fields) {
+            if spec.ty == unnamed {
+                spec.ty = FieldType::choice(names);
+            }
+        }
+        let Some((command, field)) = counted else { return };
+        for spec in self.kinds.iter_mut().flat_map(|kind| &mut kind.components) {
+            if let Codec::Counts(of) = &mut spec.codec
+                && *of == CountedChoice::of_list(list, of.max)
+            {
+                *of = CountedChoice { command, field, names: names.len() as u8, max: of.max };
+            }
+        }
     }
 
     /// `None` if the schema has fewer kinds.
@@ -577,6 +673,7 @@ impl Codec {
             Self::Number { .. } => 64,
             Self::Decimal(format) => format.bits(),
             Self::Text { max_bytes } => 8 + 8 * *max_bytes as usize,
+            Self::Counts(of) => Counts::max_bits(of.names, of.max),
             Self::Pose(format) => format.max_bits(),
         }
     }
@@ -612,6 +709,9 @@ impl Codec {
             Self::Number { min, max } if min > max => Some(SchemaProblem::BadNumber { min, max }),
             Self::Text { max_bytes } if !(1..=MAX_TEXT_BYTES).contains(&max_bytes) => {
                 Some(SchemaProblem::BadText { max_bytes })
+            }
+            Self::Counts(CountedChoice { max, .. }) if !(1..=MAX_COUNT).contains(&max) => {
+                Some(SchemaProblem::BadCounts)
             }
             Self::Pose(format) if format.check().is_err() => {
                 Some(SchemaProblem::BadPose { format })

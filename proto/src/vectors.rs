@@ -135,6 +135,8 @@ const GROUPS: [VectorGroup; 6] = [
             "text",
             "text-empty",
             "text-for-a-team",
+            "counts",
+            "counts-empty",
             "pose-fixed",
             "pose-yaw",
             "pose-free",

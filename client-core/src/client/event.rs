@@ -26,7 +26,9 @@ use serde::{Serialize, Serializer};
 use super::json::{duration_ms, ms, place, text};
 use super::model::{ChatMessage, GameDescription, GameListing, PlayerListing, RoomListing};
 use super::stats::RoomLateness;
-pub use super::values::{ComponentValue, Facing, NamedField, NamedValue, field_key};
+pub use super::values::{
+    BorrowedValue, ComponentValue, Facing, NamedCounts, NamedField, NamedValue, field_key,
+};
 use super::values::{components, fields, moved_components};
 use crate::command_words;
 

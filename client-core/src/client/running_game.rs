@@ -23,7 +23,7 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, QueueFull, SentPackets};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{Command, FieldValue, GameCommand};
-use ambit_proto::presentation::{WalkSpec, WalkSpeed};
+use ambit_proto::presentation::{Condition, WalkSpec, WalkSpeed};
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, Writer};
 use ambit_steering::SharedMotion;
@@ -190,7 +190,10 @@ impl<V> RunningGame<V> {
         let shown = self.rules.schema.presentation.command(command.kind.into());
         let avatar = self.replica.own()?;
         let at = own_walk.effect_of(self.clock.room_time(now));
-        let is_refused = avatar.value(&shown.only_for, at) == Some(ComponentValue::Flag(false));
+        let is_unset = |of: &Condition| {
+            of.is.is_empty() && avatar.value(&of.of, at) == Some(ComponentValue::Flag(false))
+        };
+        let is_refused = shown.only_for.as_ref().is_some_and(is_unset);
         let WalkSpec { speed, radius_m } = shown.walk.as_ref().filter(|_| !is_refused)?;
         let m_per_s = match speed {
             WalkSpeed::Constant(m_per_s) => *m_per_s,

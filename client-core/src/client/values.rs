@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ambit_proto::counts::Counts;
 use ambit_proto::decimal::Decimal;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::FieldValue;
@@ -42,9 +43,29 @@ pub struct NamedValue<T> {
     pub value: T,
 }
 
-/// The value of a component at a given time. `T` is `&str` where a text is only borrowed.
+/// How many there are of each name.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ComponentValue<T = String> {
+pub struct NamedCounts {
+    /// All names, in the order of their indices.
+    pub names: Arc<[Arc<str>]>,
+    /// By index.
+    pub counts: Counts,
+}
+
+impl NamedCounts {
+    /// The names that there are, with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
+        let named = |(index, count)| Some((&**self.names.get(usize::from(index))?, count));
+        self.counts.iter().filter_map(named)
+    }
+}
+
+/// The value of a component that is only borrowed; counts go by indices.
+pub type BorrowedValue<'a> = ComponentValue<&'a str, &'a Counts>;
+
+/// The value of a component at a given time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ComponentValue<T = String, C = NamedCounts> {
     /// The position of an object that moves along a path.
     Path {
         /// At the time of the event.
@@ -71,11 +92,13 @@ pub enum ComponentValue<T = String> {
     Decimal(Decimal),
     /// A component declared as `Codec::Text`.
     Text(T),
+    /// A component declared as `Codec::Counts`.
+    Counts(C),
 }
 
-impl ComponentValue<&str> {
-    /// The same value with a copy of its text.
-    pub fn to_owned_text(&self) -> ComponentValue {
+impl BorrowedValue<'_> {
+    /// The same value with a copy of its text; `names` are those that are counted.
+    pub fn to_owned(&self, names: &Arc<[Arc<str>]>) -> ComponentValue {
         match *self {
             ComponentValue::Path { position, to } => ComponentValue::Path { position, to },
             ComponentValue::Pose { position, facing, moves } => {
@@ -86,6 +109,10 @@ impl ComponentValue<&str> {
             ComponentValue::Number(number) => ComponentValue::Number(number),
             ComponentValue::Decimal(decimal) => ComponentValue::Decimal(decimal),
             ComponentValue::Text(text) => ComponentValue::Text(text.to_owned()),
+            ComponentValue::Counts(counts) => {
+                let names = Arc::clone(names);
+                ComponentValue::Counts(NamedCounts { names, counts: counts.clone() })
+            }
         }
     }
 }
@@ -211,6 +238,7 @@ impl Serialize for ComponentValue {
             ComponentValue::Number(number) => to.serialize_i64(*number),
             ComponentValue::Decimal(decimal) => to.serialize_f64(decimal.rounded()),
             ComponentValue::Text(text) => to.serialize_str(text),
+            ComponentValue::Counts(counts) => to.collect_map(counts.iter()),
         }
     }
 }

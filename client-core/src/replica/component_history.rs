@@ -16,7 +16,7 @@ use ambit_proto::schema::Component;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint};
 
-use crate::client::event::ComponentValue;
+use crate::client::event::{BorrowedValue, ComponentValue};
 
 /// Maximum number of steps of a number, a decimal or a text: more than a room of 30 Hz can decide
 /// within a local lag of 200 ms.
@@ -56,7 +56,10 @@ impl ComponentHistory {
             Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => {
                 ComponentHistory::Curve(component.clone())
             }
-            Component::Number(_) | Component::Decimal(_) | Component::Text(_) => {
+            Component::Number(_)
+            | Component::Decimal(_)
+            | Component::Text(_)
+            | Component::Counts(_) => {
                 let first = StepValue(component.clone());
                 ComponentHistory::Steps(Timeline::starting_with(MAX_STEPS, at, first))
             }
@@ -108,7 +111,7 @@ impl ComponentHistory {
     }
 
     /// The value at `t`; `None` while only the type is known.
-    pub fn value(&self, t: GameTime) -> Option<ComponentValue<&str>> {
+    pub fn value(&self, t: GameTime) -> Option<BorrowedValue<'_>> {
         match self {
             ComponentHistory::Curve(Component::Path(path)) => {
                 let end = path.last().filter(|(time, _)| *time > t);
@@ -140,11 +143,12 @@ pub fn velocity_on(path: &Timeline<Waypoint>, t: GameTime) -> Option<[f32; 3]> {
     Some(velocity.map(|way| way / seconds))
 }
 
-fn step_value(step: &Component) -> Option<ComponentValue<&str>> {
+fn step_value(step: &Component) -> Option<BorrowedValue<'_>> {
     match step {
         Component::Number(number) => Some(ComponentValue::Number(*number)),
         Component::Decimal(decimal) => Some(ComponentValue::Decimal(*decimal)),
         Component::Text(text) => Some(ComponentValue::Text(text)),
+        Component::Counts(counts) => Some(ComponentValue::Counts(counts)),
         Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => None,
     }
 }

@@ -20,7 +20,7 @@ use super::path_blending;
 use super::received_poses::ReceivedPoses;
 use super::schema_names::PartNames as Names;
 use super::{ReceivedDatagram, RenderTimes};
-use crate::client::event::{ComponentValue, Facing, NamedValue};
+use crate::client::event::{BorrowedValue, ComponentValue, Facing, NamedValue};
 
 const MICROSECOND: Duration = Duration::from_micros(1);
 
@@ -336,7 +336,7 @@ impl<V> ReplicaObject<V> {
         index: usize,
         t: GameTime,
         times: RenderTimes,
-    ) -> Option<ComponentValue<&str>> {
+    ) -> Option<BorrowedValue<'_>> {
         if index == 0
             && let Some((position, facing)) =
                 self.facing(t, times).and_then(|facing| Some((self.position(t, times)?, facing)))
@@ -365,7 +365,7 @@ impl<V> ReplicaObject<V> {
         names: &Names,
     ) -> Vec<NamedValue<ComponentValue>> {
         let named = |index: usize| {
-            let value = self.value(index, t, times)?.to_owned_text();
+            let value = self.value(index, t, times)?.to_owned(&names.counted[index]);
             Some(NamedValue { name: names.parts[index].clone(), value })
         };
         indices.filter_map(named).collect()

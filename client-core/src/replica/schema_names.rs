@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ambit_proto::schema::{FieldSpec, FieldType, Schema};
+use ambit_proto::schema::{Codec, ComponentSpec, FieldSpec, FieldType, Schema};
 
 /// Names by index.
 #[derive(Clone, Debug, Default)]
@@ -14,13 +14,15 @@ pub struct SchemaNames {
     pub events: Vec<EventNames>,
 }
 
-/// A name and the names of the parts.
+/// The name of a kind of object, and the names in it.
 #[derive(Clone, Debug)]
 pub struct PartNames {
-    /// The name of the kind or event.
+    /// The name of the kind.
     pub name: Arc<str>,
-    /// Names of the components or fields.
+    /// Names of the components.
     pub parts: Vec<Arc<str>>,
+    /// Of each component, the names that it counts; empty for other types.
+    pub counted: Vec<Arc<[Arc<str>]>>,
 }
 
 /// The name of a kind of event and the names in it.
@@ -44,10 +46,11 @@ pub struct FieldNames {
 impl SchemaNames {
     /// The names in `schema`.
     pub fn of(schema: &Schema) -> Self {
-        let kinds = schema
-            .kinds
-            .iter()
-            .map(|kind| named(&kind.name, kind.components.iter().map(|part| &part.name)));
+        let kinds = schema.kinds.iter().map(|kind| PartNames {
+            name: kind.name.as_str().into(),
+            parts: kind.components.iter().map(|part| part.name.as_str().into()).collect(),
+            counted: kind.components.iter().map(|part| counted_names(schema, part)).collect(),
+        });
         let events = schema.events.iter().map(|event| EventNames {
             name: event.name.as_str().into(),
             fields: event.fields.iter().map(field_names).collect(),
@@ -56,8 +59,10 @@ impl SchemaNames {
     }
 }
 
-fn named<'s>(name: &'s str, parts: impl Iterator<Item = &'s String>) -> PartNames {
-    PartNames { name: name.into(), parts: parts.map(|part| part.as_str().into()).collect() }
+fn counted_names(schema: &Schema, component: &ComponentSpec) -> Arc<[Arc<str>]> {
+    let Codec::Counts(of) = component.codec else { return Arc::default() };
+    let names = schema.names_of(&of).unwrap_or_default();
+    names.iter().map(|name| name.as_str().into()).collect()
 }
 
 fn field_names(field: &FieldSpec) -> FieldNames {

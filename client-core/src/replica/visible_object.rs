@@ -16,7 +16,7 @@ use super::drawing::DrawnObject;
 use super::object::ReplicaObject;
 use super::received_poses::ReceivedPoses;
 use super::schema_names::PartNames as Names;
-use crate::client::event::{ComponentValue, Facing, NamedValue};
+use crate::client::event::{BorrowedValue, ComponentValue, Facing, NamedValue};
 
 /// An object in sight.
 #[derive(Debug)]
@@ -136,11 +136,11 @@ impl<V> VisibleObject<'_, V> {
     /// The value at `t` of the component called `name`.
     pub fn value(&self, name: &str, t: GameTime) -> Option<ComponentValue> {
         let index = self.names.parts.iter().position(|part| **part == *name)?;
-        Some(self.component(index, t)?.to_owned_text())
+        Some(self.component(index, t)?.to_owned(&self.names.counted[index]))
     }
 
     /// The value at `t` of a component, by its index in the kind; a text is not copied.
-    pub fn component(&self, index: usize, t: GameTime) -> Option<ComponentValue<&str>> {
+    pub fn component(&self, index: usize, t: GameTime) -> Option<BorrowedValue<'_>> {
         self.object.value(index, t, self.times)
     }
 

@@ -18,9 +18,9 @@
 //!
 //! A transform is the position (x, y, z), the rotation (a unit quaternion x, y, z, w), the velocity
 //! and the angular velocity (x, y, z each). A value is that of a gauge (value, rate, max), 0 or 1
-//! for a flag, a number, or the number of a text ([`TextTable`]). It is NaN if it is not known, or
-//! is the position. The ids of room-wide objects ascend by themselves; their transforms and ages
-//! mean nothing.
+//! for a flag, a number, or the number of a text ([`TextTable`]); counts are a text, too: JSON
+//! pairs of an index and a count. It is NaN if it is not known, or is the position. The ids of
+//! room-wide objects ascend by themselves; their transforms and ages mean nothing.
 //!
 //! Invariant: the arrays have the announced size, whatever the frame shows. Cost: proportional to
 //! what is in sight; nothing is allocated unless the arrays have to grow.
@@ -169,6 +169,11 @@ fn value(value: Option<FrameValue<'_>>, texts: &mut TextTable) -> [f64; VALUE_FL
         Some(FrameValue::Number(number)) => one(number as f64),
         Some(FrameValue::Decimal(decimal)) => one(decimal.value().into()),
         Some(FrameValue::Text(text)) => one(texts.number(text).into()),
+        Some(FrameValue::Counts(counts)) => {
+            // Pairs of an index and a count; they change seldom.
+            let pairs: Vec<_> = counts.iter().map(|(name, count)| [name.into(), count]).collect();
+            one(texts.number(&serde_json::json!(pairs).to_string()).into())
+        }
         None => one(f64::NAN),
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn schema_json(schema: &Schema) -> Json {
     let shown = &schema.presentation;
     json!({
         "game": schema.game,
-        "kinds": list(&schema.kinds, |index, it| kind(it, shown.kind(index))),
+        "kinds": list(&schema.kinds, |index, it| kind(schema, it, shown.kind(index))),
         "events": list(&schema.events, |index, it| event(it, shown.event(index))),
         "commands": list(&schema.commands, |index, it| command(it, shown.command(index))),
         "refusals": list(&schema.refusals, |index, it| {
@@ -33,14 +33,14 @@ pub(crate) fn schema_json(schema: &Schema) -> Json {
     })
 }
 
-fn kind(kind: &ObjectKind, shown: &KindPresentation) -> Json {
+fn kind(schema: &Schema, kind: &ObjectKind, shown: &KindPresentation) -> Json {
     let components =
-        list(&kind.components, |index, it| with(shown.component(index), component(it)));
+        list(&kind.components, |index, it| with(shown.component(index), component(schema, it)));
     let is_simulated = kind.presentation == PosePresentation::Simulated;
     with(shown, json!({ "name": kind.name, "components": components, "simulated": is_simulated }))
 }
 
-fn component(component: &ComponentSpec) -> Json {
+fn component(schema: &Schema, component: &ComponentSpec) -> Json {
     let mut json = match component.codec {
         Codec::Path => json!({ "type": "path" }),
         Codec::Pose(format) => {
@@ -56,6 +56,9 @@ fn component(component: &ComponentSpec) -> Json {
         Codec::Number { min, max } => json!({ "type": "number", "min": min, "max": max }),
         Codec::Decimal(format) => decimal(format),
         Codec::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),
+        Codec::Counts(of) => {
+            json!({ "type": "counts", "max": of.max, "names": schema.names_of(&of) })
+        }
     };
     json["name"] = json!(component.name);
     json
@@ -92,6 +95,7 @@ fn field(field: &FieldSpec, shown: &FieldPresentation) -> Json {
             let about = list(names, |index, _| json!(shown.choice(index)));
             json!({
                 "type": "choice", "choices": names, "about": about, "listed_in": shown.listed_in,
+                "sets": shown.sets,
             })
         }
         FieldType::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),

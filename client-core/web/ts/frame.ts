@@ -196,7 +196,8 @@ export class Frame {
   }
 
   /**
-   * The value of the component called `name`: a number, also of a gauge; radians; a boolean; a text.
+   * The value of the component called `name`: a number, also of a gauge; radians; a boolean; a text;
+   * of counts see {@link Frame.counts}.
    * Undefined if the object has no such component, or one that the player may not know.
    */
   value(index: number, name: string): number | boolean | string | undefined {
@@ -213,9 +214,20 @@ export class Frame {
         return value !== 0;
       case "text":
         return this.#text(value);
+      case "counts":
+        return undefined;
       default:
         return value;
     }
+  }
+
+  /** How many there are of each name that a component counts, by its index in the kind. */
+  counts(index: number, component: number): ReadonlyMap<string, number> {
+    const declared = this.kind(index).components[component];
+    const text = this.#text(this.#float(index, component, 0));
+    if (declared?.type !== "counts" || text === undefined) return new Map();
+    const pairs = JSON.parse(text) as [name: number, count: number][];
+    return new Map(pairs.map(([name, count]) => [declared.names[name] ?? "", count]));
   }
 
   /** A gauge by its name, into `gauge` if that is given, so that no object is made. */

@@ -85,6 +85,14 @@ export type ComponentPresentation = {
    */
   sign: Sign | null;
   /**
+   * What a text is about.
+   */
+  role: TextRole | null;
+  /**
+   * What a text may be, where that is one of some words.
+   */
+  words: Array<Word>;
+  /**
    * What a simple viewer shows as long as a flag is set, or when a gauge falls at once.
    */
   effect: Effect | null;
@@ -99,6 +107,11 @@ export type EventPresentation = {
    * that is not shown in words.
    */
   text: string;
+  /**
+   * What stands above the line where it is announced to all, such as `Wave {wave}`; may be
+   * empty.
+   */
+  lead: string;
   /**
    * How a simple viewer shows it.
    */
@@ -126,10 +139,9 @@ export type CommandPresentation = {
    */
   key: string | null;
   /**
-   * Only as long as a text of the avatar, or of the only object of a room-wide kind, is this, or
-   * a flag of the avatar has this name and is set. Empty for always.
+   * When it is offered; null for always.
    */
-  only_for: string;
+  only_for: Condition | null;
   /**
    * How it walks the avatar, if it does: to the place in its first field of that type.
    */
@@ -180,11 +192,15 @@ export type FieldPresentation = {
    */
   choices: Array<ChoicePresentation>;
   /**
-   * Of a choice: the name of a text component that lists the names that there are now, such as
-   * `2 whetstone, red-stone`; of the avatar, of the player's own row or of the game's state.
-   * Empty for all, always.
+   * Of a choice: the name of the component that counts the names that there are now; of the
+   * avatar, of the player's own row or of the game's state. Empty for all, always.
    */
   listed_in: string;
+  /**
+   * Of a choice: the name of the text of the avatar that it sets, such as a class. As long as
+   * the text is none of the names, players are asked to choose one.
+   */
+  sets: string;
 };
 
 /**
@@ -205,10 +221,13 @@ export type ChoicePresentation = {
    */
   cooldown_ms: number;
   /**
-   * Only as long as a text of the avatar, or of the only object of a room-wide kind, is this (a
-   * class, a phase), or a flag of the avatar has this name and is set. Empty for always.
+   * When it is offered, such as to a class or in a phase; null for always.
    */
-  only_for: string;
+  only_for: Condition | null;
+  /**
+   * How the game has ended for its players when a text or a field has this value.
+   */
+  outcome: Outcome | null;
   /**
    * Whether this choice needs no other field: clients ask for no optional one, such as a place.
    * The host takes them all the same.
@@ -258,6 +277,49 @@ export type Cost = {
    */
   amount: number;
 };
+
+/**
+ * A component has a value: something is offered only as long as that is so.
+ */
+export type Condition = {
+  /**
+   * The name of a flag of the avatar, or of a text of the avatar, of the player's own row or of
+   * the only object of a room-wide kind.
+   */
+  of: string;
+  /**
+   * What the text is; empty for a flag, which is set.
+   */
+  is: string;
+};
+
+/**
+ * What a text is about, where viewers do more than show it.
+ */
+export type TextRole = "player" | "winner" | "reason";
+
+/**
+ * A value that a text may have.
+ */
+export type Word = {
+  /**
+   * The value.
+   */
+  is: string;
+  /**
+   * What players read instead; may be empty.
+   */
+  label: string;
+  /**
+   * How the game has ended for its players when the text has this value; null while it runs.
+   */
+  outcome: Outcome | null;
+};
+
+/**
+ * How a game ends for its players.
+ */
+export type Outcome = "won" | "lost" | "over";
 
 /**
  * A reason of the game for refusing a command.

@@ -17,12 +17,14 @@ import type {
 
 export type {
   ChoicePresentation as Choice,
+  Condition,
   Cost,
   Direction,
   Effect,
   GateArea,
   Look,
   ObstacleLook,
+  Outcome,
   ScenerySpec as Scenery,
   Variant,
 } from "./presentation.js";
@@ -72,6 +74,8 @@ export type Component = ComponentPresentation & { name: string } & (
   /** In radians counter-clockwise from the east. */
   | { type: "angle" }
   | { type: "text"; max_bytes: number }
+  /** How many there are of each of these names. */
+  | { type: "counts"; max: number; names: string[] }
 );
 
 export type Field = Pick<FieldPresentation, "label"> & { name: string; optional: boolean } & (
@@ -83,7 +87,7 @@ export type Field = Pick<FieldPresentation, "label"> & { name: string; optional:
   /** In radians counter-clockwise from the east. */
   | { type: "angle" }
   /** `about` has what players read about each of the choices, in their order. */
-  | { type: "choice"; choices: string[]; about: ChoicePresentation[]; listed_in: string }
+  | { type: "choice"; choices: string[]; about: ChoicePresentation[]; listed_in: string; sets: string }
   | { type: "text"; max_bytes: number }
 );
 

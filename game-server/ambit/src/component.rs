@@ -122,9 +122,9 @@ pub trait Place: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a component here",
     label = "not a type of component",
-    note = "use `Gauge<MAX>`, `Flag`, `Number<MIN, MAX>`, `Half`, `Angle` or `Text<BYTES>`; \
-            `Path`, `YawPose` and `FreePose` are for the first component of a kind that has a \
-            place. What clients need not know belongs in the game's own struct"
+    note = "use `Gauge<MAX>`, `Flag`, `Number<MIN, MAX>`, `Half`, `Angle`, `Text<BYTES>` or \
+            `Counts<LIST, MAX>`; `Path`, `YawPose` and `FreePose` are for the first component of \
+            a kind that has a place. What clients need not know belongs in the game's own struct"
 )]
 pub trait Attribute: Sized {
     /// What a client shows.

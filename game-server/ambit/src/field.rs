@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::ObjectId;
 use ambit_proto::message::{FieldValue, TypedKind};
-use ambit_proto::presentation::ChoicePresentation;
+use ambit_proto::presentation::{ChoicePresentation, Word};
 use ambit_proto::schema::{DecimalFormat, FieldType, MAX_TEXT_BYTES};
 use ambit_proto::space::Position;
 #[cfg(feature = "rules")]
@@ -80,7 +80,7 @@ impl<'c> Fields<'c> {
     label = "not a type of field",
     note = "use `Position`, `Id<...>`, `ObjectId`, a whole number (`i64`, `u8`, ...), \
             `Number<MIN, MAX>`, `Half`, `Angle`, `bool`, `Text<BYTES>`, `String`, an enum with \
-            `#[derive(Choice)]`, or an `Option` of one of these"
+            `#[derive(Choice)]`, a `Listed<LIST>`, or an `Option` of one of these"
 )]
 pub trait MessageField: Sized {
     #[doc(hidden)]
@@ -122,27 +122,19 @@ pub trait Choice: Sized {
     }
 }
 
-/// One of some names that are data: its place in the list which [`crate::Game::schema`] gives the
-/// field of a command or an event. A room checks that it is in the list; a game whose lists may
-/// become shorter has to look once more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Listed(pub u8);
+/// For the derive of `Kind`: a text may be this.
+pub fn word(is: &str) -> Word {
+    Word { is: is.to_owned(), ..Word::default() }
+}
 
-impl MessageField for Listed {
-    fn field_type() -> FieldType {
-        FieldType::listed()
-    }
-
-    fn into_value(self) -> Value {
-        Value::Choice(self.0)
-    }
-
-    fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
-        match value {
-            Value::Choice(index) => Ok(Self(*index)),
-            _ => Err(ErrorCode::Malformed),
-        }
-    }
+/// For the derive of `Kind`: a text may be the name of one of these choices.
+pub fn words_of<C: Choice + MessageField>() -> Vec<Word> {
+    let named = |(is, about): (&&str, ChoicePresentation)| Word {
+        is: (*is).to_owned(),
+        label: about.label,
+        outcome: about.outcome,
+    };
+    C::NAMES.iter().zip(C::choices()).map(named).collect()
 }
 
 impl MessageField for ObjectId {

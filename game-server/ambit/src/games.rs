@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ambit_proto::codes;
 use ambit_proto::ids::RoomId;
-use ambit_proto::presentation::{WalkSpec, WalkSpeed};
-use ambit_proto::schema::{Codec, CommandKind, DecimalFormat, FieldType, ObjectKind, Schema};
+use ambit_proto::presentation::{Condition, WalkSpec, WalkSpeed};
+use ambit_proto::schema::{Codec, DecimalFormat, FieldType, ObjectKind, Schema};
 use ambit_room::config::{
     Allowed, BadParameter, Parameter, Parameters as CheckedParameters, ROOM_PARAMETERS, RoomConfig,
     override_default,
@@ -257,23 +257,32 @@ fn check_hints<G: Game>() {
     };
     let numbers: Vec<&str> =
         named(|codec| matches!(codec, Codec::Number { .. } | Codec::Gauge { .. })).collect();
+    let flags: Vec<&str> = named(|codec| matches!(codec, Codec::Flag)).collect();
     let texts: Vec<&str> = named(|codec| matches!(codec, Codec::Text { .. })).collect();
+    let counts: Vec<&str> = named(|codec| matches!(codec, Codec::Counts(_))).collect();
     let walkers = schema.kinds.iter().filter(|kind| kind.has_path());
     let half = Codec::Decimal(DecimalFormat::Half);
     let speeds = walkers.flat_map(|kind| &kind.components).filter(|it| it.codec == half);
     let speeds: Vec<&str> = speeds.map(|it| it.name.as_str()).collect();
-    let mut words: Vec<&str> = named(|codec| matches!(codec, Codec::Flag)).collect();
-    words.extend(G::kinds().into_iter().flat_map(|declared| declared.words));
-    words.extend(schema.commands.iter().flat_map(choices));
     for (command, shown) in schema.commands.iter().zip(&schema.presentation.commands) {
         let of_choices = shown.fields.iter().flat_map(|field| &field.choices);
-        let hints = of_choices.clone().map(|about| &about.only_for).chain([&shown.only_for]);
-        for hint in hints.filter(|hint| !hint.is_empty()) {
-            if !words.contains(&hint.as_str()) {
+        let conditions = of_choices.clone().map(|about| &about.only_for).chain([&shown.only_for]);
+        for Condition { of, is } in conditions.flatten() {
+            let (what, known) = if is.is_empty() { ("flag", &flags) } else { ("text", &texts) };
+            if !known.contains(&of.as_str()) {
                 fails(format!(
-                    "its command {:?} is only for {hint:?}, which is no flag, no choice of a \
-                     command and no word of a text; write it as one of them, or name what the \
-                     text may be: `#[component(words(\"...\"))]`. Known are: {}",
+                    "its command {:?} is only for {of:?}, and no {what} has this name; they are: \
+                     {}",
+                    command.name,
+                    list(known)
+                ));
+            }
+            let words = words_of(&schema, of);
+            if !is.is_empty() && !words.contains(&is.as_str()) {
+                fails(format!(
+                    "its command {:?} is only for {of:?} when it is {is:?}, which is none of its \
+                     words and no choice that sets it; name what the text may be: \
+                     `#[component(words(\"...\"))]`. Known are: {}",
                     command.name,
                     list(&words)
                 ));
@@ -301,41 +310,44 @@ fn check_hints<G: Game>() {
             ));
         }
         for (field, shown) in command.fields.iter().zip(&shown.fields) {
-            if !shown.listed_in.is_empty() && !texts.contains(&shown.listed_in.as_str()) {
-                fails(format!(
-                    "the choices of the field {:?} of its command {:?} are listed in {:?}, and no \
-                     text component has this name; the texts are: {}",
-                    field.name,
-                    command.name,
-                    shown.listed_in,
-                    list(&texts)
-                ));
+            let named = [
+                ("listed in", &shown.listed_in, "component of `Counts`", &counts),
+                ("chosen for", &shown.sets, "text component", &texts),
+            ];
+            for (how, name, what, known) in named {
+                if !name.is_empty() && !known.contains(&name.as_str()) {
+                    fails(format!(
+                        "the choices of the field {:?} of its command {:?} are {how} {name:?}, and \
+                         no {what} has this name; they are: {}",
+                        field.name,
+                        command.name,
+                        list(known)
+                    ));
+                }
             }
-        }
-    }
-    let of_commands = schema.commands.iter().map(|it| ("command", &it.name, &it.fields));
-    let of_events = schema.events.iter().map(|it| ("event", &it.name, &it.fields));
-    for (what, name, fields) in of_commands.chain(of_events) {
-        if let Some(field) = fields.iter().find(|field| field.ty.is_listed()) {
-            fails(format!(
-                "the field {:?} of its {what} {name:?} is a `Listed` without names; give them in \
-                 `Game::schema`: `field.ty = FieldType::choice([...])`",
-                field.name
-            ));
         }
     }
 }
 
-/// The names of all choices of a command.
-fn choices(command: &CommandKind) -> impl Iterator<Item = &str> {
-    command
-        .fields
-        .iter()
-        .flat_map(|field| match &field.ty {
-            FieldType::Choice(names) => names.as_slice(),
-            _ => &[],
-        })
-        .map(String::as_str)
+/// What a text of this name may be: its words, and the names of the choices that set it.
+fn words_of<'s>(schema: &'s Schema, text: &str) -> Vec<&'s str> {
+    let shown = &schema.presentation;
+    let mut words = Vec::new();
+    for (kind, shown) in schema.kinds.iter().zip(&shown.kinds) {
+        let named = kind.components.iter().zip(&shown.components);
+        for (_, shown) in named.filter(|(component, _)| component.name == text) {
+            words.extend(shown.words.iter().map(|word| word.is.as_str()));
+        }
+    }
+    for (command, shown) in schema.commands.iter().zip(&shown.commands) {
+        let fields = command.fields.iter().zip(&shown.fields);
+        for (field, _) in fields.filter(|(_, shown)| shown.sets == text) {
+            if let FieldType::Choice(names) = &field.ty {
+                words.extend(names.iter().map(String::as_str));
+            }
+        }
+    }
+    words
 }
 
 /// For a message: each once, in order.

@@ -26,10 +26,6 @@ pub trait Kind: TypedKind {
     #[doc(hidden)]
     const STEER: Option<SteerFunctions> = None;
 
-    /// What its texts may say, as far as that decides which commands are offered.
-    #[doc(hidden)]
-    const WORDS: &'static [&'static str] = &[];
-
     #[doc(hidden)]
     fn into_components(self, spawn: &Spawn<'_>) -> Vec<Component>;
 
@@ -72,12 +68,11 @@ pub struct DeclaredKind {
     pub(crate) kind: ObjectKind,
     pub(crate) presentation: KindPresentation,
     pub(crate) steering: Option<(&'static str, SteerFunctions)>,
-    pub(crate) words: &'static [&'static str],
 }
 
 /// For the derive of [`Declare`](crate::Declare).
 pub fn declared_kind<G, K: KindOf<G>>() -> DeclaredKind {
     let steering = K::STEER.map(|steer| (K::NAME, steer));
     let (kind, presentation) = K::declaration();
-    DeclaredKind { kind, presentation, steering, words: K::WORDS }
+    DeclaredKind { kind, presentation, steering }
 }

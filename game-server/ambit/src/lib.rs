@@ -214,17 +214,18 @@
 //! | a component | `#[audience(owner)]`, `team` | who receives it; all who follow it otherwise |
 //! | | `#[component(name = "...", label = "...", unit = "s")]` | of a number: `ms`, `%`; seconds are shown as minutes |
 //! | | `#[component(sign = hide)]` | what a flag means for the object that has it: others do not see it |
-//! | | `#[component(words("open", "closed"))]` | what a text may be, as far as a command is `only_for` it |
+//! | | `#[component(words("open", "closed"))]`, or `words = CHOICE` | what a text may be; a choice has labels and outcomes, too |
+//! | | `#[component(role = winner)]` | what a text is about: a `player`, the `winner`, the `reason` of the end |
 //! | | `#[pose(format = ...)]` | the grid of a pose, with velocities |
 //! | | `#[effect(ring, colour, size)]` | shown as long as a flag is set, or when a gauge falls at once |
 //! | [`Event`] | `#[about]` | the object whose followers receive it; the first one otherwise |
-//! | | `#[event(name = "...", text = "{target} is hurt")]` | what players read of it; names of fields in braces |
+//! | | `#[event(name = "...", text = "{target} is hurt", lead = "...")]` | what players read of it, names of fields in braces; the lead is above it where it is announced |
 //! | | `#[effect(hit, colour, size, at, from)]` | what simple viewers show, and at which fields |
 //! | [`Sound`](macro@Sound) | `#[sound(name = "...")]` | |
-//! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...", only_for = "...", sign = ready)]` | |
+//! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...", only_for(alive), sign = ready)]` | offered while a flag is set, or `only_for(phase = "share")` while a text is that |
 //! | | `#[command(walk(speed = 5.0, radius = 0.4))]`, or `speed_in = "COMPONENT"` | clients draw their avatar on its way at once |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
-//! | | `#[field(label = "...")]` | of a field |
+//! | | `#[field(label = "...", listed_in = bag, sets = class)]` | of a field; of a choice the counts of what there is, and the text that it sets |
 //! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600, reach_cm = 1_500)]` | a command with it is refused during the cooldown after an accepted one, and for places farther from the avatar; the game sees to that |
 //! | | `#[choice(cost(mana = 10))]` | what it costs of a gauge or a number of the avatar or of the player's row; the game takes it, and refuses who has less |
 //! | | `#[choice(sign = fire, made_of = fire)]` | the sign on its button; how it looks on its way |
@@ -276,6 +277,7 @@ mod chance;
 #[cfg(feature = "rules")]
 mod command;
 pub mod component;
+mod counts;
 #[cfg(feature = "rules")]
 mod declare;
 mod duration;
@@ -291,6 +293,7 @@ mod games;
 mod id;
 #[cfg(feature = "rules")]
 mod kind;
+mod list;
 #[cfg(feature = "rules")]
 mod object;
 #[cfg(feature = "rules")]
@@ -340,9 +343,13 @@ pub use ambit_proto::time::GameTime;
 pub use ambit_steering as steering;
 pub use fastrand::Rng;
 
+#[cfg(feature = "rules")]
+pub use self::counts::CountsMut;
+pub use self::counts::{Counts, CountsRef};
 pub use self::duration::Units;
-pub use self::field::{Choice, Listed, MessageField};
+pub use self::field::{Choice, MessageField};
 pub use self::id::Id;
+pub use self::list::{List, Listed};
 pub use self::placement::{Placed, RoomWide};
 #[cfg(feature = "serve")]
 pub use self::serve::{host_all, serve, serve_all};
@@ -383,6 +390,8 @@ pub mod prelude {
     pub use std::time::Duration;
 
     pub use crate::component::{Angle, Flag, FreePose, Gauge, Half, Number, Path, Text, YawPose};
+    pub use crate::counts::Counts;
+    pub use crate::list::{List, Listed};
     #[doc(no_inline)]
     pub use crate::steering::{Held, Movement, Shots, Steer, Steering, Terrain};
     #[cfg(feature = "rules")]
@@ -404,10 +413,10 @@ pub mod prelude {
 pub mod __private {
     pub use ambit_proto::axes::AxisKind;
     pub use ambit_proto::presentation::{
-        ChoicePresentation, CommandPresentation, ComponentPresentation, ControlPresentation, Cost,
-        Direction, Effect, EffectForm, Element, EventPresentation, FieldPresentation, Figure,
-        KindPresentation, Look, Material, RefusalPresentation, Shape, Sign, Variant, WalkSpec,
-        WalkSpeed,
+        ChoicePresentation, CommandPresentation, ComponentPresentation, Condition,
+        ControlPresentation, Cost, Direction, Effect, EffectForm, Element, EventPresentation,
+        FieldPresentation, Figure, KindPresentation, Look, Material, Outcome, RefusalPresentation,
+        Shape, Sign, TextRole, Variant, WalkSpec, WalkSpeed,
     };
     pub use ambit_proto::schema::{
         CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, Convergence,
@@ -417,7 +426,7 @@ pub mod __private {
     pub use serde;
 
     pub use crate::component::{Attribute, Place, Posed, bar, label};
-    pub use crate::field::{Fields, MessageField, Objects, Value};
+    pub use crate::field::{Fields, MessageField, Objects, Value, word, words_of};
     #[cfg(feature = "rules")]
     pub use crate::{
         declare::SavedGame,

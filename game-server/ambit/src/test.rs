@@ -220,6 +220,7 @@ impl<'f> ShownComponents<'f> for &'f Seen {
             Some(ComponentValue::Number(number)) => Some(FrameValue::Number(*number)),
             Some(ComponentValue::Decimal(decimal)) => Some(FrameValue::Decimal(*decimal)),
             Some(ComponentValue::Text(text)) => Some(FrameValue::Text(text)),
+            Some(ComponentValue::Counts(counts)) => Some(FrameValue::Counts(&counts.counts)),
             Some(ComponentValue::Path { .. } | ComponentValue::Pose { .. }) | None => None,
         })
     }

@@ -249,6 +249,7 @@ fn component_json(component: &Component) -> Value {
         Component::Number(number) => json!(number),
         Component::Decimal(decimal) => json!(decimal.rounded()),
         Component::Text(text) => json!(text),
+        Component::Counts(counts) => json!(counts),
         // Only objects with a place have these; their lines say where they are.
         Component::Path(_) | Component::Pose(_) => Value::Null,
     }

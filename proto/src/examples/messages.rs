@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::poses::any_pose;
 use super::{BASE_TIME, Example};
 use crate::axes::{Axes, MAX_AXES};
+use crate::counts::Counts;
 use crate::decimal::{Decimal, DecimalFormat};
 use crate::ids::Alias;
 use crate::keymap::{KeySample, Keymap};
@@ -302,6 +303,10 @@ pub(crate) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component
         (Component::Text(text), Codec::Text { max_bytes }) => {
             let letters = (0..rng.u32(..=max_bytes / 4)).map(|_| rng.char(..));
             text.extend(letters);
+        }
+        (Component::Counts(counts), Codec::Counts(of)) => {
+            let some = (0..of.names).filter(|_| rng.bool()).collect::<Vec<_>>();
+            *counts = Counts::new(some.into_iter().map(|index| (index, rng.u32(1..=of.max))));
         }
         (Component::Pose(pose), Codec::Pose(format)) => *pose = any_pose(rng, format),
         (Component::Path(path), _) => any_points(rng, |rng, time| {

@@ -7,6 +7,7 @@ use crate::presentation::{
     Ground, KindPresentation, Look, Material, ObstacleLook, Presentation, RefusalPresentation,
     ScenerySpec, Shape, Sign, Thing, Variant, WalkSpec, WalkSpeed,
 };
+use crate::presentation::{Condition, Outcome, TextRole, Word};
 use crate::schema::{
     Codec, CommandKind, ComponentSpec, ControlSpec, DecimalFormat, EventKind, FieldSpec, FieldType,
     Freshness, InterestRadii, ObjectKind, RefusalKind, Schema,
@@ -107,7 +108,7 @@ fn presentation() -> Presentation {
     let text = "{who} loses {damage} points".into();
     Presentation {
         kinds: vec![shown_avatar(), stone],
-        events: vec![EventPresentation { text, effect: Some(hit), fields: Vec::new() }],
+        events: vec![EventPresentation { text, effect: Some(hit), ..EventPresentation::default() }],
         commands: shown_commands(),
         refusals: vec![RefusalPresentation { text: "you are too tired".into() }],
         controls: vec![
@@ -139,12 +140,7 @@ fn presentation() -> Presentation {
 fn shown_avatar() -> KindPresentation {
     let veil = Effect { form: EffectForm::Ring, size_m: 0.8, ..Effect::default() };
     let plain = ComponentPresentation::default;
-    let mana = ComponentPresentation {
-        label: "Zauberkräfte".into(),
-        unit: "%".into(),
-        sign: None,
-        effect: None,
-    };
+    let mana = ComponentPresentation { label: "Zauberkräfte".into(), unit: "%".into(), ..plain() };
     KindPresentation {
         look: Look {
             glyph: '@',
@@ -169,6 +165,16 @@ fn shown_avatar() -> KindPresentation {
             plain(),
             mana,
             ComponentPresentation { effect: Some(veil), sign: Some(Sign::Hide), ..plain() },
+            plain(),
+            ComponentPresentation {
+                role: Some(TextRole::Player),
+                words: vec![Word {
+                    is: "mage".into(),
+                    label: "Mage".into(),
+                    outcome: Some(Outcome::Won),
+                }],
+                ..plain()
+            },
         ],
         ..KindPresentation::default()
     }
@@ -179,7 +185,8 @@ fn shown_commands() -> Vec<CommandPresentation> {
         label: "Bolt of fire".into(),
         help: "Flies straight on.".into(),
         cooldown_ms: 600,
-        only_for: "mage".into(),
+        only_for: Some(Condition::text("name", "mage")),
+        outcome: Some(Outcome::Won),
         reach_cm: 1_500,
         cost: Some(Cost { of: "mana".into(), amount: 8 }),
         alone: false,
@@ -194,6 +201,7 @@ fn shown_commands() -> Vec<CommandPresentation> {
         label: "Which spell".into(),
         choices: vec![bolt, heal],
         listed_in: "book".into(),
+        sets: "name".into(),
     };
     let with_help =
         |help: &str| CommandPresentation { help: help.into(), ..CommandPresentation::default() };
@@ -202,7 +210,7 @@ fn shown_commands() -> Vec<CommandPresentation> {
             label: "Walk there".into(),
             help: "Walk to a point.".into(),
             key: Some("click".into()),
-            only_for: "alive".into(),
+            only_for: Some(Condition::set("veiled")),
             walk: Some(WalkSpec { speed: WalkSpeed::Constant(5.0), radius_m: 0.4 }),
             sign: Some(Sign::Dash),
             fields: Vec::new(),

@@ -436,7 +436,7 @@ pub struct Component {
     #[prost(enumeration = "component::Audience", tag = "2")]
     pub audience: i32,
     /// How the values are encoded; the documentation of `proto::message` describes the bits.
-    #[prost(oneof = "component::Codec", tags = "3, 4, 5, 6, 7, 8, 9, 10")]
+    #[prost(oneof = "component::Codec", tags = "3, 4, 5, 6, 7, 8, 9, 10, 14")]
     pub codec: ::core::option::Option<component::Codec>,
 }
 /// Nested message and enum types in `Component`.
@@ -502,6 +502,8 @@ pub mod component {
         Half(super::Half),
         #[prost(message, tag = "10")]
         Angle(super::Angle),
+        #[prost(message, tag = "14")]
+        Counts(super::Counts),
     }
 }
 /// Positions over time.
@@ -531,6 +533,22 @@ pub struct Half {}
 /// An angle: a turn in 256 steps, counter-clockwise from the east.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Angle {}
+/// How many there are of each name of a choice of a command.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Counts {
+    /// Index of the command.
+    #[prost(uint32, tag = "1")]
+    pub command: u32,
+    /// Index of its field: a choice.
+    #[prost(uint32, tag = "2")]
+    pub field: u32,
+    /// The number of its names.
+    #[prost(uint32, tag = "3")]
+    pub names: u32,
+    /// Of one name, at most: 1 to 65,535.
+    #[prost(uint32, tag = "4")]
+    pub max: u32,
+}
 /// UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Text {

@@ -574,6 +574,8 @@ pub enum ErrorCode {
     Outdated = 41,
     /// A command names an object that the client does not see.
     NoSuchObject = 42,
+    /// The game has ended by its rules, and its room with it.
+    GameOver = 43,
     /// A command names a position that is not on the map.
     BadPosition = 64,
     /// The game has no such command. A game's own refusals are in its schema
@@ -630,6 +632,7 @@ impl ErrorCode {
             Self::Unsupported => "UNSUPPORTED",
             Self::Outdated => "OUTDATED",
             Self::NoSuchObject => "NO_SUCH_OBJECT",
+            Self::GameOver => "GAME_OVER",
             Self::BadPosition => "BAD_POSITION",
             Self::UnknownCommand => "UNKNOWN_COMMAND",
         }
@@ -680,6 +683,7 @@ impl ErrorCode {
             "UNSUPPORTED" => Some(Self::Unsupported),
             "OUTDATED" => Some(Self::Outdated),
             "NO_SUCH_OBJECT" => Some(Self::NoSuchObject),
+            "GAME_OVER" => Some(Self::GameOver),
             "BAD_POSITION" => Some(Self::BadPosition),
             "UNKNOWN_COMMAND" => Some(Self::UnknownCommand),
             _ => None,

@@ -5,6 +5,7 @@
 //! [`TypedId`].
 
 use super::{FieldValue, GameCommand};
+use crate::counts::Counts;
 use crate::decimal::Decimal;
 use crate::ids::{ClientObjectId, ObjectId};
 use crate::presentation::{CommandPresentation, EventPresentation, KindPresentation};
@@ -67,6 +68,8 @@ pub enum FrameValue<'f> {
     Decimal(Decimal),
     /// A text.
     Text(&'f str),
+    /// How many there are of each name of a choice, by its index.
+    Counts(&'f Counts),
 }
 
 /// An event as a type: a struct with `#[derive(Event)]`.

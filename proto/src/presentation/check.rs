@@ -1,13 +1,13 @@
 //! Whether a presentation fits a schema, and can be shown.
 
 use super::{
-    ChoicePresentation, CommandPresentation, ControlPresentation, Effect, EventPresentation,
-    FieldPresentation, KindPresentation, Look, MAX_KEYS, MAX_OBSTACLE_LOOKS, MAX_VARIANTS,
-    Presentation, ScenerySpec, WalkSpec, WalkSpeed,
+    ChoicePresentation, CommandPresentation, Condition, ControlPresentation, Effect,
+    EventPresentation, FieldPresentation, KindPresentation, Look, MAX_KEYS, MAX_OBSTACLE_LOOKS,
+    MAX_VARIANTS, Presentation, ScenerySpec, WalkSpec, WalkSpeed,
 };
 use crate::axes::AxisKind;
 use crate::schema::{
-    Codec, CommandKind, ComponentSpec, ControlSpec, EventKind, FieldSpec, FieldType,
+    Codec, CommandKind, ComponentSpec, ControlSpec, EventKind, FieldSpec, FieldType, MAX_CHOICES,
     MAX_NAME_BYTES, MAX_UNIT_BYTES, ObjectKind, Schema, SchemaError, SchemaPath, SchemaProblem,
 };
 
@@ -87,6 +87,11 @@ impl KindPresentation {
             place.check_label(&shown.label)?;
             place.ensure(shown.unit.len() <= MAX_UNIT_BYTES, || SchemaProblem::BadLabel)?;
             place.check_label(&shown.unit)?;
+            place.check_count("words of a text", shown.words.len(), MAX_CHOICES)?;
+            for word in &shown.words {
+                place.check_user_text(&word.is)?;
+                place.check_label(&word.label)?;
+            }
             let has_moments = matches!(component.codec, Codec::Flag | Codec::Gauge { .. });
             check_effect(&place, shown.effect, &[], has_moments)?;
         }
@@ -104,14 +109,16 @@ impl KindPresentation {
 }
 
 impl EventPresentation {
-    /// The fields that the text names.
+    /// The fields that the texts name.
     fn named_in_text(&self) -> impl Iterator<Item = &str> {
-        self.text.split('{').skip(1).map(|rest| rest.split_once('}').map_or("", |(name, _)| name))
+        let parts = [&self.lead, &self.text].into_iter().flat_map(|text| text.split('{').skip(1));
+        parts.map(|rest| rest.split_once('}').map_or("", |(name, _)| name))
     }
 
     fn check(&self, event: &EventKind, place: &SchemaPath) -> Result<(), SchemaError> {
         check_fields(&self.fields, &event.fields, place)?;
         place.check_user_text(&self.text)?;
+        place.check_user_text(&self.lead)?;
         let has = |name: &str| event.fields.iter().any(|field| field.name == name);
         place.ensure(self.named_in_text().all(has), || SchemaProblem::BadEventText)?;
         check_effect(place, self.effect, &event.fields, true)
@@ -122,7 +129,7 @@ impl CommandPresentation {
     fn check(&self, command: &CommandKind, place: &SchemaPath) -> Result<(), SchemaError> {
         place.check_label(&self.label)?;
         place.check_user_text(&self.help)?;
-        place.check_user_text(&self.only_for)?;
+        check_condition(self.only_for.as_ref(), place)?;
         place.check_names("key", self.key.as_slice())?;
         let has_place = command.fields.iter().any(|field| field.ty == FieldType::Position);
         let is_walk_valid = |walk: &WalkSpec| has_place && walk.is_valid();
@@ -151,6 +158,7 @@ fn check_fields(
         let place = place.child("field", &field.name);
         place.check_label(&shown.label)?;
         place.check_user_text(&shown.listed_in)?;
+        place.check_user_text(&shown.sets)?;
         let names = if let FieldType::Choice(names) = &field.ty { names.as_slice() } else { &[] };
         place.check_count("texts about choices", shown.choices.len(), names.len())?;
         let mut choices = names.iter().zip(&shown.choices);
@@ -162,11 +170,16 @@ impl ChoicePresentation {
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
         place.check_label(&self.label)?;
         place.check_user_text(&self.help)?;
-        place.check_user_text(&self.only_for)?;
+        check_condition(self.only_for.as_ref(), place)?;
         let is_shown = self.tint.is_none_or(is_colour);
         place.ensure(is_shown, || SchemaProblem::BadTint)?;
         self.cost.iter().try_for_each(|cost| place.check_user_text(&cost.of))
     }
+}
+
+fn check_condition(condition: Option<&Condition>, place: &SchemaPath) -> Result<(), SchemaError> {
+    let texts = condition.into_iter().flat_map(|Condition { of, is }| [of, is]);
+    texts.into_iter().try_for_each(|text| place.check_user_text(text))
 }
 
 /// An effect where there can be one.

@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use self::timeline_tail::{TimelineTail, merge, wire_timeline};
 use super::Codec;
+use crate::counts::Counts;
 use crate::decimal::Decimal;
 use crate::pose::Pose;
 use crate::space::Position;
@@ -64,11 +65,13 @@ pub enum Component {
     Pose(Pose),
     /// Of [`Codec::Decimal`].
     Decimal(Decimal),
+    /// Of [`Codec::Counts`].
+    Counts(Counts),
 }
 
 impl Component {
     /// An empty component: a read begins with it.
-    pub const fn unknown(codec: &Codec) -> Self {
+    pub fn unknown(codec: &Codec) -> Self {
         match codec {
             Codec::Path => Self::Path(Timeline::new(TIMELINE_CAPACITY)),
             Codec::Gauge { .. } => Self::Gauge(Timeline::new(TIMELINE_CAPACITY)),
@@ -76,6 +79,7 @@ impl Component {
             Codec::Number { .. } => Self::Number(0),
             Codec::Decimal(format) => Self::Decimal(format.zero()),
             Codec::Text { .. } => Self::Text(String::new()),
+            Codec::Counts(_) => Self::Counts(Counts::default()),
             Codec::Pose(_) => Self::Pose(Pose::UNKNOWN),
         }
     }
@@ -96,6 +100,7 @@ impl Component {
                 decimal.format() == *format && decimal.is_finite()
             }
             (Self::Text(text), Codec::Text { max_bytes }) => text.len() <= *max_bytes as usize,
+            (Self::Counts(counts), Codec::Counts(of)) => counts.fits(of.names, of.max),
             (Self::Pose(pose), Codec::Pose(format)) => format.fits(pose),
             _ => false,
         }
@@ -131,7 +136,11 @@ impl Component {
                 Self::Gauge(TimelineTail::from_timeline(gauge, from).to_timeline())
             }
             Self::Flag(flag) => Self::Flag(TimelineTail::from_timeline(flag, from).to_timeline()),
-            Self::Number(_) | Self::Decimal(_) | Self::Text(_) | Self::Pose(_) => self.clone(),
+            Self::Number(_)
+            | Self::Decimal(_)
+            | Self::Text(_)
+            | Self::Counts(_)
+            | Self::Pose(_) => self.clone(),
         }
     }
 
@@ -148,6 +157,7 @@ impl Component {
             (Self::Number(number), Self::Number(update)) => *number = *update,
             (Self::Decimal(decimal), Self::Decimal(update)) => *decimal = *update,
             (Self::Text(text), Self::Text(update)) => text.clone_from(update),
+            (Self::Counts(counts), Self::Counts(update)) => counts.clone_from(update),
             (Self::Pose(pose), Self::Pose(update)) => *pose = *update,
             _ => {}
         }
@@ -179,6 +189,7 @@ impl Component {
                 decimal.wire(coder)
             }
             (Self::Text(text), Codec::Text { max_bytes }) => coder.text(text, *max_bytes as usize),
+            (Self::Counts(counts), Codec::Counts(of)) => counts.wire(of.names, of.max, coder),
             (Self::Pose(pose), Codec::Pose(format)) => format.wire(pose, coder),
             (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
         }
@@ -233,6 +244,9 @@ impl Component {
                 }
                 (Self::Text(text), Codec::Text { max_bytes }) => {
                     coder.write_text(text, *max_bytes as usize)
+                }
+                (Self::Counts(counts), Codec::Counts(of)) => {
+                    counts.clone().wire(of.names, of.max, coder)
                 }
                 (Self::Pose(pose), Codec::Pose(format)) => format.wire(&mut { *pose }, coder),
                 (component, codec) => panic!("{codec:?} cannot carry {component:?}"),

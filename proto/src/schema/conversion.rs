@@ -4,10 +4,10 @@
 //! position. Any schema becomes a message: a host checks its game's schema when the room begins.
 
 use super::{
-    Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Convergence, DeadReckoning,
-    EventKind, FieldSpec, FieldType, Freshness, InterestRadii, MAX_CHOICES, MAX_COMMANDS,
-    MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KINDS, MAX_REFUSALS, ObjectKind, PosePresentation,
-    ReckoningOrder, RefusalKind, Schema, SchemaError, SchemaPath, SchemaProblem,
+    Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Convergence, CountedChoice,
+    DeadReckoning, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, MAX_CHOICES,
+    MAX_COMMANDS, MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KINDS, MAX_REFUSALS, ObjectKind,
+    PosePresentation, ReckoningOrder, RefusalKind, Schema, SchemaError, SchemaPath, SchemaProblem,
 };
 use crate::axes::AxisKind;
 use crate::control::game as pb;
@@ -180,6 +180,13 @@ fn read_component(
         Some(PbCodec::Half(pb::Half {})) => Codec::Decimal(DecimalFormat::Half),
         Some(PbCodec::Angle(pb::Angle {})) => Codec::Decimal(DecimalFormat::Angle),
         Some(PbCodec::Text(pb::Text { max_bytes })) => Codec::Text { max_bytes },
+        Some(PbCodec::Counts(pb::Counts { command, field, names, max })) => {
+            let narrow = |number: u32| {
+                u8::try_from(number).map_err(|_| place.error(SchemaProblem::BadCounts))
+            };
+            let [command, field, names] = [narrow(command)?, narrow(field)?, narrow(names)?];
+            Codec::Counts(CountedChoice { command, field, names, max })
+        }
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
         None => return Err(place.error(SchemaProblem::Unknown { what: "codec" })),
     };
@@ -341,6 +348,14 @@ impl From<&ComponentSpec> for pb::Component {
             Codec::Decimal(DecimalFormat::Half) => PbCodec::Half(pb::Half {}),
             Codec::Decimal(DecimalFormat::Angle) => PbCodec::Angle(pb::Angle {}),
             Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
+            Codec::Counts(CountedChoice { command, field, names, max }) => {
+                PbCodec::Counts(pb::Counts {
+                    command: command.into(),
+                    field: field.into(),
+                    names: names.into(),
+                    max,
+                })
+            }
             Codec::Pose(format) => PbCodec::Pose((&format).into()),
         };
         Self { name: component.name.clone(), audience: audience.into(), codec: Some(codec) }

@@ -60,6 +60,7 @@ impl FieldSpec {
                 place.ensure(min <= max, || SchemaProblem::BadNumber { min, max })
             }
             FieldType::Choice(names) => {
+                place.ensure(!self.ty.is_listed(), || SchemaProblem::Unnamed)?;
                 place.ensure(!names.is_empty(), || SchemaProblem::NoChoices)?;
                 place.check_count("choices", names.len(), MAX_CHOICES)?;
                 place.check_words("choice", names)
@@ -72,9 +73,6 @@ impl FieldSpec {
     }
 }
 
-/// Instead of names that are data.
-const LISTED: &str = "none";
-
 impl FieldType {
     /// Any whole number.
     pub const NUMBER: Self = Self::Number { min: i64::MIN, max: i64::MAX };
@@ -84,14 +82,14 @@ impl FieldType {
         Self::Choice(names.into_iter().map(Into::into).collect())
     }
 
-    /// A choice whose names are data: they are not known yet.
-    pub fn listed() -> Self {
-        Self::choice([LISTED])
+    /// A choice from a list of this name whose own names are data: they are not known yet.
+    pub fn listed(list: &str) -> Self {
+        Self::choice([format!("<{list}>")])
     }
 
-    /// Whether the names of this choice are data.
+    /// Whether the names of this choice are data that is not known yet.
     pub fn is_listed(&self) -> bool {
-        matches!(self, Self::Choice(names) if matches!(&names[..], [name] if name == LISTED))
+        matches!(self, Self::Choice(names) if names.first().is_some_and(|it| it.starts_with('<')))
     }
 
     /// The index of a choice's name; `None` if the type is another one or has no such name.

@@ -8,12 +8,15 @@ use self::record_values::{kind_value, record_value};
 use super::json::{Json, object};
 use super::test_vector::{TestVector, hex};
 use super::values;
+use crate::counts::Counts;
 use crate::decimal::Decimal;
 use crate::examples::messages::context;
 use crate::ids::Alias;
 use crate::message::{DatagramBody, EffectTime, Record, read_body, write_poses};
 use crate::pose::{Motion, MotionFormat, Pose, PoseFormat, Turning};
-use crate::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema, TIMELINE_CAPACITY};
+use crate::schema::{
+    Codec, Component, ComponentSpec, CountedChoice, ObjectKind, Schema, TIMELINE_CAPACITY,
+};
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Timeline, Waypoint};
@@ -33,6 +36,7 @@ const BALL: u8 = 4;
 const VANE: u8 = 5;
 const CRATE: u8 = 6;
 const SCORE: u8 = 7;
+const PACK: u8 = 8;
 
 const ALIAS: Alias = Alias { slot: 1, epoch: 2 };
 
@@ -245,6 +249,20 @@ fn components() -> Vec<TestVector> {
             1,
             Component::Text("red".into()),
         ),
+        of(
+            "counts",
+            "Both of two names: one of the first, 99 of the second.",
+            PACK,
+            0,
+            Component::Counts(Counts::new([(0, 1), (1, 99)])),
+        ),
+        of(
+            "counts-empty",
+            "The number of names alone.",
+            PACK,
+            0,
+            Component::Counts(Counts::default()),
+        ),
     ]
 }
 
@@ -385,6 +403,13 @@ fn schema() -> Schema {
             ComponentSpec::public("points", Codec::Number { min: -50, max: 50 }),
             ComponentSpec::public("name", Codec::Text { max_bytes: 32 }),
         ],
+        ..ObjectKind::default()
+    });
+    // Of the choice in the first field of "cast".
+    let spells = CountedChoice { command: 2, field: 0, names: 2, max: 99 };
+    schema.kinds.push(ObjectKind {
+        name: "pack".into(),
+        components: vec![ComponentSpec::owner("spells", Codec::Counts(spells))],
         ..ObjectKind::default()
     });
     schema.check().expect("the schema is valid");

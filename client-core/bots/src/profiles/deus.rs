@@ -14,6 +14,7 @@ use ambit_client_core::command_words;
 use ambit_client_core::replica::VisibleObject;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::GameCommand;
+use ambit_proto::presentation::Condition;
 use ambit_proto::schema::{FieldType, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
@@ -122,8 +123,8 @@ pub(crate) struct DeusView {
     monsters: Vec<Position>,
     chest: Option<Position>,
     map: (f32, f32),
-    /// What is in the chest, what it has, what it can learn: by the names of these texts.
-    lists: BTreeMap<&'static str, String>,
+    /// What is in the chest, what it has, what it can learn: by the names of these components.
+    lists: BTreeMap<&'static str, Vec<String>>,
     schema: Arc<Schema>,
 }
 
@@ -169,8 +170,15 @@ impl DeusView {
                 .into_iter()
                 .map(|(kind, component)| {
                     let of_kind = client.objects().filter(|object| &**object.kind() == kind);
-                    let known = of_kind.map(|object| text(&object, component, t));
-                    (component, known.collect())
+                    let known = of_kind.filter_map(|object| match object.value(component, t)? {
+                        ComponentValue::Counts(counts) => Some(counts),
+                        _ => None,
+                    });
+                    let mut names = Vec::new();
+                    for counts in known {
+                        names.extend(counts.iter().map(|(name, _)| name.to_owned()));
+                    }
+                    (component, names)
                 })
                 .collect(),
             schema: Arc::clone(&game.rules().schema),
@@ -179,9 +187,15 @@ impl DeusView {
 
     /// The choices of a command that there are now for the own class, with their cool-downs.
     fn choices<'v>(&'v self, command: &str) -> impl Iterator<Item = (&'v str, Duration)> {
-        let flags = [("alive", self.is_alive), ("fights", self.fights)];
-        let is_now = move |wanted: &str| {
-            ["", &self.class, &self.phase].contains(&wanted) || flags.contains(&(wanted, true))
+        let is_now = |wanted: &Option<Condition>| {
+            let Some(Condition { of, is }) = wanted else { return true };
+            match of.as_str() {
+                "alive" => self.is_alive,
+                "fights" => self.fights,
+                "class" => self.class == *is,
+                "phase" => self.phase == *is,
+                _ => false,
+            }
         };
         let mut commands = command_words::with_presentations(&self.schema);
         let declared = commands.find(|(it, shown)| it.name == command && is_now(&shown.only_for));
@@ -193,9 +207,8 @@ impl DeusView {
             _ => None,
         });
         let named = named.into_iter().flat_map(|(list, names, shown)| {
-            let is_there = move |name: &str| {
-                list.is_none_or(|list| list.split(", ").any(|it| without_count(it) == name))
-            };
+            let is_there =
+                move |name: &str| list.is_none_or(|list| list.iter().any(|listed| listed == name));
             names.iter().zip(&shown.choices).filter(move |(name, _)| is_there(name))
         });
         let own = named.filter(move |(_, about)| is_now(&about.only_for));
@@ -205,11 +218,6 @@ impl DeusView {
     fn is_melee(&self) -> bool {
         self.choices("cast").any(|(name, _)| name == "strike")
     }
-}
-
-/// "2 whetstone" is some whetstones.
-fn without_count(listed: &str) -> &str {
-    listed.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ')
 }
 
 fn gauge(object: &VisibleObject<'_, ()>, component: &str, t: GameTime) -> f32 {
@@ -390,7 +398,10 @@ mod tests {
         let command = |name: &str, choices: &[(&str, &str)]| {
             let names = FieldType::choice(choices.iter().map(|(name, _)| *name));
             let shown = choices.iter().map(|(_, only_for)| ChoicePresentation {
-                only_for: (*only_for).to_owned(),
+                only_for: Some(match *only_for {
+                    "share" | "merchant" => Condition::text("phase", *only_for),
+                    class => Condition::text("class", class),
+                }),
                 cooldown_ms: 5_000,
                 ..ChoicePresentation::default()
             });
@@ -440,6 +451,27 @@ mod tests {
             lists: BTreeMap::new(),
             schema: Arc::new(schema()),
         }
+    }
+
+    #[test]
+    fn all_that_is_counted_can_be_chosen() {
+        let names: Vec<String> = (0..64).map(|item| format!("{item:02}-item")).collect();
+        let mut view = view("mage", &[]);
+        view.phase = "merchant".to_owned();
+        let mut schema = schema();
+        let sell = usize::from(schema.command_index("sell").expect("sell"));
+        schema.commands[sell].fields[0].ty = FieldType::choice(&names);
+        let shown = &mut schema.presentation.commands[sell].fields[0];
+        shown.choices = vec![ChoicePresentation::default(); 64];
+        "bag".clone_into(&mut shown.listed_in);
+        view.schema = Arc::new(schema);
+        let sold =
+            |view: &DeusView| view.choices("sell").map(|(name, _)| name.to_owned()).collect();
+        let none: Vec<String> = sold(&view);
+        assert_eq!(none.len(), 64, "not counted: all");
+        view.lists.insert("bag", names[1..].to_vec());
+        let all: Vec<String> = sold(&view);
+        assert_eq!(all, names[1..]);
     }
 
     #[test]

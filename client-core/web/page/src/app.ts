@@ -32,7 +32,7 @@ export const NAME_KEY = "ambit-name";
 /** Where the tab keeps which rooms have removed its player: a page that is loaded anew knows. */
 const BARRED_KEY = "ambit-barred";
 /** With these words the lobby closes the room of a game that has come to its end. */
-const GAME_OVER = "the game is over";
+const GAME_OVER = "game_over";
 /** There are no events about players who come and go. */
 const PLAYERS_MS = 10_000;
 /**
@@ -151,7 +151,7 @@ export class App {
         this.#closeGame();
         showAddress(undefined);
         // The game has come to its end, which is no problem.
-        if (event.message === GAME_OVER) return void this.#showResult(result);
+        if (event.reason === GAME_OVER) return void this.#showResult(result);
         // Without a reason the player has left.
         if (event.reason && event.reason !== "error_unspecified" && event.reason !== "left") {
           void this.#tellOut(event.room, name, event.reason, event.message);
@@ -267,7 +267,7 @@ export class App {
     this.#result = this.#view?.result();
     this.#closeGame();
     this.#update();
-    if (code === "left" || code === "" || message === GAME_OVER) return;
+    if (code === "left" || code === "" || code === GAME_OVER) return;
     const isMember = this.#client.room?.id === room.id;
     // The lobby says why a player is out of the room.
     if (isMember) showProblem(code, message, () => this.#try(() => this.#rejoin(room)));

@@ -24,7 +24,7 @@ export function showResult({ game, ending, isParty }: Result): Promise<boolean> 
       { class: "art" },
       gamePicture(game, "", "alone"),
       el("h2", {}, title),
-      el("p", {}, [forPlayers(game), ...ending.facts.map(texts.fact)].join(" · ")),
+      el("p", {}, [forPlayers(game), ...ending.facts.map(texts.fact), ending.reason].filter(Boolean).join(" · ")),
     ),
     el("div", { class: "tables" }, ...ending.tables.flatMap((table) => partsOf(table, isParty))),
     el(

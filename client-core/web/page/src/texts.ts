@@ -134,6 +134,8 @@ export const texts = {
   won_by: (name: string) => `${name} has won`,
   /** Such as "Wave 2". */
   fact: ([name, value]: readonly [string, string]) => `${name} ${value}`,
+  /** What is announced, and above it what it belongs to: "Wave 2: Fight". */
+  led: (lead: string, text: string) => `${lead}: ${text}`,
   place: "Place",
   your_place: "Your place",
   place_of: (place: number, of: number) => `${place} of ${of}`,

@@ -11,22 +11,28 @@ import { textOf } from "../src/core/event_texts.js";
 import { LastTables } from "../src/core/ending.js";
 import { type WatchedFrame, Watching } from "../src/core/watching.js";
 
+const PLAIN = {
+  isState: false, clock: "", phase: "", outcome: null, ofPlayers: [],
+  ofEnd: { winner: undefined, reason: undefined },
+};
+
 test("the end has all who were there, and what the state says", () => {
   const last = new LastTables();
   const row = (own: boolean, ...cells: string[]) => ({ cells, own });
-  const state = (...cells: string[]) => ({
-    title: "Course", columns: ["Wave", "Phase", "Time left", "Monsters"],
-    rows: [row(false, ...cells)], isState: true, clock: cells[2] ?? "",
+  const state = (outcome: "lost" | null, ...cells: string[]) => ({
+    ...PLAIN, title: "Course", columns: ["Wave", "Phase", "Time left", "Monsters", "Why"],
+    rows: [row(false, ...cells)], isState: true, clock: cells[2] ?? "", phase: cells[1] ?? "",
+    outcome, ofEnd: { winner: undefined, reason: "Why" },
   });
   const columns = ["Name", "Kills", "Gold", "Bag"];
-  const table = { title: "Score", columns, isState: false, clock: "" };
+  const table = { ...PLAIN, title: "Score", columns };
   const bob = row(false, "bob", "7", "", "");
-  const ann = (kills: string, gold: string) => row(true, "ann", kills, gold, "ring");
-  last.note([state("1", "fight", "7:59", "3"), { ...table, rows: [bob, ann("2", "31")] }]);
-  last.note([state("2", "lost", "0:05", "0"), { ...table, rows: [ann("4", "40")] }]);
+  const ann = (kills: string, gold: string) => row(true, "ann", kills, gold, "");
+  last.note([state(null, "1", "fight", "7:59", "3", ""), { ...table, rows: [bob, ann("2", "31")] }]);
+  last.note([state("lost", "2", "doom", "0:05", "0", "All fell"), { ...table, rows: [ann("4", "40")] }]);
   last.note([]);
-  const { outcome, facts, tables } = last.ending();
-  assert.deepEqual([outcome, facts], ["lost", [["Wave", "2"]]]);
+  const { outcome, facts, reason, tables } = last.ending();
+  assert.deepEqual([outcome, facts, reason], ["lost", [["Wave", "2"]], "All fell"]);
   const [score] = tables;
   assert.deepEqual(score?.columns, ["Name", "Kills"]);
   const rows = score?.rows.map(({ cells, place }) => [place, ...cells]);
@@ -38,10 +44,10 @@ test("whoever is the winner has won, and others read who it is", () => {
   const ending = (winner: string) => {
     const last = new LastTables();
     const [state, score] = [{ cells: [winner], own: false }, { cells: ["ann", "3"], own: true }];
-    const common = { title: "Match", clock: "" };
+    const ofEnd = { winner: "Best", reason: undefined };
     last.note([
-      { ...common, columns: ["Winner"], rows: [state], isState: true },
-      { ...common, title: "Score", columns: ["Name", "Points"], rows: [score], isState: false },
+      { ...PLAIN, title: "Match", columns: ["Best"], rows: [state], isState: true, ofEnd },
+      { ...PLAIN, title: "Score", columns: ["Name", "Points"], rows: [score] },
     ]);
     return last.ending();
   };
@@ -75,7 +81,7 @@ test("whoever is out watches the nearest who is up, or whom the player picks", (
     bar: (index: number) => bars[index], component: () => isAlive,
     x: (index: number) => [0, 9, 4][index], y: () => 0,
   } as unknown as WatchedFrame;
-  const watching = new Watching([{ command: { only_for: "alive" } } as Action]);
+  const watching = new Watching([{ command: { only_for: { of: "alive", is: "" } } } as Action]);
   const at = (now: number) => {
     watching.update(now, frame);
     return watching.indexIn(frame);
@@ -96,38 +102,45 @@ test("whoever is out watches the nearest who is up, or whom the player picks", (
 
 test("a change of the game's state is announced, with what can be done then", () => {
   const kind = {
-    name: "phase-begins", text: "Wave {wave}: {phase}",
+    name: "phase-begins", lead: "Wave {wave}", text: "{phase}",
     fields: [{ name: "phase", type: "text" }, { name: "wave", type: "number" }],
   } as unknown as EventKind;
-  const states = [{ components: [{ name: "wave" }, { name: "phase" }] }] as unknown as Kind[];
-  const help = "Say what you need; or not.";
-  const command = { name: "want", label: "Need", help, only_for: "share" };
+  const words = [{ is: "doom", label: "", outcome: "lost" }, { is: "share", label: "", outcome: null }];
+  const part = (name: string, words: object[] = []) => ({ name, role: null, words });
+  const states = [{ components: [part("wave"), part("phase", words)] }] as unknown as Kind[];
+  const help = "Say what you need.";
+  const command = { name: "want", label: "Need", help, only_for: { of: "phase", is: "share" } };
   const actions = [{ command }, { command }] as unknown as Action[];
   const of = (phase: string, kinds = states) => {
     const event = { phase, wave: 2 } as unknown as GameEvent;
-    return announcementOf(kind, event, `Wave 2: ${phase}`, kinds, actions);
+    return announcementOf(kind, event, phase, kinds, actions);
   };
-  const share = { lead: "Wave 2", title: "Share", advice: "Say what you need", tone: "plain" };
-  assert.deepEqual(of("share"), share);
-  assert.deepEqual([of("won")?.tone, of("lost")?.tone, of("won")?.advice], ["won", "lost", ""]);
-  assert.equal(of("share", []), undefined);
+  assert.deepEqual(of("share"), { lead: "Wave 2", title: "Share", advice: help, outcome: null });
+  // The word that means it is declared, and no other one does.
+  assert.deepEqual([of("doom")?.outcome, of("lost")?.outcome], ["lost", null]);
+  assert.deepEqual([of("doom")?.advice, of("share", [])], ["", undefined]);
 });
 
 test("whoever has won a round is announced as the player writes it", () => {
-  const named = (...names: string[]) => names.map((name) => ({ name }));
-  const states = [{ components: named("round", "time_left", "last_winner") }] as Kind[];
-  const kind = { name: "round-won", fields: named("last_winner") } as unknown as EventKind;
-  const event = { ev: "event", last_winner: "ann (15)" } as unknown as GameEvent;
-  const text = "The round is over: ann (15) has won.";
-  const { lead, title } = announcementOf(kind, event, text, states, []) ?? {};
-  assert.deepEqual([lead, title], ["The round is over", "ann (15) has won."]);
+  const part = (name: string, role: string | null) => ({ name, role, words: [] });
+  const kind = {
+    name: "round-won", lead: "The round is over", fields: [{ name: "champion" }],
+  } as unknown as EventKind;
+  const event = { ev: "event", champion: "ann (15)" } as unknown as GameEvent;
+  const of = (role: string | null) => {
+    const states = [{ components: [part("round", null), part("champion", role)] }] as unknown as Kind[];
+    return announcementOf(kind, event, "ann (15) has won.", states, []);
+  };
+  assert.deepEqual([of("winner")?.lead, of("winner")?.title], ["The round is over", "ann (15) has won."]);
+  assert.equal(of(null)?.title, "Ann (15) has won.");
 });
 
 test("the end of a round is announced, with its number and who has won", () => {
-  const named = (...names: string[]) => names.map((name) => ({ name, type: "text" }));
-  const states = [{ components: named("round", "goal", "time_left", "winner") }] as Kind[];
+  const named = (...names: string[]) =>
+    names.map((name) => ({ name, type: "text", words: [], role: name === "winner" ? name : null }));
+  const states = [{ components: named("round", "goal", "time_left", "winner") }] as unknown as Kind[];
   const text = "Round {round} is over. {winner} has won.";
-  const kind = { name: "round-over", text, fields: named("round", "winner") } as unknown as EventKind;
+  const kind = { name: "round-over", lead: "", text, fields: named("round", "winner") } as unknown as EventKind;
   const titleOf = (winner: string) => {
     const event = { ev: "event", round: 3, winner } as unknown as GameEvent;
     const told = textOf(kind, event, () => undefined);

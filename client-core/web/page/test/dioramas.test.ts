@@ -157,7 +157,7 @@ function kindOf(
   look: Partial<Kind["look"]>,
   variants: Kind["variants"] = [],
 ): Kind {
-  const plain = { label: "", unit: "", sign: null, effect: null };
+  const plain = { label: "", unit: "", sign: null, role: null, words: [], effect: null };
   const at = { ...plain, name: "at" };
   const components: Kind["components"] = [
     ...(place === "path" ? [{ ...at, type: place } as const] : []),
@@ -186,7 +186,7 @@ function gameOf(
 
 function happens(form: "blast", colour: string): Schema["events"][0] {
   const effect = { ...NO_EFFECT, form, colour, size: 1.5 };
-  return { name: form, text: "", effect, fields: [] };
+  return { name: form, text: "", lead: "", effect, fields: [] };
 }
 
 /** Where the own avatar is, from -1 to 1 each way. */

@@ -12,7 +12,7 @@ import {
   SHAPES,
 } from "../src/core/effects.js";
 import { shownEffects } from "../src/core/event_effects.js";
-import { textOf } from "../src/core/event_texts.js";
+import { sentencesOf, textOf } from "../src/core/event_texts.js";
 import { Moments } from "../src/core/moments.js";
 import { MAX_VOICES, TIMBRES, Voices } from "../src/core/voices.js";
 
@@ -79,6 +79,7 @@ test("a warning is as large as what it warns of, and ends with it", () => {
     ],
     effect: effect("warning", { reach: 1, due: 2 }),
     text: "",
+    lead: "",
   };
   const event = { ev: "event", name: "tell", at: { x: 7, y: 8 }, radius: 35, due: 2_000 };
   const effects = new Effects();
@@ -97,39 +98,48 @@ test("an event is told in words; what cannot be said is left out", () => {
     label: "",
     type: "choice",
     choices: ["bolt", "ice-ball"],
-    about: [{ label: "Bolt of fire", help: "", cooldown_ms: 0, only_for: "", alone: false, reach_cm: 0, cost: null,
+    about: [{ label: "Bolt of fire", help: "", cooldown_ms: 0, only_for: null, outcome: null, alone: false, reach_cm: 0, cost: null,
       sign: null, made_of: null, thing: null, tint: null, raises: null }],
     listed_in: "",
+    sets: "",
     optional: false,
   };
   const text = "{by} casts {spell}. {target} is hurt!";
-  const kind: EventKind = { name: "hit", fields: [...FIELDS, spell], effect: null, text };
+  const kind: EventKind = { name: "hit", fields: [...FIELDS, spell], effect: null, text, lead: "" };
   const tell = (event: object) =>
     textOf(kind, { ...EVENT, ...event } as unknown as GameEvent, (id) =>
       id === 9 ? undefined : `<b>${id}</b>`,
     );
   assert.equal(tell({ spell: "bolt" }), "<b>3</b> casts Bolt of fire. <b>4</b> is hurt!");
-  assert.equal(tell({ spell: "ice-ball", target: null }), "<b>3</b> casts Ice ball.");
+  assert.equal(tell({ spell: "ice-ball", target: null }), "<b>3</b> casts ice ball.");
   assert.equal(tell({ by: 9, spell: "bolt", target: 9 }), undefined);
   // "Somebody is hurt" alone would say nothing.
   assert.equal(tell({ by: 9, spell: "bolt" }), undefined);
 });
 
+test("a sentence says which objects it names", () => {
+  const text = "{target} has fallen. {by} did it.";
+  const named = sentencesOf({ fields: FIELDS, text }, EVENT as unknown as GameEvent, (id) => `#${id}`);
+  assert.deepEqual(named, [
+    { text: "#4 has fallen.", objects: [4] }, { text: "#3 did it.", objects: [3] },
+  ]);
+});
+
 test("at the start of a sentence a name of the game is capitalised, a player's is not", () => {
   const text = "{who} dies. The {who} is gone. {by} wins.";
   const fields = [
-    { ...FIELDS[0], name: "who", type: "text", max_bytes: 20 },
+    { ...FIELDS[0], name: "who", type: "choice", choices: ["iron-rat"], about: [] },
     { ...FIELDS[0], name: "by", type: "object" },
   ] as unknown as EventKind["fields"];
-  const kind: EventKind = { name: "end", fields, effect: null, text };
+  const kind: EventKind = { name: "end", fields, effect: null, text, lead: "" };
   const tell = (who: string) =>
     textOf(
       kind,
       { ev: "event", name: "end", t: 0, who, by: 3 } as unknown as GameEvent,
       (_, isFirst) => (isFirst ? "Brute" : "brute"),
-      new Set(["iron-rat"]),
     );
   assert.equal(tell("iron-rat"), "Iron rat dies. The iron rat is gone. Brute wins.");
+  fields[0] = { ...fields[0], type: "text" } as (typeof fields)[number];
   assert.equal(tell("ann"), "ann dies. The ann is gone. Brute wins.");
 });
 
@@ -186,7 +196,7 @@ function shown(declared: Effect | null, event: object = EVENT) {
     into.x = 100 + id;
     return id < 9;
   };
-  const kind = { name: "hit", fields: FIELDS, effect: declared, text: "" };
+  const kind = { name: "hit", fields: FIELDS, effect: declared, text: "", lead: "" };
   return shownEffects(kind, event as unknown as GameEvent, locate);
 }
 

@@ -30,16 +30,16 @@ test("the line of a fall is the game's about the own avatar, from just then", ()
   fall.update(0, 1);
   fall.note(500, "Wolf hits ann", false);
   fall.update(5_000, 0);
-  assert.equal(fall.lineFor("ann"), "");
+  assert.equal(fall.line, "");
   fall.note(5_010, "Wolf hits ann", false);
-  assert.equal(fall.lineFor("ann"), "Wolf hits ann");
+  assert.equal(fall.line, "Wolf hits ann");
   // How it died says more, whatever is said at the same time.
-  fall.note(5_020, "ann has fallen. Felled by Wolf.", true);
+  fall.note(5_020, "Felled by Wolf.", true);
   fall.note(5_030, "Wolf hits ann", false);
-  assert.equal(fall.lineFor("ann"), "Felled by Wolf.");
+  assert.equal(fall.line, "Felled by Wolf.");
   fall.update(9_000, 1);
   fall.update(20_000, 0);
-  assert.equal(fall.lineFor("ann"), "");
+  assert.equal(fall.line, "");
 });
 
 test("a gauge of seconds of the avatar says when it comes back", () => {
@@ -52,11 +52,12 @@ test("a gauge of seconds of the avatar says when it comes back", () => {
 });
 
 test("where the game's commands need a flag of the avatar, whoever is out watches", () => {
-  const only = (only_for: string) => ({ command: { only_for } }) as unknown as Action;
+  const only = (of: string | null) =>
+    ({ command: { only_for: of === null ? null : { of, is: "" } } }) as unknown as Action;
   const kind = (name: string, type = "flag") =>
     ({ components: [{ name, type }] }) as unknown as Parameters<Watching["isFor"]>[0];
-  const watching = new Watching([only("alive"), only("")]);
+  const watching = new Watching([only("alive"), only(null)]);
   assert.equal(watching.isFor(kind("alive")), true);
   assert.equal(watching.isFor(kind("alive", "text")), false);
-  assert.equal(new Watching([only("")]).isFor(kind("alive")), false);
+  assert.equal(new Watching([only(null)]).isFor(kind("alive")), false);
 });

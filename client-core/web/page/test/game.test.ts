@@ -23,7 +23,7 @@ import { PlannedPaths } from "../src/core/planned_paths.js";
 import { isRoomWide, scoreTablesOf, shortened } from "../src/core/score_tables.js";
 import { SlotTable } from "../src/core/slot_table.js";
 import { composeMatrix, layOnSide } from "../src/core/transforms.js";
-import { fitted, wordsOfTexts } from "../src/core/words.js";
+import { chosenTexts, fitted } from "../src/core/words.js";
 
 const NO_STATS: LineCounters = {
   datagrams_down: 0,
@@ -51,6 +51,11 @@ const DOWN = control("down", ["s"], "south");
 const JUMP = control("jump", ["space"]);
 const CONTROLS = [LEFT, RIGHT, UP, DOWN, JUMP];
 
+const PLAIN = {
+  clock: "", phase: "", outcome: null, ofPlayers: [] as string[],
+  ofEnd: { winner: undefined, reason: undefined },
+};
+
 test("what is room-wide is a table of each kind, the first in points on top", () => {
   const look = { glyph: "o", shape: "disc" as const, colour: "#808080", size: 1, material: "matte" as const };
   const kind = (name: string, components: Component[]): Kind => ({
@@ -63,12 +68,13 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
     effect: null,
   });
   const part = (name: string, more: Partial<Component>) =>
-    ({ name, label: "", unit: "", sign: null, effect: null, ...more }) as Component;
+    ({ name, label: "", unit: "", sign: null, role: null, words: [], effect: null, ...more }) as Component;
   const score = kind("score", [
     part("round", { type: "half" }),
     part("team", { type: "text", max_bytes: 9 }),
     part("points", { type: "number", min: -50, max: 50, label: "Points won" }),
-    part("name", { type: "text", max_bytes: 9 }),
+    part("name", { type: "text", max_bytes: 9, role: "player" }),
+    part("bag", { type: "counts", max: 9, names: ["ring"] }),
     part("secret", { type: "flag" }),
     part("ping", { type: "number", min: 0, max: 999, unit: "ms" }),
   ]);
@@ -80,8 +86,8 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
   const kinds = [score, match, kind("walker", [part("path", { type: "path" })])];
   assert.deepEqual(kinds.map(isRoomWide), [true, true, false]);
   const values = [
-    [0.0999755859375, "", 7, "<b>ann</b>", undefined, 30],
-    [2, "", 12, "bob", undefined, 0],
+    [0.0999755859375, "", 7, "<b>ann</b>", undefined, undefined, 30],
+    [2, "", 12, "bob", undefined, undefined, 0],
     [591.2, -Math.PI / 2, ""],
   ];
   const frame = {
@@ -98,38 +104,47 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
         { cells: ["<b>ann</b>", "7", "0.099976", "30 ms"], own: false },
       ],
       isState: false,
-      clock: "",
+      ...PLAIN,
+      ofPlayers: ["Name"],
     },
     {
       title: "Match",
       columns: ["Time left", "From"],
       rows: [{ cells: ["9:52", "-90°"], own: false }],
       isState: true,
+      ...PLAIN,
       clock: "9:52",
     },
   ]);
 });
 
-test("a text is shown in the words of the event that tells it", () => {
-  const part = (name: string) => ({ name, label: "", unit: "", effect: null, type: "text", max_bytes: 9 });
-  const course = { name: "course", label: "", components: [part("phase"), part("winner")] };
-  const about = [{ label: "Sharing out the chest" }, { label: "" }];
-  const choices = ["share", "to-arms"];
-  const fields = [{ name: "phase", label: "", optional: false, type: "choice", choices, about }];
-  const words = wordsOfTexts({ events: [{ fields }] } as unknown as Schema);
+test("a text is shown in its words, and says what the state is in", () => {
+  const words = [
+    { is: "share", label: "Sharing out the chest", outcome: null },
+    { is: "to-arms", label: "", outcome: null },
+    { is: "doom", label: "", outcome: "lost" },
+  ];
+  const part = (name: string, role: string | null, words: object[]) =>
+    ({ name, label: "", unit: "", type: "text", max_bytes: 9, role, words });
+  const course = {
+    name: "course", components: [part("phase", null, words), part("best", "winner", [])], label: "",
+  };
+  const kinds = [course] as unknown as Kind[];
   const shown = (phase: string) => {
     const frame = {
       rows: () => [0],
       isOwn: () => false,
       component: (_: number, component: number) => [phase, "share"][component],
     };
-    const kinds = [course] as unknown as Kind[];
-    return scoreTablesOf(frame, kinds, new Set(), new Set(), words)[0]?.rows[0]?.cells;
+    const chosen = chosenTexts({ kinds, commands: [] } as unknown as Schema);
+    const { rows, phase: shown, outcome } = scoreTablesOf(frame, kinds, chosen)[0] ?? {};
+    return [...(rows?.[0]?.cells ?? []), shown, outcome];
   };
   // A winner who is called so is no phase.
-  assert.deepEqual(shown("share"), ["Sharing out the chest", "share"]);
-  assert.deepEqual(shown("to-arms"), ["To arms", "share"]);
-  assert.deepEqual(shown("other"), ["other", "share"]);
+  const share = "Sharing out the chest";
+  assert.deepEqual(shown("share"), [share, "share", share, null]);
+  assert.deepEqual(shown("to-arms"), ["To arms", "share", "To arms", null]);
+  assert.deepEqual(shown("doom"), ["Doom", "share", "Doom", "lost"]);
 });
 
 test("a bar says how much is left of how much, or which share", () => {
@@ -146,7 +161,7 @@ test("a name that is too long ends with an ellipsis", () => {
 
 test("a long table shows the best rows, and the own one", () => {
   const rows = Array.from({ length: 9 }, (_, place) => ({ cells: [`${place}`], own: place === 7 }));
-  const table = { title: "", columns: ["Name"], rows, isState: false, clock: "" };
+  const table = { title: "", columns: ["Name"], rows, isState: false, ...PLAIN };
   assert.deepEqual(shortened(table).map(({ cells }) => cells[0]), ["0", "1", "2", "3", "7"]);
 });
 

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Control, Game, Schema } from "../src/ambit/ambit.js";
+import type { Control, Game } from "../src/ambit/ambit.js";
 import { tileOf } from "../src/core/action_tile.js";
+import { lookOf } from "../src/core/elements.js";
 import type { Action } from "../src/core/actions.js";
 import { PendingCommands } from "../src/core/pending_commands.js";
 import { AvatarWatch } from "../src/core/avatar_watch.js";
@@ -113,21 +114,14 @@ test("the left thumb has directions, or what the arrow keys turn", () => {
   assert.deepEqual(ship.map((one) => padPlaceOf(one, ship)), ["west", "east", null]);
 });
 
-test("a tile has the declared sign, and the colour of the game's effect", () => {
-  const effect = { colour: "#ff8020" };
-  const schema = {
-    events: [{ name: "bolt", effect }, { name: "it", effect }],
-    kinds: [{ name: "trap", look: { colour: "#c04040" } }],
-  } as unknown as Schema;
-  const tile = (choice: string, label: string, sign: string | null = null) => {
-    const about = [{ sign, made_of: null }];
-    const field = { name: "spell", type: "choice", choices: [choice], about };
+test("a tile has the declared sign, and the colour of what it is made of", () => {
+  const tile = (choice: string, label: string, sign: string | null = null, made_of: string | null = null) => {
+    const field = { name: "spell", type: "choice", choices: [choice], about: [{ sign, made_of }] };
     const command = { name: "cast", sign: null, fields: [field] };
-    return tileOf({ command, preset: { spell: choice }, label } as unknown as Action, schema);
+    return tileOf({ command, preset: { spell: choice }, label } as unknown as Action);
   };
-  const known = { sign: "fire", letters: "Fi", colour: "#ff8020" };
-  assert.deepEqual(tile("firebolt", "Firebolt", "fire"), known);
-  assert.equal(tile("trap", "Set it").colour, "#c04040");
+  const ember = { sign: "fire", letters: "Em", colour: lookOf("ice").colour };
+  assert.deepEqual(tile("ember", "Ember", "fire", "ice"), ember);
   const unknown = tile("qwit", "Qwit");
   assert.deepEqual([unknown.sign, unknown.letters], [undefined, "Qw"]);
   assert.match(unknown.colour, /^hsl/);
@@ -136,7 +130,8 @@ test("a tile has the declared sign, and the colour of the game's effect", () => 
 
 test("the own place in a table is shared by whoever has as many points", () => {
   const row = (name: string, points: string, own = false) => ({ cells: [name, points], own });
-  const table = { title: "", columns: ["Name", "Kills"], isState: false, clock: "" };
+  const table = { title: "", columns: ["Name", "Kills"], isState: false, clock: "", phase: "", outcome: null, ofPlayers: [],
+    ofEnd: { winner: undefined, reason: undefined } };
   const rows = [row("a", "9"), row("b", "4"), row("c", "4", true)];
   assert.deepEqual(placeOf({ ...table, rows }), { place: 2, of: 3, points: "4", column: "Kills" });
   assert.equal(placeOf({ ...table, rows: [row("a", "9")] }), undefined);

@@ -5,7 +5,7 @@ import {
   actionsOf,
   cardsOf,
   CommandDraft,
-  countIn,
+  countOf,
   giveDigits,
   groupsOf,
   isOffered,
@@ -13,9 +13,11 @@ import {
 import { describeMesh, hidingFlagsOf, parseColour } from "../src/core/look.js";
 import { hashOf, outfitOf, sortOf, thingOf, variantOf } from "../src/core/roles.js";
 
+const [MAGE, HEALER] = [{ of: "class", is: "mage" }, { of: "class", is: "healer" }];
+const [SHARE, MERCHANT] = [{ of: "phase", is: "share" }, { of: "phase", is: "merchant" }];
 const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
 const AT: Field = { name: "at", label: "", type: "position", optional: true };
-const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: "", alone: false, reach_cm: 0, cost: null,
+const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: null, outcome: null, alone: false, reach_cm: 0, cost: null,
   sign: null, made_of: null, thing: null, tint: null, raises: null };
 const SPELL: Field = choice({}, {});
 
@@ -23,7 +25,7 @@ function choice(...about: Partial<Choice>[]): Field {
   const choices = ["bolt", "heal", "sing", "aim"].slice(0, about.length);
   const texts = about.map((text) => ({ ...NOTHING_ABOUT, ...text }));
   return { name: "spell", label: "", type: "choice", choices, about: texts, listed_in: "",
-    optional: false };
+    sets: "", optional: false };
 }
 
 test("what walks stands on the ground, what is posed is centred", () => {
@@ -79,7 +81,7 @@ test("a choice gives an action for each name, keys are suggested or digits", () 
 });
 
 test("what a player first has to choose to be is shown as cards", () => {
-  const be = command("be", null, [{ ...choice({}, {}), name: "class" }]);
+  const be = command("be", null, [{ ...choice({}, {}), sets: "class" } as Field]);
   const actions = actionsOf(schema([command("cast", null, [SPELL]), be]));
   const cards = (texts: [string, string][]) =>
     cardsOf(actions, new Map(texts)).map(({ name }) => name);
@@ -123,8 +125,8 @@ test("the label of a command is shown instead of its words", () => {
 });
 
 test("a choice says what it is called, what it does, and for whom it is", () => {
-  const bolt = { label: "Bolt of fire", help: "8 mana.", cooldown_ms: 600, only_for: "mage", reach_cm: 900 };
-  const [heal, sing] = [{ only_for: "healer" }, { only_for: "healer" }];
+  const bolt = { label: "Bolt of fire", help: "8 mana.", cooldown_ms: 600, only_for: MAGE, reach_cm: 900 };
+  const [heal, sing] = [{ only_for: HEALER }, { only_for: HEALER }];
   const actions = actionsOf(
     schema([command("cast", null, [choice(bolt, heal, sing, {})]), command("rest", null, [])]),
   );
@@ -132,41 +134,53 @@ test("a choice says what it is called, what it does, and for whom it is", () => 
   assert.deepEqual([first?.label, first?.help, first?.cooldownMs], ["Bolt of fire", "8 mana.", 600]);
   assert.deepEqual(actions.map(({ reachM }) => reachM), [9, ...Array(4).fill(Infinity)]);
   assert.deepEqual(actions.map(({ key }) => key), ["1", "2", "3", "4", "5"]);
-  const offered = (...texts: string[]) =>
-    actions.filter((action) => isOffered(action, { words: texts, lists: new Map() })).map(({ name }) => name);
-  assert.deepEqual(offered("ann", "mage"), ["cast bolt", "cast aim", "rest"]);
-  assert.deepEqual(offered("ann"), ["cast aim", "rest"]);
+  const offered = (...texts: [string, string][]) => {
+    const known = { flags: new Set<string>(), texts: new Map(texts), counts: new Map() };
+    return actions.filter((action) => isOffered(action, known)).map(({ name }) => name);
+  };
+  assert.deepEqual(offered(["name", "ann"], ["class", "mage"]), ["cast bolt", "cast aim", "rest"]);
+  // A player who is called so has not the class.
+  assert.deepEqual(offered(["name", "mage"]), ["cast aim", "rest"]);
   // A command that asks for a choice is there as long as one of the choices is.
-  const need: Field = { ...choice({ only_for: "share" }, { only_for: "gift" }), optional: true };
+  const need: Field = { ...choice({ only_for: SHARE }, { only_for: MERCHANT }), optional: true };
   const [want] = actionsOf(schema([command("want", null, [need])]));
-  assert.deepEqual([want?.name, want?.onlyFor], ["want", ["share", "gift"]]);
+  assert.deepEqual([want?.name, want?.onlyFor], ["want", [SHARE, MERCHANT]]);
   // What one has is on the first keys.
   giveDigits(actions.slice(3), schema([]));
   assert.deepEqual(actions.map(({ key }) => key), ["1", "2", "3", "1", "2"]);
 });
 
 test("what is listed can be chosen, and nothing as well", () => {
-  const about = { help: "Raises damage.", only_for: "alive" };
+  const about = { help: "Raises damage.", only_for: { of: "alive", is: "" } };
   const items = { ...choice(about, about, about), choices: ["stone", "red-stone", "ring"] };
   const listed = { ...items, listed_in: "bag" } as Field;
-  const sell = { ...command("sell", null, [listed]), only_for: "merchant" };
+  const sell = { ...command("sell", null, [listed]), only_for: MERCHANT };
   const want = command("want", null, [{ ...listed, listed_in: "offer", optional: true } as Field]);
-  const ready = { ...command("ready", null, []), only_for: "merchant" };
+  const ready = { ...command("ready", null, []), only_for: MERCHANT };
   const actions = actionsOf(schema([sell, want, ready]));
-  const offered = (words: string[], bag: string, offer: string) => {
-    const lists = new Map([["bag", bag], ["offer", offer]]);
-    return actions.filter((action) => isOffered(action, { words, lists }));
+  type Pairs = [string, number][];
+  const offered = (phase: string, isAlive: boolean, bag: Pairs, offer: Pairs) => {
+    const known = {
+      flags: new Set(isAlive ? ["alive"] : []),
+      texts: new Map([["phase", phase]]),
+      counts: new Map([["bag", new Map(bag)], ["offer", new Map(offer)]]),
+    };
+    return actions.filter((action) => isOffered(action, known));
   };
   const names = (...args: Parameters<typeof offered>) => offered(...args).map(({ name }) => name);
-  assert.deepEqual(names(["merchant", "alive"], "2 red-stone", ""), ["sell red-stone", "want", "ready"]);
-  assert.deepEqual(names(["merchant"], "2 red-stone", ""), ["ready"]);
-  assert.deepEqual(names(["share", "alive"], "ring", "stone, 3 ring"), ["want stone", "want ring", "want"]);
-  assert.deepEqual([countIn("3 ring, stone", "ring"), countIn("ring", "rin"), countIn("", "")], [3, 0, 0]);
+  const two: Pairs = [["red-stone", 2]];
+  assert.deepEqual(names("merchant", true, two, []), ["sell red-stone", "want", "ready"]);
+  assert.deepEqual(names("merchant", false, two, []), ["ready"]);
+  const three: Pairs = [["stone", 1], ["ring", 3]];
+  assert.deepEqual(names("share", true, [["ring", 1]], three), ["want stone", "want ring", "want"]);
+  const known = { counts: new Map([["bag", new Map(two)]]) };
+  const counted = actions.filter(({ listedIn }) => listedIn === "bag").map((it) => countOf(it, known));
+  assert.deepEqual(counted, [0, 2, 0]);
   // One of three that there may be is behind the same button, and nothing alone behind none.
   const groups = (...args: Parameters<typeof offered>) =>
     [...groupsOf(offered(...args))].map(([{ name }, { length }]) => [name, length]);
-  assert.deepEqual(groups(["share", "alive"], "", "ring"), [["want", 2]]);
-  assert.deepEqual(groups(["share", "alive"], "", ""), []);
+  assert.deepEqual(groups("share", true, [], [["ring", 1]]), [["want", 2]]);
+  assert.deepEqual(groups("share", true, [], []), []);
 });
 
 test("a choice that stands alone asks for nothing, and stays in the bar", () => {
@@ -216,7 +230,7 @@ function kind(type: "path" | "pose", look: Partial<Look>): Kind {
   return {
     name: "thing",
     label: "",
-    components: [{ name: "place", label: "", unit: "", sign: null, effect: null, ...place }],
+    components: [{ name: "place", label: "", unit: "", sign: null, role: null, words: [], effect: null, ...place }],
     variants: [],
     effect: null,
     simulated: false,
@@ -225,7 +239,7 @@ function kind(type: "path" | "pose", look: Partial<Look>): Kind {
 }
 
 function command(name: string, key: string | null, fields: Field[]): CommandKind {
-  const hints = { newest_only: false, only_for: "", walk: null, sign: null };
+  const hints = { newest_only: false, only_for: null, walk: null, sign: null };
   return { name, label: "", usage: name, help: "", key, ...hints, fields };
 }
 

@@ -10,7 +10,7 @@ use crate::attributes::{
     require_no_generics, require_unit, unknown_option, variants,
 };
 use crate::names;
-use crate::signs::{read_element, read_sign, some};
+use crate::signs::{read_element, read_sign, read_word, some};
 
 const EXAMPLE: &str = "enum Spell { Bolt, Heal }";
 /// `ambit_proto::schema::MAX_CHOICES`.
@@ -29,8 +29,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         .iter()
         .map(|variant| {
             require_unit(variant, "a choice")?;
-            let Options { name: given, label, cooldown_ms, alone, reach_cm, cost, sign, made_of } =
-                options(&variant.attrs)?;
+            let options = options(&variant.attrs)?;
+            let Options { name: given, label, cooldown_ms, alone, reach_cm, cost, .. } = options;
+            let Options { sign, made_of, outcome, .. } = options;
+            let outcome = outcome.map(|it| some(&it)).map(|it| quote!(outcome: #it,));
             let sign = sign.map(|sign| some(&sign)).map(|sign| quote!(sign: #sign,));
             let made_of = made_of.map(|of| some(&of)).map(|of| quote!(made_of: #of,));
             let default_name = names::kebab_case(&variant.ident);
@@ -52,6 +54,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                     #cost
                     #sign
                     #made_of
+                    #outcome
                     ..::core::default::Default::default()
                 }
             };
@@ -116,7 +119,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
 }
 
 /// `#[choice(name = "...", label = "...", cooldown_ms = N, reach_cm = N, cost(mana = N), alone,
-/// sign = fire, made_of = fire)]`.
+/// sign = fire, made_of = fire, outcome = won)]`.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,
@@ -128,6 +131,7 @@ struct Options {
     cost: Option<(String, Expr)>,
     sign: Option<TokenStream>,
     made_of: Option<TokenStream>,
+    outcome: Option<TokenStream>,
 }
 
 fn options(attributes: &[Attribute]) -> Result<Options> {
@@ -155,12 +159,16 @@ fn options(attributes: &[Attribute]) -> Result<Options> {
                 options.sign = Some(read_sign(&meta)?);
             } else if meta.path.is_ident("made_of") {
                 options.made_of = Some(read_element(&meta)?);
+            } else if meta.path.is_ident("outcome") {
+                const OUTCOMES: [&str; 3] = ["won", "lost", "over"];
+                let outcome = read_word(&meta.value()?.parse()?, "Outcome", &OUTCOMES)?;
+                options.outcome = Some(outcome);
             } else if meta.path.is_ident("alone") {
                 options.alone = true;
             } else {
                 let known = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`, \
                              `reach_cm = ...`, `cost(... = ...)`, `alone`, `sign = fire`, \
-                             `made_of = fire`";
+                             `made_of = fire`, `outcome = won`";
                 return Err(unknown_option(&meta, known));
             }
             Ok(())

@@ -4,14 +4,14 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned as _;
-use syn::{DeriveInput, Expr, Field, Fields, FieldsNamed, LitStr, Result, Variant};
+use syn::{DeriveInput, Expr, Fields, FieldsNamed, LitStr, Result, Variant};
 
 use crate::Expansion;
 use crate::attributes::{
     checked_name, error, first_paragraph, read_label, require_at_most, require_distinct,
     require_no_generics, unknown_option, variants,
 };
-use crate::event::{MAX_FIELDS, field_presentation, field_reading, field_spec};
+use crate::event::{FieldOptions, MAX_FIELDS, field_presentation, field_reading, field_spec};
 use crate::signs::{read_sign, some};
 use crate::{names, with_rules};
 
@@ -28,7 +28,7 @@ struct CommandVariant<'i> {
     help: String,
     key: Option<LitStr>,
     newest_only: bool,
-    only_for: String,
+    only_for: Option<TokenStream>,
     walk: Option<Walk>,
     sign: Option<TokenStream>,
 }
@@ -90,20 +90,25 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     })
 }
 
-/// `#[field(label = "...")]`: what players read instead of the field's name.
-fn label_of_field(field: &Field) -> Result<String> {
-    let mut label = String::new();
-    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("field")) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("label") {
-                label = read_label(&meta)?;
-                Ok(())
-            } else {
-                Err(unknown_option(&meta, "`label = \"...\"`"))
-            }
-        })?;
-    }
-    Ok(label)
+/// `only_for(alive)`: a flag is set; `only_for(phase = "share")`: a text is this.
+fn read_condition(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    let mut condition = None;
+    meta.parse_nested_meta(|of| {
+        let name = names::of_field(of.path.require_ident()?);
+        let given = if of.input.peek(syn::Token![=]) {
+            let is: LitStr = of.value()?.parse()?;
+            quote!(::ambit::__private::Condition::text(#name, #is))
+        } else {
+            quote!(::ambit::__private::Condition::set(#name))
+        };
+        match condition.replace(given) {
+            None => Ok(()),
+            Some(_) => Err(of.error("a command is for one flag or one value of a text")),
+        }
+    })?;
+    let example =
+        "say of what: `only_for(alive)` for a flag, `only_for(phase = \"share\")` for a text";
+    condition.ok_or_else(|| meta.error(example))
 }
 
 impl<'i> CommandVariant<'i> {
@@ -126,7 +131,7 @@ impl<'i> CommandVariant<'i> {
         let mut label = String::new();
         let mut key = None;
         let mut newest_only = false;
-        let mut only_for = String::new();
+        let mut only_for = None;
         let mut walk = None;
         let mut sign = None;
         for attribute in variant.attrs.iter().filter(|a| a.path().is_ident("command")) {
@@ -140,7 +145,7 @@ impl<'i> CommandVariant<'i> {
                 } else if meta.path.is_ident("label") {
                     label = read_label(&meta)?;
                 } else if meta.path.is_ident("only_for") {
-                    only_for = meta.value()?.parse::<LitStr>()?.value();
+                    only_for = Some(read_condition(&meta)?);
                 } else if meta.path.is_ident("sign") {
                     sign = Some(read_sign(&meta)?);
                 } else if meta.path.is_ident("walk") {
@@ -149,7 +154,7 @@ impl<'i> CommandVariant<'i> {
                     return Err(unknown_option(
                         &meta,
                         "`newest_only`, `key = \"...\"`, `name = \"...\"`, `label = \"...\"`, \
-                         `only_for = \"...\"`, `walk(speed = ..., radius = ...)`, `sign = ready`",
+                         `only_for(...)`, `walk(speed = ..., radius = ...)`, `sign = ready`",
                     ));
                 }
                 Ok(())
@@ -171,7 +176,7 @@ impl<'i> CommandVariant<'i> {
     }
 
     fn declaration(&self) -> Result<TokenStream> {
-        let Self { name, label, help, newest_only, only_for, .. } = self;
+        let Self { name, label, help, newest_only, .. } = self;
         let key = self.key.as_ref().map_or_else(
             || quote!(::core::option::Option::None),
             |key| quote!(::core::option::Option::Some(#key.into())),
@@ -188,14 +193,15 @@ impl<'i> CommandVariant<'i> {
             },
         );
         let none = quote!(::core::option::Option::None);
+        let only_for = self.only_for.as_ref().map_or(none.clone(), some);
         let sign = self.sign.as_ref().map_or(none, some);
         let specs = self.fields.into_iter().flat_map(|fields| &fields.named);
         let pairs = specs.map(|field| {
             let ident = field.ident.as_ref().expect("a named field");
             let ty = &field.ty;
             let name = names::of_field(ident);
-            let label = label_of_field(field)?;
-            Ok((field_spec(ty, &name), field_presentation(ty, &label)))
+            let options = FieldOptions::read(field)?;
+            Ok((field_spec(ty, &name), field_presentation(ty, &options)))
         });
         let (specs, shown): (Vec<_>, Vec<_>) =
             pairs.collect::<Result<Vec<_>>>()?.into_iter().unzip();
@@ -209,7 +215,7 @@ impl<'i> CommandVariant<'i> {
                 label: #label.into(),
                 help: #help.into(),
                 key: #key,
-                only_for: #only_for.into(),
+                only_for: #only_for,
                 walk: #walk,
                 sign: #sign,
                 fields: ::std::vec![#(#shown),*],

@@ -7,7 +7,8 @@ use syn::{Attribute, DeriveInput, Field, LitStr, Result, Type};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, named_fields, require_at_most, require_no_generics, unknown_option,
+    checked_name, error, named_fields, read_label, require_at_most, require_no_generics,
+    unknown_option,
 };
 use crate::{effect, names, with_rules};
 
@@ -21,15 +22,15 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_at_most(MAX_FIELDS, fields.len(), "fields", &input.ident)?;
     let about = find_about(&fields)?;
     let event = &input.ident;
-    let (given, text) = options(&input.attrs, &fields)?;
-    let name = checked_name(given, names::snake_case(event), event.span())?;
+    let Options { name: given_name, text, lead } = options(&input.attrs, &fields)?;
+    let name = checked_name(given_name, names::snake_case(event), event.span())?;
     let effect = effect::read(&input.attrs, &fields)?;
     let specs = fields.iter().map(|field| {
         let ident = field.ident.as_ref().expect("the fields have names");
         let ty = &field.ty;
         field_spec(ty, &names::of_field(ident))
     });
-    let shown = fields.iter().map(|field| field_presentation(&field.ty, ""));
+    let shown = fields.iter().map(|field| field_presentation(&field.ty, &FieldOptions::default()));
     // Of this macro, also where a type comes from another one.
     let this = quote!(self);
     let values = fields.iter().map(|field| {
@@ -86,6 +87,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                     },
                     ::ambit::__private::EventPresentation {
                         text: #text.into(),
+                        lead: #lead.into(),
                         effect: #effect,
                         fields: ::std::vec![#(#shown),*],
                     },
@@ -103,30 +105,44 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     })
 }
 
-/// `#[event(name = "...", text = "...")]`.
-fn options(attributes: &[Attribute], fields: &[&Field]) -> Result<(Option<LitStr>, String)> {
-    let mut name = None;
-    let mut text = String::new();
+/// `#[event(name = "...", text = "...", lead = "...")]`.
+#[derive(Default)]
+struct Options {
+    name: Option<LitStr>,
+    text: String,
+    lead: String,
+}
+
+fn options(attributes: &[Attribute], fields: &[&Field]) -> Result<Options> {
+    let mut options = Options::default();
     for attribute in attributes.iter().filter(|a| a.path().is_ident("event")) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("name") {
-                name = Some(meta.value()?.parse()?);
+                options.name = Some(meta.value()?.parse()?);
             } else if meta.path.is_ident("text") {
-                let given: LitStr = meta.value()?.parse()?;
-                text = given.value();
-                for rest in text.split('{').skip(1) {
-                    let named = rest.split_once('}').map_or(rest, |(named, _)| named);
-                    if !fields.iter().any(|f| f.ident.as_ref().is_some_and(|i| i == named)) {
-                        return Err(error(&given, format!("there is no field `{named}`")));
-                    }
-                }
+                options.text = template(&meta.value()?.parse()?, fields)?;
+            } else if meta.path.is_ident("lead") {
+                options.lead = template(&meta.value()?.parse()?, fields)?;
             } else {
-                return Err(unknown_option(&meta, "`name = \"...\"`, `text = \"...\"`"));
+                let known = "`name = \"...\"`, `text = \"...\"`, `lead = \"...\"`";
+                return Err(unknown_option(&meta, known));
             }
             Ok(())
         })?;
     }
-    Ok((name, text))
+    Ok(options)
+}
+
+/// A text with names of fields in braces.
+fn template(given: &LitStr, fields: &[&Field]) -> Result<String> {
+    let text = given.value();
+    for rest in text.split('{').skip(1) {
+        let named = rest.split_once('}').map_or(rest, |(named, _)| named);
+        if !fields.iter().any(|f| f.ident.as_ref().is_some_and(|i| i == named)) {
+            return Err(error(given, format!("there is no field `{named}`")));
+        }
+    }
+    Ok(text)
 }
 
 /// The field that an event is about: the one with `#[about]`, otherwise the first object.
@@ -178,13 +194,45 @@ pub(crate) fn field_spec(ty: &Type, name: &str) -> TokenStream {
 }
 
 /// What players read about a field.
-pub(crate) fn field_presentation(ty: &Type, label: &str) -> TokenStream {
+/// `#[field(label = "...", listed_in = bag, sets = class)]`.
+#[derive(Default)]
+pub(crate) struct FieldOptions {
+    label: String,
+    listed_in: String,
+    sets: String,
+}
+
+impl FieldOptions {
+    pub(crate) fn read(field: &Field) -> Result<Self> {
+        let mut options = Self::default();
+        for attribute in field.attrs.iter().filter(|a| a.path().is_ident("field")) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("label") {
+                    options.label = read_label(&meta)?;
+                } else if meta.path.is_ident("listed_in") {
+                    options.listed_in = names::of_field(&meta.value()?.parse()?);
+                } else if meta.path.is_ident("sets") {
+                    options.sets = names::of_field(&meta.value()?.parse()?);
+                } else {
+                    let known = "`label = \"...\"`, `listed_in = COMPONENT`, `sets = COMPONENT`";
+                    return Err(unknown_option(&meta, known));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(options)
+    }
+}
+
+pub(crate) fn field_presentation(ty: &Type, options: &FieldOptions) -> TokenStream {
     let choices = quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::choices());
+    let FieldOptions { label, listed_in, sets } = options;
     quote! {
         ::ambit::__private::FieldPresentation {
             label: #label.into(),
             choices: #choices,
-            listed_in: ::std::string::String::new(),
+            listed_in: #listed_in.into(),
+            sets: #sets.into(),
         }
     }
 }

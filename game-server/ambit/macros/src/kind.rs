@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
+use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Data, DeriveInput, Expr, Field, Ident, LitStr, Result, Type};
 
@@ -36,7 +37,9 @@ struct ComponentField<'i> {
     role: TokenStream,
     codec: TokenStream,
     /// What a text may say, as far as that decides which commands are offered.
-    words: Vec<LitStr>,
+    /// An expression: what the text may be.
+    words: TokenStream,
+    text_role: TokenStream,
     /// An `Option` of what is shown of it.
     effect: TokenStream,
 }
@@ -190,7 +193,8 @@ impl<'i> ComponentField<'i> {
             is_place,
             role,
             codec,
-            words: Vec::new(),
+            words: quote!(::std::vec::Vec::new()),
+            text_role: quote!(::core::option::Option::None),
             effect: quote!(::core::option::Option::None),
         }
     }
@@ -209,12 +213,14 @@ impl<'i> ComponentField<'i> {
 
     /// What players read about it.
     fn presentation(&self) -> TokenStream {
-        let Self { label, unit, sign, effect, .. } = self;
+        let Self { label, unit, sign, words, text_role, effect, .. } = self;
         quote! {
             ::ambit::__private::ComponentPresentation {
                 label: #label.into(),
                 unit: #unit.into(),
                 sign: #sign,
+                role: #text_role,
+                words: #words,
                 effect: #effect,
             }
         }
@@ -230,7 +236,8 @@ impl<'i> ComponentField<'i> {
         let mut label = String::new();
         let mut unit = String::new();
         let mut is_public = true;
-        let mut words = Vec::new();
+        let mut words = component.words;
+        let mut text_role = component.text_role;
         let mut sign = component.sign;
         for attribute in &field.attrs {
             if attribute.path().is_ident("audience") {
@@ -256,15 +263,18 @@ impl<'i> ComponentField<'i> {
                     } else if meta.path.is_ident("sign") {
                         sign = some(&read_sign(&meta)?);
                         Ok(())
+                    } else if meta.path.is_ident("role") {
+                        const ROLES: [&str; 3] = ["player", "winner", "reason"];
+                        let role = meta.value()?.parse()?;
+                        text_role = some(&read_word(&role, "TextRole", &ROLES)?);
+                        Ok(())
                     } else if meta.path.is_ident("words") {
-                        let content;
-                        syn::parenthesized!(content in meta.input);
-                        let given = content.parse_terminated(parse_word, syn::Token![,])?;
-                        words.extend(given);
+                        words = read_words(&meta)?;
                         Ok(())
                     } else {
                         let known = "`name = \"...\"`, `label = \"...\"`, `unit = \"...\"`, \
-                                     `sign = hide`, `words(\"...\", ...)`";
+                                     `sign = hide`, `role = winner`, `words(\"...\", ...)`, \
+                                     `words = CHOICE`";
                         Err(unknown_option(&meta, known))
                     }
                 })?;
@@ -297,15 +307,24 @@ impl<'i> ComponentField<'i> {
             is_public,
             codec,
             words,
+            text_role,
             effect: effect::read(&field.attrs, &[])?,
             ..component
         })
     }
 }
 
-/// One of the words of a text.
-fn parse_word(input: syn::parse::ParseStream<'_>) -> Result<LitStr> {
-    input.parse()
+/// `words("open", "closed")`, or `words = CHOICE` with the labels and outcomes of a choice.
+fn read_words(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    if meta.input.peek(syn::Token![=]) {
+        let choice: Type = meta.value()?.parse()?;
+        return Ok(quote_spanned!(choice.span()=> ::ambit::__private::words_of::<#choice>()));
+    }
+    let content;
+    syn::parenthesized!(content in meta.input);
+    let words = content.parse_terminated(<LitStr as syn::parse::Parse>::parse, syn::Token![,])?;
+    let words = words.iter();
+    Ok(quote!(::std::vec![#(::ambit::__private::word(#words)),*]))
 }
 
 /// The audience, and whether it is all players.
@@ -589,7 +608,6 @@ fn in_rooms(
     let kind = &input.ident;
     let reader = reader_name(input);
     let editor = editor_name(input);
-    let words = components.iter().flat_map(|component| &component.words);
     let initial = components.iter().zip(0_u8..).map(|(component, index)| {
         let ComponentField { ident, ty, role, .. } = component;
         qualified(ty, role, &quote!(initial(self.#ident, spawn, #index)))
@@ -605,7 +623,6 @@ fn in_rooms(
         impl ::ambit::Kind for #kind {
             type Ref<'w> = #reader<'w>;
             type Mut<'w> = #editor<'w>;
-            const WORDS: &'static [&'static str] = &[#(#words),*];
             #steering
 
             fn into_components(

@@ -156,6 +156,14 @@ fn defaults_of_rooms_that_do_not_fit_are_not_offered() {
     let _ = Games::new().with::<Duel>();
 }
 
+/// What a book has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Page;
+
+impl List for Page {
+    const NAME: &'static str = "page";
+}
+
 /// A game whose commands have these hints for clients.
 macro_rules! hinting_game {
     ($game:ident, [$($command:meta)?], $schema:expr) => {
@@ -165,7 +173,8 @@ macro_rules! hinting_game {
             awake: Flag,
             #[component(words("dawn", "dusk"))]
             hour: Text<12>,
-            book: Text<40>,
+            book: Counts<Page, 9>,
+            mark: Text<12>,
             candles: Number<0, 9>,
             pace: Half,
         }
@@ -174,7 +183,7 @@ macro_rules! hinting_game {
         enum Command {
             /// Read in a book.
             $(#[$command])?
-            Read { page: ambit::Listed, at: Option<Position> },
+            Read { page: Listed<Page>, at: Option<Position> },
         }
 
         #[derive(Default, Serialize, Deserialize, Declare)]
@@ -188,12 +197,8 @@ macro_rules! hinting_game {
             type Refusal = NoRefusal;
 
             fn schema(&self, schema: &mut ambit::schema::Schema) {
-                let adjust: fn(
-                    &mut ambit::schema::FieldSpec,
-                    &mut ambit::presentation::FieldPresentation,
-                ) = $schema;
-                let shown = &mut schema.presentation.commands[0].fields[0];
-                adjust(&mut schema.commands[0].fields[0], shown);
+                let adjust: fn(&mut ambit::schema::Schema) = $schema;
+                adjust(schema);
             }
 
             fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Monk> {
@@ -201,7 +206,8 @@ macro_rules! hinting_game {
                     path: Path::at(world.centre()),
                     awake: Flag::on(),
                     hour: "dawn".into(),
-                    book: "".into(),
+                    book: Counts::default(),
+                    mark: "".into(),
                     candles: Number::default(),
                     pace: Half::new(1.5),
                 })
@@ -220,49 +226,69 @@ macro_rules! hinting_game {
     };
 }
 
-/// Gives the field its names.
-fn pages(field: &mut ambit::schema::FieldSpec, _: &mut ambit::presentation::FieldPresentation) {
-    field.ty = ambit::schema::FieldType::choice(["first", "last"]);
+/// Names what a book has.
+fn pages(schema: &mut ambit::schema::Schema) {
+    Page::name_in(schema, ["first", "last"]);
+}
+
+/// The same, and what players read about the field.
+fn shown_pages(
+    schema: &mut ambit::schema::Schema,
+    adjust: impl Fn(&mut ambit::presentation::FieldPresentation),
+) {
+    pages(schema);
+    adjust(&mut schema.presentation.commands[0].fields[0]);
 }
 
 #[test]
 fn commands_for_a_flag_a_choice_or_a_word_of_a_text_are_offered() {
     {
-        hinting_game!(Abbey, [command(only_for = "awake")], pages);
+        hinting_game!(Abbey, [command(only_for(awake))], pages);
         let _ = Games::new().with::<Abbey>();
     }
     {
-        hinting_game!(Abbey, [command(only_for = "dusk")], pages);
+        hinting_game!(Abbey, [command(only_for(hour = "dusk"))], pages);
         let _ = Games::new().with::<Abbey>();
     }
-    hinting_game!(Abbey, [command(only_for = "last")], |field, shown| {
-        pages(field, shown);
-        "book".clone_into(&mut shown.listed_in);
-    });
+    hinting_game!(Abbey, [command(only_for(mark = "last"))], |schema| shown_pages(
+        schema,
+        |shown| {
+            "book".clone_into(&mut shown.listed_in);
+            "mark".clone_into(&mut shown.sets);
+        }
+    ));
     let _ = Games::new().with::<Abbey>();
 }
 
 #[test]
 #[should_panic(
     expected = "the game \"abbey\" cannot be offered: its command \"read\" is only for \"awaek\", \
-                which is no flag, no choice of a command and no word of a text; write it as one of \
-                them, or name what the text may be: `#[component(words(\"...\"))]`. Known are: \
-                \"awake\", \"dawn\", \"dusk\", \"first\", \"last\""
+                and no flag has this name; they are: \"awake\""
 )]
 fn a_command_for_a_misspelt_flag_is_not_offered() {
-    hinting_game!(Abbey, [command(only_for = "awaek")], pages);
+    hinting_game!(Abbey, [command(only_for(awaek))], pages);
     let _ = Games::new().with::<Abbey>();
 }
 
 #[test]
-#[should_panic(expected = "its command \"read\" is only for \"down\", which is no flag")]
-fn a_choice_for_a_misspelt_word_is_not_offered() {
-    hinting_game!(Abbey, [], |field, shown| {
-        pages(field, shown);
-        let only_for = "down".to_owned();
+#[should_panic(
+    expected = "its command \"read\" is only for \"hour\" when it is \"noon\", which is none of \
+                its words and no choice that sets it; name what the text may be: \
+                `#[component(words(\"...\"))]`. Known are: \"dawn\", \"dusk\""
+)]
+fn a_command_for_a_misspelt_word_is_not_offered() {
+    hinting_game!(Abbey, [command(only_for(hour = "noon"))], pages);
+    let _ = Games::new().with::<Abbey>();
+}
+
+#[test]
+#[should_panic(expected = "its command \"read\" is only for \"down\", and no flag has this name")]
+fn a_choice_for_a_misspelt_flag_is_not_offered() {
+    hinting_game!(Abbey, [], |schema| shown_pages(schema, |shown| {
+        let only_for = Some(ambit::presentation::Condition::set("down"));
         shown.choices =
             vec![ambit::presentation::ChoicePresentation { only_for, ..Default::default() }];
-    });
+    }));
     let _ = Games::new().with::<Abbey>();
 }
 
@@ -272,25 +298,35 @@ fn a_choice_for_a_misspelt_word_is_not_offered() {
                 this name; they are: \"candles\""
 )]
 fn a_choice_with_a_misspelt_cost_is_not_offered() {
-    hinting_game!(Abbey, [], |field, shown| {
-        pages(field, shown);
+    hinting_game!(Abbey, [], |schema| shown_pages(schema, |shown| {
         let cost = Some(ambit::presentation::Cost { of: "candels".into(), amount: 1 });
         shown.choices =
             vec![ambit::presentation::ChoicePresentation { cost, ..Default::default() }];
-    });
+    }));
     let _ = Games::new().with::<Abbey>();
 }
 
 #[test]
 #[should_panic(
     expected = "the choices of the field \"page\" of its command \"read\" are listed in \"boook\", \
-                and no text component has this name; the texts are: \"book\", \"hour\""
+                and no component of `Counts` has this name; they are: \"book\""
 )]
-fn a_list_in_a_misspelt_text_is_not_offered() {
-    hinting_game!(Abbey, [], |field, shown| {
-        pages(field, shown);
+fn a_list_in_misspelt_counts_is_not_offered() {
+    hinting_game!(Abbey, [], |schema| shown_pages(schema, |shown| {
         "boook".clone_into(&mut shown.listed_in);
-    });
+    }));
+    let _ = Games::new().with::<Abbey>();
+}
+
+#[test]
+#[should_panic(
+    expected = "the choices of the field \"page\" of its command \"read\" are chosen for \"mrak\", \
+                and no text component has this name; they are: \"hour\", \"mark\""
+)]
+fn a_choice_for_a_misspelt_text_is_not_offered() {
+    hinting_game!(Abbey, [], |schema| shown_pages(schema, |shown| {
+        "mrak".clone_into(&mut shown.sets);
+    }));
     let _ = Games::new().with::<Abbey>();
 }
 
@@ -305,11 +341,9 @@ fn a_walk_with_a_misspelt_speed_is_not_offered() {
 }
 
 #[test]
-#[should_panic(
-    expected = "the field \"page\" of its command \"read\" is a `Listed` without names; give them \
-                in `Game::schema`"
-)]
+#[should_panic(expected = "field \"page\": its list has no names; give them in `Game::schema`: \
+                `List::name_in(schema, [...])`")]
 fn a_choice_without_names_is_not_offered() {
-    hinting_game!(Abbey, [], |_, _| {});
+    hinting_game!(Abbey, [], |_| {});
     let _ = Games::new().with::<Abbey>();
 }

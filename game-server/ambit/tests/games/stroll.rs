@@ -253,7 +253,7 @@ fn a_declaration_becomes_a_schema() {
         label: "Ball of fire".into(),
         help: "Burns.".into(),
         cooldown_ms: 600,
-        only_for: String::new(),
+        only_for: None,
         alone: true,
         reach_cm: 800,
         cost: Some(Cost { of: "stamina".into(), amount: 8 }),
@@ -271,6 +271,7 @@ fn a_declaration_becomes_a_schema() {
         label: "Which spell".into(),
         choices: vec![ChoicePresentation::default(), fire_ball],
         listed_in: String::new(),
+        sets: String::new(),
     };
     assert_eq!(shown_cast.fields[0], spell);
     assert_eq!(schema.refusals, [RefusalKind { name: "too_tired".into() }]);

@@ -83,6 +83,7 @@ pub struct PlayerCube {
     attract: Flag,
     #[effect(ring, colour = 0xff_a040, size = 3.0)]
     repel: Flag,
+    #[component(role = player)]
     name: Text<NAME_BYTES>,
 }
 
@@ -109,6 +110,7 @@ pub(super) struct CubesRound {
     #[component(unit = "s")]
     pub(super) time_left: Gauge<3_600>,
     /// Of the last round; empty while one is played.
+    #[component(role = winner)]
     pub(super) winner: Text<NAME_BYTES>,
 }
 
@@ -117,6 +119,7 @@ pub(super) struct CubesRound {
 #[kind(room_wide, name = "score", label = "Cubes in the rings")]
 pub(super) struct CubeScore {
     /// Of the player.
+    #[component(role = player)]
     pub(super) name: Text<NAME_BYTES>,
     /// How many lie in the player's ring.
     #[component(label = "Cubes")]

@@ -593,8 +593,25 @@ fn is_typeable(name: &str, most: usize) -> bool {
     (1..=most).contains(&name.len()) && name.chars().all(is_good)
 }
 
+/// The name of content with as many items as there may be, for tests.
+#[cfg(test)]
+pub(crate) const LARGE: &str = "large";
+
 #[cfg(test)]
 impl SharedContent {
+    /// As an operator's: 64 items whose names are as long as they may be, of which a hero carries
+    /// 100.
+    pub(crate) fn of_many_items() -> Self {
+        let mut texts = SHIPPED_TEXTS.map(str::to_owned);
+        let item = |index| format!("[{index:02}-item-of-a-long-name-x]\nprice = 10\ndamage = 1\n");
+        texts[1] = (0..64).map(item).collect();
+        let waves = FILES.iter().position(|name| *name == "waves.toml").expect("waves");
+        let carries =
+            texts[waves].lines().find(|line| line.starts_with("carries")).expect("a line");
+        texts[waves] = texts[waves].replace(carries, "carries = 100");
+        Self(Arc::new(Content::parse(texts).expect("good content")))
+    }
+
     /// As an operator's: the shipped content with more monsters, of all kinds from the beginning.
     pub(crate) fn of_many() -> Self {
         let mut texts = SHIPPED_TEXTS.map(str::to_owned);

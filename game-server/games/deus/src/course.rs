@@ -7,9 +7,9 @@
 
 use ambit::prelude::*;
 
+use crate::goods::counted;
 pub(crate) use crate::schema::Phase;
 use crate::schema::{Campaign, Chest, DeusTimer, LootRule, Merchant, PhaseBegins};
-use crate::texts::counted;
 use crate::{Deus, DeusWorld};
 
 /// A chest opens for a hero within this distance.
@@ -211,6 +211,6 @@ impl Deus {
         course.phase().set(self.phase.name());
         course.wave().set(self.wave);
         course.monsters().set(left);
-        course.offer().set(&counted(&self.content, &self.offer));
+        course.offer().set(&counted(&self.offer));
     }
 }

@@ -5,12 +5,11 @@
 //! negative: it changes by what monsters leave and what the merchant takes and gives. What a hero's
 //! items give is in its `bonus`.
 
-use ambit::Listed;
 use ambit::prelude::*;
 
 use crate::content::ItemTable;
 use crate::course::Phase;
-use crate::schema::{DeusRefusal, Hero, HeroRow, IsReady, Loot, LootRule};
+use crate::schema::{DeusRefusal, Hero, HeroRow, IsReady, Item, Loot, LootRule};
 use crate::{Deus, DeusAnswer, DeusWorld};
 
 /// What a hero needs of a chest.
@@ -29,6 +28,11 @@ pub(crate) struct HeroBag {
     pub(crate) items: Vec<u8>,
     wish: ItemWish,
     pub(crate) is_ready: bool,
+}
+
+/// How many there are of each of some items.
+pub(crate) fn counted<const MAX: u32>(items: &[u8]) -> Counts<Item, MAX> {
+    Counts::of(items.iter().map(|item| (Listed::new(*item), 1)))
 }
 
 impl Deus {
@@ -80,9 +84,7 @@ impl Deus {
             without.retain(|id| *id != taker);
             self.add_item(world, taker, item);
             let name = world.get(taker).map_or_else(String::new, |hero| hero.name().to_owned());
-            if let Some((item, _)) = self.content.item(item) {
-                world.announce(Loot { hero_name: name.into(), item: item.into() });
-            }
+            world.announce(Loot { hero_name: name.into(), item: Listed::new(item) });
         }
         self.show_course(world);
     }
@@ -92,15 +94,16 @@ impl Deus {
         &mut self,
         world: &mut DeusWorld,
         id: Id<Hero>,
-        item: Option<Listed>,
+        item: Option<Listed<Item>>,
     ) -> DeusAnswer {
         if self.phase != Phase::Share {
             return Err(DeusRefusal::NoChest);
         }
-        if item.is_some_and(|item| !self.offer.contains(&item.0)) {
+        if item.is_some_and(|item| !self.offer.contains(&item.index())) {
             return Err(DeusRefusal::NotInChest);
         }
-        self.playing(id)?.bag.wish = item.map_or(ItemWish::Nothing, |item| ItemWish::Item(item.0));
+        self.playing(id)?.bag.wish =
+            item.map_or(ItemWish::Nothing, |item| ItemWish::Item(item.index()));
         self.check_all_said(world);
         Ok(())
     }

@@ -7,9 +7,9 @@ use ambit_ways::PlacesAround;
 
 use crate::content::{Content, ItemTable};
 use crate::goods::HeroBag;
+use crate::goods::counted;
 use crate::plans::Effects;
 use crate::schema::{DeusRefusal, DeusTimer, Fallen, Hero, HeroRow, Monster, Phase, Relief};
-use crate::texts::counted;
 use crate::{Deus, DeusAnswer, DeusWorld, MOST_FALLEN};
 
 /// A dead hero fades a tick after the event of its death.
@@ -180,7 +180,7 @@ impl Deus {
             row.alive().set(hero.is_alive);
             row.learnable().set(&hero.learnable(content));
             row.items().set(hero.bag.items.len() as i64);
-            row.bag().set(&counted(content, &hero.bag.items));
+            row.bag().set(&counted(&hero.bag.items));
         }
     }
 

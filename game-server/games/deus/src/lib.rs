@@ -230,14 +230,14 @@ impl Game for Deus {
                 self.walk(world, player, to);
                 Ok(())
             }
-            DeusCommand::Cast { spell, at } => self.cast(world, player, spell.0, at),
-            DeusCommand::Choose { class } => self.choose(world, hero, class.0),
-            DeusCommand::Buy { item } => self.buy(world, hero, item.0),
-            DeusCommand::Sell { item } => self.sell(world, hero, item.0),
+            DeusCommand::Cast { spell, at } => self.cast(world, player, spell.index(), at),
+            DeusCommand::Choose { class } => self.choose(world, hero, class.index()),
+            DeusCommand::Buy { item } => self.buy(world, hero, item.index()),
+            DeusCommand::Sell { item } => self.sell(world, hero, item.index()),
             DeusCommand::Want { item } => self.want(world, hero, item),
             DeusCommand::Ready => self.say_ready(world, hero, true),
             DeusCommand::Wait => self.say_ready(world, hero, false),
-            DeusCommand::Learn { talent } => self.learn(world, hero, talent.0),
+            DeusCommand::Learn { talent } => self.learn(world, hero, talent.index()),
         }
     }
 

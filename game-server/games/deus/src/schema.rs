@@ -1,6 +1,5 @@
 //! What clients know of the game: kinds, events, commands, refusals.
 
-use ambit::Listed;
 use ambit::prelude::*;
 
 use crate::DeusWorld;
@@ -10,6 +9,38 @@ use crate::map::BODY_RADIUS_M;
 const NAME_BYTES: u32 = 96;
 /// The class of a hero who has none yet.
 pub(crate) const NEWCOMER: &str = "newcomer";
+
+/// The spells of the content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpellName;
+
+/// Its classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Class;
+
+/// Its talents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Talent;
+
+/// Its items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item;
+
+impl List for SpellName {
+    const NAME: &'static str = "spell";
+}
+
+impl List for Class {
+    const NAME: &'static str = "class";
+}
+
+impl List for Talent {
+    const NAME: &'static str = "talent";
+}
+
+impl List for Item {
+    const NAME: &'static str = "item";
+}
 
 /// A player's hero. Health and mana are in per cent of what the class and its items give.
 #[derive(Kind, Default)]
@@ -23,6 +54,7 @@ pub struct Hero {
     #[component(unit = "%")]
     #[audience(owner)]
     pub(crate) mana: Gauge<100>,
+    #[component(role = player)]
     pub(crate) name: Text<NAME_BYTES>,
     /// `newcomer` before it is chosen.
     #[component(words("newcomer"))]
@@ -114,8 +146,8 @@ pub struct Door {
 pub(crate) struct Campaign {
     /// Counted from 1; 0 before the first one.
     pub(crate) wave: Number<0, 99>,
-    /// `choose`, `fight`, `chest`, `share`, `merchant`, `onward`, `won` or `lost`.
-    #[component(words("choose", "fight", "chest", "share", "merchant", "onward", "won", "lost"))]
+    /// The name of the [`Phase`].
+    #[component(words = Phase)]
     pub(crate) phase: Text<12>,
     /// Seconds to the end of the phase; 0 before a player has chosen.
     #[component(unit = "s")]
@@ -124,7 +156,7 @@ pub(crate) struct Campaign {
     pub(crate) monsters: Number<0, 999>,
     /// What is in the chest, while it is shared out.
     #[component(label = "In the chest")]
-    pub(crate) offer: Text<200>,
+    pub(crate) offer: Counts<Item, 99>,
 }
 
 /// A row of the table.
@@ -133,6 +165,7 @@ pub(crate) struct Campaign {
 pub(crate) struct HeroRow {
     /// Monsters that fell to this player.
     pub(crate) kills: Number<0, 9_999>,
+    #[component(role = player)]
     pub(crate) name: Text<NAME_BYTES>,
     /// Empty before it is chosen.
     pub(crate) class: Text<12>,
@@ -143,10 +176,10 @@ pub(crate) struct HeroRow {
     pub(crate) alive: Flag,
     /// Which ones.
     #[audience(owner)]
-    pub(crate) bag: Text<200>,
+    pub(crate) bag: Counts<Item, 999>,
     /// The talents that it can learn now.
     #[audience(owner)]
-    pub(crate) learnable: Text<200>,
+    pub(crate) learnable: Counts<Talent, 1>,
 }
 
 /// A spell was cast.
@@ -155,7 +188,7 @@ pub(crate) struct HeroRow {
 #[effect(cast, colour = 0x90_a0ff, size = 1.2, at = caster)]
 pub(crate) struct HeroCast {
     pub(crate) caster: Id<Hero>,
-    pub(crate) spell: Listed,
+    pub(crate) spell: Listed<SpellName>,
     /// Where it takes effect, or towards where.
     pub(crate) at: Position,
     /// Milliseconds until then.
@@ -252,7 +285,7 @@ pub(crate) struct Fallen {
 #[event(text = "{hero_name} gets {item}")]
 pub(crate) struct Loot {
     pub(crate) hero_name: Text<NAME_BYTES>,
-    pub(crate) item: Text<24>,
+    pub(crate) item: Listed<Item>,
 }
 
 /// A hero has nothing more to do at the merchant's.
@@ -277,7 +310,9 @@ pub(crate) enum Phase {
     Share,
     #[choice(label = "At the merchant's")]
     Merchant,
+    #[choice(outcome = won)]
     Won,
+    #[choice(outcome = lost)]
     Lost,
     /// All go to another map.
     #[choice(label = "On to the next map")]
@@ -307,7 +342,7 @@ impl Phase {
 
 /// The course has come to another phase, for all to read.
 #[derive(Event)]
-#[event(text = "Wave {wave}: {phase}")]
+#[event(lead = "Wave {wave}", text = "{phase}")]
 pub(crate) struct PhaseBegins {
     pub(crate) phase: Phase,
     pub(crate) wave: i64,
@@ -329,54 +364,60 @@ pub(crate) enum LootRule {
 #[derive(Clone, Debug, PartialEq, Command)]
 pub enum DeusCommand {
     /// Walk to a place, round obstacles.
-    #[command(newest_only, key = "click", only_for = "alive")]
+    #[command(newest_only, key = "click", only_for(alive))]
     #[command(walk(speed_in = "speed", radius = BODY_RADIUS_M))]
     Move {
         /// The place.
         to: Position,
     },
     /// Cast a spell of the class.
-    #[command(only_for = "fights")]
+    #[command(only_for(fights))]
     Cast {
         /// Which one.
-        spell: Listed,
+        spell: Listed<SpellName>,
         /// Where to, if the spell needs a place.
         at: Option<Position>,
     },
     /// Choose a class.
     Choose {
         /// Which one.
-        class: Listed,
+        #[field(sets = class)]
+        class: Listed<Class>,
     },
     /// Learn a talent of the class, for a point.
-    #[command(only_for = "alive")]
+    #[command(only_for(alive))]
     Learn {
         /// Which one.
-        talent: Listed,
+        #[field(listed_in = learnable)]
+        talent: Listed<Talent>,
     },
     /// Buy an item from the merchant.
-    #[command(label = "Buy", only_for = "merchant")]
+    #[command(label = "Buy", only_for(phase = "merchant"))]
     Buy {
         /// Which one.
-        item: Listed,
+        item: Listed<Item>,
     },
     /// Sell an item to the merchant.
-    #[command(label = "Sell", only_for = "merchant")]
+    #[command(label = "Sell", only_for(phase = "merchant"))]
     Sell {
         /// Which one.
-        item: Listed,
+        #[field(listed_in = bag)]
+        item: Listed<Item>,
     },
-    /// Say what you need of the chest; without an item, that you need nothing.
-    #[command(label = "Need", only_for = "share", sign = share)]
+    /// Say what you need of the chest.
+    ///
+    /// Without an item, that you need nothing.
+    #[command(label = "Need", only_for(phase = "share"), sign = share)]
     Want {
         /// Which one.
-        item: Option<Listed>,
+        #[field(listed_in = offer)]
+        item: Option<Listed<Item>>,
     },
     /// Go on to the next wave as soon as all are ready.
-    #[command(only_for = "merchant", sign = ready)]
+    #[command(only_for(phase = "merchant"), sign = ready)]
     Ready,
     /// Take that back: there is still something to buy or to sell.
-    #[command(label = "Not ready", only_for = "ready")]
+    #[command(label = "Not ready", only_for(ready))]
     Wait,
 }
 

@@ -3,7 +3,6 @@
 //! A spell takes effect at once, or `delay_s` after it was announced. Its shape says on whom, its
 //! other fields what happens to them.
 
-use ambit::Listed;
 use ambit::flight::StraightFlight;
 use ambit::prelude::*;
 
@@ -99,7 +98,7 @@ impl Deus {
         let delay = table.delay_s.secs();
         // A bolt that flies at once tells it all by itself.
         if !(delay.is_zero() && matches!(table.shape, SpellShape::Bolt { .. })) {
-            let spell = Listed(index);
+            let spell = Listed::new(index);
             let due = delay.as_millis() as i64;
             world.emit(HeroCast { caster, spell, at: place, due });
         }

@@ -6,7 +6,7 @@ use ambit::prelude::*;
 
 use crate::content::{Content, Raises};
 use crate::heroes::HeroState;
-use crate::schema::{DeusRefusal, Hero, HeroesRise, LevelUp};
+use crate::schema::{DeusRefusal, Hero, HeroesRise, LevelUp, Talent};
 use crate::{Deus, DeusAnswer, DeusWorld};
 
 impl HeroState {
@@ -51,11 +51,11 @@ impl HeroState {
         if self.points(content) == 0 { Err(DeusRefusal::NoPoints) } else { Ok(()) }
     }
 
-    /// The names of the talents that it can learn now.
-    pub(crate) fn learnable(&self, content: &Content) -> String {
-        let talents = (0..).zip(&content.talents);
-        let open = talents.filter(|(talent, _)| self.may_learn(content, *talent).is_ok());
-        open.map(|(_, table)| &*table.name).collect::<Vec<_>>().join(", ")
+    /// The talents that it can learn now.
+    pub(crate) fn learnable(&self, content: &Content) -> Counts<Talent, 1> {
+        let talents = 0..content.talents.len() as u8;
+        let open = talents.filter(|talent| self.may_learn(content, *talent).is_ok());
+        Counts::of(open.map(|talent| (Listed::new(talent), 1)))
     }
 }
 

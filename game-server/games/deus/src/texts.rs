@@ -3,22 +3,21 @@
 //! Content goes in; the names, labels and helps of the choices of commands come out, each within
 //! what a schema may have.
 
-use std::fmt::Write as _;
-
-use ambit::presentation::{ChoicePresentation, Cost, Sign, Variant};
-use ambit::schema::{FieldType, Schema};
+use ambit::List;
+use ambit::presentation::{ChoicePresentation, Condition, Cost, Sign, Variant, Word};
+use ambit::schema::Schema;
 
 use crate::content::{Content, ItemTable, Raises, SpellShape, SpellTable, TalentTable};
-use crate::schema::NEWCOMER;
+use crate::schema::{Class, Item, NEWCOMER, SpellName, Talent};
 
 /// A schema's limit of a help, in bytes. Names and numbers are ASCII.
 const MAX_HELP_BYTES: usize = 200;
 
 /// Gives the commands their choices.
 pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
-    let about = |label: String, mut help: String, only_for: &str| {
+    let about = |label: String, mut help: String, class: &str| {
         help.truncate(MAX_HELP_BYTES);
-        let only_for = only_for.to_owned();
+        let only_for = Some(Condition::text("class", class));
         ChoicePresentation { label, help, only_for, ..ChoicePresentation::default() }
     };
     let spells = content.spells.iter().map(|table| {
@@ -53,17 +52,12 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
         };
         (&*table.name, shown)
     });
-    set_choices(schema, "cast", spells);
-    set_choices(schema, "choose", classes);
-    set_choices(schema, "learn", talents);
-    let learn = schema.command_index("learn").map(usize::from);
-    let learn = learn.and_then(|learn| schema.presentation.commands[learn].fields.first_mut());
-    if let Some(field) = learn {
-        "learnable".clone_into(&mut field.listed_in);
-    }
+    set_choices::<SpellName>(schema, "cast", spells);
+    set_choices::<Class>(schema, "choose", classes);
+    set_choices::<Talent>(schema, "learn", talents);
 }
 
-/// What heroes of each class and monsters of each name look like.
+/// What classes are called, and what heroes and monsters of each name look like.
 pub(crate) fn show_variants(content: &Content, schema: &mut Schema) {
     let heroes = content.classes.iter().map(|table| Variant {
         of: table.name.clone(),
@@ -76,6 +70,19 @@ pub(crate) fn show_variants(content: &Content, schema: &mut Schema) {
         size: table.size,
         boss: table.boss,
     });
+    let classes = content.classes.iter().map(|table| table.name.as_str());
+    let classes: Vec<_> = classes
+        .chain([NEWCOMER])
+        .map(|name| Word { is: name.to_owned(), label: label(name), ..Word::default() })
+        .collect();
+    for kind in ["hero", "score"] {
+        let Some(index) = schema.kind_index(kind).map(usize::from) else { continue };
+        if let Some(class) = schema.kinds[index].component_index("class") {
+            schema.presentation.kinds[index].components[usize::from(class)]
+                .words
+                .clone_from(&classes);
+        }
+    }
     let variants: [(&str, Vec<Variant>); 2] =
         [("hero", heroes.collect()), ("monster", monsters.collect())];
     for (name, variants) in variants {
@@ -87,47 +94,37 @@ pub(crate) fn show_variants(content: &Content, schema: &mut Schema) {
 
 /// Names the items in the commands that are about one.
 pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
-    let names: Vec<String> = content.items.keys().cloned().collect();
-    for (command, shown) in schema.commands.iter_mut().zip(&mut schema.presentation.commands) {
+    Item::name_in(schema, content.items.keys());
+    for (command, shown) in schema.commands.iter().zip(&mut schema.presentation.commands) {
         let about = |(name, table): (&String, &ItemTable)| {
             let label = format!("{} {}", shown.label, spaced(name));
             let cost = cost_of(content, &command.name, table);
             let help = help_of_item(table);
-            let only_for = "alive".into();
+            let only_for = Some(Condition::set("alive"));
             let thing = table.thing;
             let tint = table.tint;
             let shown = ChoicePresentation { thing, tint, ..ChoicePresentation::default() };
             ChoicePresentation { label, help, only_for, cost, ..shown }
         };
         if matches!(command.name.as_str(), "buy" | "sell" | "want") {
-            command.fields[0].ty = FieldType::Choice(names.clone());
             shown.fields[0].choices = content.items.iter().map(about).collect();
-            let list = [("want", "offer"), ("sell", "bag")];
-            let list = list.into_iter().find(|(name, _)| command.name == *name);
-            shown.fields[0].listed_in = list.map_or_else(String::new, |(_, text)| text.into());
         }
     }
 }
 
-/// Of the command; an event of this name tells which one it was.
-fn set_choices<'c>(
+/// Names a list, and says what a command about it shows.
+fn set_choices<'c, L: List>(
     schema: &mut Schema,
     command: &str,
     choices: impl Iterator<Item = (&'c str, ChoicePresentation)>,
 ) {
     let (names, about): (Vec<&str>, Vec<ChoicePresentation>) = choices.unzip();
-    let names = FieldType::choice(names);
-    let event = schema.events.iter_mut().find(|declared| declared.name == command);
-    let told = event.into_iter().flat_map(|declared| &mut declared.fields);
-    for field in told.filter(|field| matches!(field.ty, FieldType::Choice(_))) {
-        field.ty = names.clone();
+    L::name_in(schema, names);
+    let index = schema.command_index(command).map(usize::from);
+    let shown = index.map(|index| &mut schema.presentation.commands[index].fields);
+    if let Some(shown) = shown.and_then(|fields| fields.first_mut()) {
+        shown.choices = about;
     }
-    let Some(index) = schema.command_index(command).map(usize::from) else { return };
-    let fields = schema.commands[index].fields.first_mut();
-    let shown = schema.presentation.commands[index].fields.first_mut();
-    let Some((field, shown)) = fields.zip(shown) else { return };
-    field.ty = names;
-    shown.choices = about;
 }
 
 fn spaced(name: &str) -> String {
@@ -266,20 +263,4 @@ fn help_of_item(table: &ItemTable) -> String {
     let raised = raised.into_iter().filter(|(_, per_cent)| *per_cent > 0.0);
     let all: Vec<String> = raised.map(|(what, by)| format!("{what} by {by} %")).collect();
     format!("Raises {}.", all.join(" and "))
-}
-
-/// Items for players to read: "2 whetstone, red-stone".
-pub(crate) fn counted(content: &Content, items: &[u8]) -> String {
-    let mut text = String::new();
-    for (name, index) in content.items.keys().zip(0..) {
-        let count: u32 = items.iter().map(|item| u32::from(*item == index)).sum();
-        let comma = if text.is_empty() { "" } else { ", " };
-        // Writing to a text does not fail.
-        let _ = match count {
-            0 => Ok(()),
-            1 => write!(text, "{comma}{name}"),
-            _ => write!(text, "{comma}{count} {name}"),
-        };
-    }
-    text
 }

@@ -22,6 +22,7 @@ pub struct Avatar {
     health: Gauge<{ AVATAR_HEALTH as u32 }>,
     #[audience(owner)]
     mana: Gauge<{ MAX_MANA as u32 }>,
+    #[component(role = player)]
     name: Text<NAME_BYTES>,
     alive: Flag,
     /// For its own player, to display it.
@@ -59,7 +60,7 @@ pub(super) struct Bolt {
 #[derive(Kind)]
 #[kind(room_wide, label = "Best hunters")]
 pub(super) struct BestHunter {
-    #[component(label = "Best hunter")]
+    #[component(label = "Best hunter", role = player)]
     pub(super) name: Text<NAME_BYTES>,
     pub(super) felled: Number<0, 9_999>,
 }
@@ -75,7 +76,7 @@ pub(super) struct Contest {
     #[component(unit = "s")]
     pub(super) time_left: Gauge<3_600>,
     /// With the number that the winner felled.
-    #[component(label = "Last round")]
+    #[component(label = "Last round", role = winner)]
     pub(super) last_winner: Text<WINNER_BYTES>,
 }
 
@@ -167,7 +168,7 @@ pub enum Spell {
 #[derive(Clone, Debug, PartialEq, Command)]
 pub enum FieldCommand {
     /// Walk to a point on the ground, round obstacles.
-    #[command(newest_only, key = "click", label = "Walk there", only_for = "alive")]
+    #[command(newest_only, key = "click", label = "Walk there", only_for(alive))]
     #[command(walk(speed = WALK_M_PER_S, radius = BODY_RADIUS_M))]
     Move {
         /// The point.

@@ -483,7 +483,7 @@ impl RoomHost {
     }
 
     fn finish_game(&mut self) {
-        self.finish(ErrorCode::RoomClosed, "the game is over");
+        self.finish(ErrorCode::GameOver, "the game is over");
     }
 
     /// The room ends by itself.

@@ -31,6 +31,10 @@ fn the_types_for_typescript_are_those_of_the_structs() {
     add::<FieldPresentation>(&mut file);
     add::<ChoicePresentation>(&mut file);
     add::<Cost>(&mut file);
+    add::<Condition>(&mut file);
+    add::<TextRole>(&mut file);
+    add::<Word>(&mut file);
+    add::<Outcome>(&mut file);
     add::<RefusalPresentation>(&mut file);
     add::<ControlPresentation>(&mut file);
     add::<Direction>(&mut file);

@@ -29,6 +29,9 @@ fn codec_value(codec: &Codec) -> Json {
         Codec::Decimal(DecimalFormat::Half) => object! { codec: "Half" },
         Codec::Decimal(DecimalFormat::Angle) => object! { codec: "Angle" },
         Codec::Text { max_bytes } => object! { codec: "Text", max_bytes: *max_bytes },
+        Codec::Counts(of) => object! {
+            codec: "Counts", command: of.command, field: of.field, names: of.names, max: of.max
+        },
         Codec::Pose(format) => object! { codec: "Pose", format: values::pose_format(format) },
     }
 }
@@ -98,6 +101,9 @@ fn component_value(kind: &ObjectKind, index: u8, component: &Component) -> Json 
         Component::Number(number) => (*number).into(),
         Component::Decimal(decimal) => decimal.value().into(),
         Component::Text(text) => text.as_str().into(),
+        Component::Counts(counts) => {
+            counts.iter().map(|(index, count)| object! { index: index, count: count }).collect()
+        }
         Component::Pose(pose) => {
             let Codec::Pose(format) = &spec.codec else { panic!("a pose has a format") };
             values::pose(format, pose)

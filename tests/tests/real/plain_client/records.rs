@@ -170,6 +170,12 @@ fn read_components(
                     reader.bits(8)?;
                 }
             }
+            Codec::Counts(counts) => {
+                for _ in 0..reader.up_to(counts.names.into())? {
+                    reader.up_to((counts.names - 1).into())?;
+                    reader.up_to((counts.max - 1).into())?;
+                }
+            }
             Codec::Pose(format) => pose = Some(read_pose(reader, format)?),
         }
     }

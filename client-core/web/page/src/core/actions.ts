@@ -5,8 +5,10 @@
  * button. Keys: the one that the command suggests, otherwise the next free digit.
  */
 
-import type { Choice, CommandKind, Cost, Field, Schema, Value } from "../ambit/ambit.js";
-import type { Known } from "./known.js";
+import type {
+  Choice, CommandKind, Condition, Cost, Field, Schema, Value,
+} from "../ambit/ambit.js";
+import { isMet, type Known } from "./known.js";
 import { asWords, forPlayers, labelOf } from "./words.js";
 
 export interface Action {
@@ -23,9 +25,9 @@ export interface Action {
   reachM: number;
   /** What it costs, if anything. */
   cost: Cost | null;
-  /** Only as long as one of these is a word of the player and the game; empty for always. */
-  onlyFor: readonly string[];
-  /** Only as long as the text with this name lists its choice; empty for always. */
+  /** Only as long as one of these is met; empty for always. */
+  onlyFor: readonly Condition[];
+  /** Only as long as the counts with this name have its choice; empty for always. */
   listedIn: string;
   /** Values that the action has by itself. */
   preset: Readonly<Record<string, Value>>;
@@ -131,12 +133,17 @@ export function normaliseKey(key: string): string {
 /** Whether a player has an action now. */
 export function isOffered(
   action: Action,
-  { words, lists }: Pick<Known, "words" | "lists">,
+  known: Pick<Known, "flags" | "texts" | "counts">,
 ): boolean {
   const { command, onlyFor, listedIn } = action;
-  if (command.only_for !== "" && !words.includes(command.only_for)) return false;
-  if (onlyFor.length > 0 && !onlyFor.some((text) => words.includes(text))) return false;
-  return listedIn === "" || countIn(lists.get(listedIn) ?? "", choiceOf(action)) > 0;
+  if (!isMet(command.only_for, known)) return false;
+  if (onlyFor.length > 0 && !onlyFor.some((condition) => isMet(condition, known))) return false;
+  return listedIn === "" || countOf(action, known) > 0;
+}
+
+/** How many there are of what an action chooses. */
+export function countOf(action: Action, { counts }: Pick<Known, "counts">): number {
+  return counts.get(action.listedIn)?.get(choiceOf(action)) ?? 0;
 }
 
 /** Whether a player has less than an action costs. */
@@ -165,15 +172,6 @@ export function choiceOf({ command, preset }: Action): string {
   return String(preset[command.fields[0]?.name ?? ""] ?? "");
 }
 
-/** How often a name is in a list such as `2 whetstone, red-stone`. */
-export function countIn(list: string, name: string): number {
-  for (const listed of list.split(",")) {
-    const [, count, is] = /^\s*(?:(\d+) )?(.*?)\s*$/.exec(listed) ?? [];
-    if (is === name && name !== "") return Number(count ?? 1);
-  }
-  return 0;
-}
-
 function listOf({ fields: [first] }: CommandKind): string {
   return first?.type === "choice" ? first.listed_in : "";
 }
@@ -183,8 +181,8 @@ const MOST_CARDS = 6;
 
 /**
  * The actions that are shown as cards, since a player first has to choose what to be: those of a
- * command whose first field has the name of a text of the avatar, as long as that is none of the
- * choices. `texts` are those of the avatar, by their names. Empty if there is no such choice now.
+ * command whose first field sets a text of the avatar, as long as that is none of the choices.
+ * `texts` are those of the avatar, by their names. Empty if there is no such choice now.
  */
 export function cardsOf(
   offered: readonly Action[],
@@ -193,8 +191,8 @@ export function cardsOf(
   const isOpen = ({ command: { fields: [field, ...rest] } }: Action) =>
     field?.type === "choice" &&
     rest.length === 0 &&
-    texts.has(field.name) &&
-    !field.choices.includes(texts.get(field.name) ?? "");
+    texts.has(field.sets) &&
+    !field.choices.includes(texts.get(field.sets) ?? "");
   const first = offered.find((action) => !action.isClick && isOpen(action));
   const cards = first ? offered.filter(({ command }) => command === first.command) : [];
   return cards.length > 1 && cards.length <= MOST_CARDS ? cards : [];
@@ -226,12 +224,12 @@ export function groupsOf(offered: readonly Action[]): ReadonlyMap<CommandKind, r
 }
 
 /** Of a choice; of a command that asks for one, those of all its choices. */
-function onlyForOf(command: CommandKind, about: Choice | undefined): string[] {
+function onlyForOf(command: CommandKind, about: Choice | undefined): Condition[] {
   const [first] = command.fields;
   if (about) return about.only_for ? [about.only_for] : [];
   if (first?.type !== "choice") return [];
   const all = first.about.map((choice) => choice.only_for);
-  return all.includes("") ? [] : [...new Set(all)];
+  return all.includes(null) ? [] : all.filter((condition) => condition !== null);
 }
 
 /** A command that is being given: its fields are filled one after the other. */

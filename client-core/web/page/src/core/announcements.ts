@@ -3,10 +3,10 @@
  * their fields have the names of its components, such as `wave` and `phase`.
  */
 
-import type { EventKind, Frame, GameEvent, Kind } from "../ambit/ambit.js";
-import { LOST, WINNER, WON } from "./ending.js";
-import { forPlayers, labelOf } from "./words.js";
+import type { Component, EventKind, Frame, GameEvent, Kind, Outcome } from "../ambit/ambit.js";
 import type { Action } from "./actions.js";
+import { textOf } from "./event_texts.js";
+import { forPlayers, labelOf } from "./words.js";
 
 export interface Announcement {
   /** Above the title; may be empty. */
@@ -14,7 +14,8 @@ export interface Announcement {
   title: string;
   /** What players can do now that they could not do before. */
   advice: string;
-  tone: "won" | "lost" | "plain";
+  /** How the game has ended by this; null while it runs. */
+  outcome: Outcome | null;
 }
 
 /** `states` are the room-wide kinds, `text` what the game says. */
@@ -26,29 +27,27 @@ export function announcementOf(
   actions: readonly Action[],
 ): Announcement | undefined {
   const { fields } = kind;
-  const isState = states.some(({ components }) =>
+  const state = states.find(({ components }) =>
     fields.every((field) => components.some(({ name }) => name === field.name)),
   );
-  if (fields.length === 0 || !isState) return undefined;
-  const values = fields.map(({ name }) => String((event as Record<string, unknown>)[name] ?? ""));
-  const [first, rest] = [text.replace(/:.*$/, ""), text.replace(/^[^:]*:\s*/, "")];
-  const hasLead = rest !== text;
+  if (fields.length === 0 || !state) return undefined;
+  const values = event as Record<string, unknown>;
+  const told = fields.flatMap(({ name }): [Component, string][] => {
+    const component = state.components.find((one) => one.name === name);
+    return component ? [[component, String(values[name] ?? "")]] : [];
+  });
   // A player's name stays as the player writes it.
-  const isByName = fields.some(({ name }, at) =>
-    WINNER.test(name) && values[at] !== "" && rest.includes(values[at] ?? ""),
-  );
-  const title = hasLead ? rest : text;
+  const isByName = told.some(([{ role }, value]) => role !== null && text.startsWith(value));
   const commands = new Set(actions.map(({ command }) => command));
-  const now = [...commands].filter(({ only_for }) => only_for !== "" && values.includes(only_for));
+  const now = [...commands].filter(({ only_for }) =>
+    told.some(([{ name }, value]) => only_for?.of === name && only_for.is === value));
   const [only] = now;
-  const advice = now.length === 1 && only ? sentenceOf(only.help) : now.map(labelOf).join(" · ");
+  const words = told.map(([component, value]) => component.words.find(({ is }) => is === value));
   return {
-    lead: hasLead ? first : "",
-    title: isByName ? title : forPlayers(title),
-    advice,
-    tone: values.some((value) => WON.test(value))
-      ? "won"
-      : values.some((value) => LOST.test(value)) ? "lost" : "plain",
+    lead: textOf({ ...kind, text: kind.lead }, event, () => undefined) ?? "",
+    title: isByName ? text : forPlayers(text),
+    advice: now.length === 1 && only ? only.help : now.map(labelOf).join(" · "),
+    outcome: words.find((word) => word?.outcome)?.outcome ?? null,
   };
 }
 
@@ -69,9 +68,4 @@ export function stateOf(
     if (isKnown) return Object.fromEntries(values) as Record<string, number | boolean | string>;
   }
   return undefined;
-}
-
-/** The first part of what a command does. */
-export function sentenceOf(help: string): string {
-  return help.replace(/[;.].*$/s, "");
 }

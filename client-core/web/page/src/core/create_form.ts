@@ -67,20 +67,18 @@ function fieldOf(parameter: ParameterListing, suggested: string | number | undef
   };
 }
 
-/** The field that a refusal is about: the first one that it names. */
+/** The field that a refusal is about: a server begins with its key, as `KEY=VALUE` or alone. */
 export function fieldNamed(
   message: string,
   fields: readonly FormField[],
 ): FormField | undefined {
-  const named = message.split(/[^a-z0-9_-]+/).map((word) => fields.find(({ key }) => key === word));
-  return named.find((field) => field !== undefined);
+  return fields.find(({ key }) => message.startsWith(`${key}=`) || message.startsWith(`${key} `));
 }
 
 /** A refusal that is about a field: its label where the server has the key. */
 export function refusalForPlayers(message: string, { key, label }: FormField): string {
   const rest = message.slice(key.length);
-  const isFirst = message.startsWith(key) && /^[= ]/.test(rest);
-  const begun = isFirst ? label + rest.replace(/^=/, ": ") : message;
+  const begun = label + (rest.startsWith("=") ? `: ${rest.slice(1)}` : rest);
   return begun.replace(`ask for ${key} `, () => `ask for ${label} `);
 }
 

@@ -3,14 +3,15 @@
  * left before the end are included.
  */
 
+import type { Outcome } from "../ambit/ambit.js";
 import type { ScoreRow, ScoreTable } from "./score_tables.js";
-
-export type Outcome = "won" | "lost" | "over";
 
 export interface Ending {
   outcome: Outcome;
   /** Who has won, if the state of the game names a winner. */
   winner: string;
+  /** Why it has ended, if the state says so. */
+  reason: string;
   /** What else the state says, such as how far the players came. */
   facts: (readonly [name: string, value: string])[];
   tables: EndTable[];
@@ -31,15 +32,9 @@ export interface EndRow {
   own: boolean;
 }
 
-/** Words in which games say how it ended. */
-export const WON = /^(won|win|victory)$/i;
-export const LOST = /^(lost|loss|defeat|defeated|failed)$/i;
-export const WINNER = /winner|won by/i;
 /** How many rows of all who have played are kept, and how many are shown at the end. */
 const MOST_KEPT = 100;
 const MOST_SHOWN = 40;
-/** A longer list is for the bar during the game. */
-const LONGEST = 40;
 
 /** Keeps the rows of those who leave, and the last state. */
 export class LastTables {
@@ -66,23 +61,25 @@ export class LastTables {
 
   ending(): Ending {
     const states = [...this.#states.values()];
-    const pairs = states.flatMap(({ columns, rows, clock }) =>
-      columns.map((column, at) => [column, rows[0]?.cells[at] ?? "", clock] as const),
+    const pairs = states.flatMap(({ columns, rows, ...state }) =>
+      columns.map((column, at) => ({ column, value: rows[0]?.cells[at] ?? "", ...state })),
     );
-    const said = (words: RegExp) => pairs.some(([, value]) => words.test(value));
-    const winner = pairs.find(([name]) => WINNER.test(name))?.[1] ?? "";
+    const said = (role: "winner" | "reason") =>
+      pairs.find(({ column, ofEnd }) => column === ofEnd[role])?.value ?? "";
+    const [winner, reason] = [said("winner"), said("reason")];
     const tables = [...this.#tables.values()].map((table) => this.#whole(table));
     const own = tables.flatMap(({ rows }) => rows).find((row) => row.own)?.cells[0];
-    const isWon = said(WON) || (winner !== "" && winner === own);
+    const outcome = states.find((state) => state.outcome)?.outcome ?? "over";
     const facts = pairs.filter(
-      ([name, value, clock]) =>
-        !["", "0", clock].includes(value) && value.length <= LONGEST &&
-        !WON.test(value) && !LOST.test(value) && !WINNER.test(name),
+      ({ column, value, clock, phase, ofEnd }) =>
+        !["", "0", clock, phase].includes(value) &&
+        ![ofEnd.winner, ofEnd.reason].includes(column),
     );
     return {
-      outcome: isWon ? "won" : said(LOST) ? "lost" : "over",
+      outcome: outcome === "over" && winner !== "" && winner === own ? "won" : outcome,
       winner,
-      facts: facts.map(([name, value]) => [name, value] as const),
+      reason,
+      facts: facts.map(({ column, value }) => [column, value] as const),
       tables,
     };
   }
@@ -112,8 +109,7 @@ export class LastTables {
       })),
       own: last.flatMap((column, at) => {
         const value = mine[at] ?? "";
-        // Lists are what there was to choose from.
-        return isForOwn[at] && /^[\d.,]+ ?\S*$/.test(value) ? [[column, value] as const] : [];
+        return isForOwn[at] && value !== "" ? [[column, value] as const] : [];
       }),
     };
   }

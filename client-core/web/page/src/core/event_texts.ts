@@ -1,7 +1,7 @@
 /** What players read of an event: its game's line, with what is in the fields. */
 
 import type { EventKind, Field, GameEvent } from "../ambit/ambit.js";
-import { asWords, forPlayers, labelOf } from "./words.js";
+import { asWords, forPlayers } from "./words.js";
 
 /**
  * The name of an object, or what it is, perhaps at the start of a sentence; undefined if it is not
@@ -9,29 +9,46 @@ import { asWords, forPlayers, labelOf } from "./words.js";
  */
 export type NameOf = (object: number, isFirst: boolean) => string | undefined;
 
-/**
- * Undefined if the game has no words for it. A sentence is left out in which nothing can be said:
- * of an object that is not known, or with a text that is empty. Without the first one the others say
- * nothing. `names` are the game's own.
- */
+/** A sentence of an event, and the objects that it names. */
+export interface Sentence {
+  text: string;
+  objects: readonly number[];
+}
+
+/** What the game says of an event; undefined if it has no words for it: see {@link sentencesOf}. */
 export function textOf(
-  kind: EventKind,
+  kind: Pick<EventKind, "fields" | "text">,
   event: GameEvent,
   nameOf: NameOf,
-  names: ReadonlySet<string> = new Set(),
 ): string | undefined {
+  const sentences = sentencesOf(kind, event, nameOf);
+  return sentences.length > 0 ? sentences.map(({ text }) => text).join(" ") : undefined;
+}
+
+/**
+ * Empty if the game has no words for it. A sentence of its text is left out in which nothing can be
+ * said: of an object that is not known, or with a text that is empty. Without the first one the
+ * others say nothing.
+ */
+export function sentencesOf(
+  { fields, text }: Pick<EventKind, "fields" | "text">,
+  event: GameEvent,
+  nameOf: NameOf,
+): Sentence[] {
   const values = event as Record<string, unknown>;
-  const sentences = kind.text.split(/(?<=[.!?]) /).map((sentence) => {
+  const sentences = text.split(/(?<=[.!?]) /).map((sentence): Sentence => {
     let isKnown = true;
-    const text = sentence.replaceAll(/\{(\w+)\}/g, (_, name: string, at: number) => {
-      const field = kind.fields.find((other) => other.name === name);
-      const word = field && wordOf(field, values[name], at === 0, nameOf, names);
+    const objects: number[] = [];
+    const told = sentence.replaceAll(/\{(\w+)\}/g, (_, name: string, at: number) => {
+      const [field, value] = [fields.find((other) => other.name === name), values[name]];
+      if (field?.type === "object" && typeof value === "number") objects.push(value);
+      const word = field && wordOf(field, value, at === 0, nameOf);
       isKnown &&= Boolean(word);
       return word ?? "";
     });
-    return isKnown ? text : "";
+    return { text: isKnown ? told : "", objects };
   });
-  return sentences[0] ? sentences.filter(Boolean).join(" ") : undefined;
+  return sentences[0]?.text ? sentences.filter((sentence) => sentence.text !== "") : [];
 }
 
 function wordOf(
@@ -39,18 +56,15 @@ function wordOf(
   value: unknown,
   isFirst: boolean,
   nameOf: NameOf,
-  names: ReadonlySet<string>,
 ): string | undefined {
   if (field.type === "object") {
     return typeof value === "number" ? nameOf(value, isFirst) : undefined;
   }
   if (field.type === "choice") {
     const label = field.about[field.choices.indexOf(String(value))]?.label ?? "";
-    return labelOf({ name: String(value), label });
+    return label || (isFirst ? forPlayers(String(value)) : asWords(String(value)));
   }
   if (typeof value === "number") return String(Math.round(value));
-  if (typeof value !== "string") return undefined;
-  // A player's own name is written as the player writes it.
-  if (!names.has(value)) return value;
-  return isFirst ? forPlayers(value) : asWords(value);
+  // What players write themselves, such as their names.
+  return typeof value === "string" ? value : undefined;
 }

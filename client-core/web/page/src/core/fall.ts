@@ -62,15 +62,9 @@ export class Fall {
     return this.#state === "back" && this.#backAt === now;
   }
 
-  /**
-   * What the game has said of the fall, without the sentences that only say it again with the
-   * player's own name; empty if it has said nothing.
-   */
-  lineFor(ownName: string): string {
+  /** What the game has said of the fall; empty if it has said nothing. */
+  get line(): string {
     const line = this.#line;
-    if (!line || line.at < this.#fellAt - JUST_THEN_MS) return "";
-    const sentences = line.text.split(/(?<=[.!?]) /);
-    const others = sentences.filter((sentence) => ownName === "" || !sentence.includes(ownName));
-    return (others.length > 0 ? others : sentences).join(" ");
+    return !line || line.at < this.#fellAt - JUST_THEN_MS ? "" : line.text;
   }
 }

@@ -1,58 +1,63 @@
-/** What decides about what a player can do: words and lists of a frame. */
+/** What decides about what a player can do: the values of a frame by the names of components. */
 
-import type { Cost, Frame, Kind } from "../ambit/ambit.js";
+import type { Condition, Cost, Frame, Kind } from "../ambit/ambit.js";
 
+/** Of the avatar, of the player's own rows and of the game's state. */
 export interface Known {
-  /** The texts of the avatar and of the game's state, and the names of the avatar's set flags. */
-  words: readonly string[];
-  /** The texts of the avatar, of the player's own rows and of the game's state, by their names. */
-  lists: ReadonlyMap<string, string>;
-  /** Those of the avatar alone. */
+  /** Those of the avatar that are set. */
+  flags: ReadonlySet<string>;
+  texts: ReadonlyMap<string, string>;
+  /** The texts of the avatar alone. */
   own: ReadonlyMap<string, string>;
-  /** The numbers of the avatar and of the player's own rows, by their names. */
   numbers: ReadonlyMap<string, number>;
-  /** What the avatar's gauges have, by their names. */
+  /** What the avatar's gauges have. */
   gauges: ReadonlyMap<string, number>;
-  /** How many in the tables have a text, by the text and its name. */
-  counts: ReadonlyMap<string, number>;
+  /** How many there are of what is counted, such as in a bag. */
+  counts: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** How many in the tables have a text: by {@link countKey}. */
+  shares: ReadonlyMap<string, number>;
 }
 
-/** `states` are the room-wide kinds; one with a single object without an owner is the state. */
+/** `states` are the room-wide kinds; one with a single object that is nobody's is the state. */
 export function knownOf(frame: Frame, states: readonly Kind[]): Known {
-  const words: string[] = [];
-  const [lists, own] = [new Map<string, string>(), new Map<string, string>()];
-  const [numbers, counts] = [new Map<string, number>(), new Map<string, number>()];
-  const gauges = new Map<string, number>();
-  const read = (object: number, kind: Kind, isWord: boolean) =>
-    kind.components.forEach(({ name, type }, index) => {
+  const flags = new Set<string>();
+  const [texts, own] = [new Map<string, string>(), new Map<string, string>()];
+  const [numbers, gauges] = [new Map<string, number>(), new Map<string, number>()];
+  const counts = new Map<string, ReadonlyMap<string, number>>();
+  const shares = new Map<string, number>();
+  const read = (object: number, { components }: Kind, isAvatar: boolean) =>
+    components.forEach(({ name, type }, index) => {
       const value = frame.component(object, index);
-      if (type === "flag" && isWord && value === true) words.push(name);
-      if (type === "number" && typeof value === "number") numbers.set(name, value);
-      if (type !== "text") return;
-      lists.set(name, String(value ?? ""));
-      if (isWord) words.push(String(value ?? ""));
+      if (type === "counts") counts.set(name, frame.counts(object, index));
+      if (type === "flag" && isAvatar && value === true) flags.add(name);
+      if (typeof value === "number" && type === "number") numbers.set(name, value);
+      if (typeof value === "number" && type === "gauge" && isAvatar) gauges.set(name, value);
+      if (type === "text") texts.set(name, String(value ?? ""));
+      if (type === "text" && isAvatar) own.set(name, String(value ?? ""));
     });
   for (const kind of states) {
     const rows = frame.rows(kind.name);
     for (const row of rows) {
-      const isOwn = frame.isOwn(row);
-      if (isOwn || rows.length === 1) read(row, kind, !isOwn);
+      if (frame.isOwn(row) || rows.length === 1) read(row, kind, false);
       kind.components.forEach(({ name, type }, index) => {
         if (type !== "text") return;
         const key = countKey(name, String(frame.component(row, index) ?? ""));
-        counts.set(key, (counts.get(key) ?? 0) + 1);
+        shares.set(key, (shares.get(key) ?? 0) + 1);
       });
     }
   }
-  if (frame.avatar < 0) return { words, lists, own, numbers, gauges, counts };
-  const kind = frame.kind(frame.avatar);
-  read(frame.avatar, kind, true);
-  kind.components.forEach(({ name, type }, index) => {
-    if (type === "text") own.set(name, lists.get(name) ?? "");
-    const value = type === "gauge" ? frame.component(frame.avatar, index) : undefined;
-    if (typeof value === "number") gauges.set(name, value);
-  });
-  return { words, lists, own, numbers, gauges, counts };
+  if (frame.avatar >= 0) read(frame.avatar, frame.kind(frame.avatar), true);
+  return { flags, texts, own, numbers, gauges, counts, shares };
+}
+
+/** Whether something is offered that has this condition. */
+export function isMet(
+  condition: Condition | null,
+  { flags, texts }: Pick<Known, "flags" | "texts">,
+): boolean {
+  if (!condition) return true;
+  const { of, is } = condition;
+  return is === "" ? flags.has(of) : texts.get(of) === is;
 }
 
 /** Of those whose text `name` is `value`. */

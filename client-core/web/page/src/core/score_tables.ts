@@ -4,9 +4,9 @@
  * something. A kind with a single object without an owner is the state of the game: a line.
  */
 
-import type { Component, Frame, Kind } from "../ambit/ambit.js";
+import type { Component, Frame, Kind, Outcome } from "../ambit/ambit.js";
 import { cellOf } from "./figures.js";
-import { forPlayers, labelOf, type WordsOfTexts } from "./words.js";
+import { labelOf, wordOf } from "./words.js";
 
 export interface ScoreTable {
   title: string;
@@ -18,6 +18,14 @@ export interface ScoreTable {
   isState: boolean;
   /** The time that runs, of a state of the game; empty if none does. */
   clock: string;
+  /** What a state of the game is in: the first of its texts that is one of some words. */
+  phase: string;
+  /** How the game has ended, if the state says so. */
+  outcome: Outcome | null;
+  /** The columns with names of players. */
+  ofPlayers: readonly string[];
+  /** The columns that say who has won, and why the game has ended. */
+  ofEnd: Readonly<Record<"winner" | "reason", string | undefined>>;
 }
 
 export interface ScoreRow {
@@ -39,18 +47,15 @@ export function isRoomWide(kind: Kind): boolean {
 }
 
 /**
- * The tables of these kinds; none of a kind without objects. `lists` are texts from which players
- * choose: those of the state are on cards then. `names` are what players choose among, `words` what
- * they read instead of a text.
+ * The tables of these kinds; none of a kind without objects. `chosen` are the names of the texts
+ * that are words of the game ({@link chosenTexts}).
  */
 export function scoreTablesOf(
   frame: RoomWideFrame,
   kinds: readonly Kind[],
-  lists: ReadonlySet<string> = new Set(),
-  names: ReadonlySet<string> = new Set(),
-  words: WordsOfTexts = new Map(),
+  chosen: ReadonlySet<string> = new Set(),
 ): ScoreTable[] {
-  const tables = kinds.map((kind) => tableOf(frame, kind, lists, names, words));
+  const tables = kinds.map((kind) => tableOf(frame, kind, chosen));
   return tables.filter(({ rows }) => rows.length > 0);
 }
 
@@ -82,9 +87,7 @@ export interface OwnPlace {
 function tableOf(
   frame: RoomWideFrame,
   kind: Kind,
-  lists: ReadonlySet<string>,
-  names: ReadonlySet<string>,
-  words: WordsOfTexts,
+  chosen: ReadonlySet<string>,
 ): ScoreTable {
   const indices = frame.rows(kind.name);
   const isState = indices.length === 1 && !frame.isOwn(indices[0] as number);
@@ -92,8 +95,9 @@ function tableOf(
   const components = kind.components
     .map((component, index) => ({ ...component, index }))
     // A text that is empty for all says nothing: a winner before the end, a team without teams.
-    .filter(({ index, name, unit }) =>
-      !(isState && lists.has(name)) &&
+    .filter(({ index, type, unit }) =>
+      // Counts are on cards.
+      type !== "counts" &&
       // Nor does a time that does not run.
       indices.some((row) => {
         const is = value(row, index) ?? "";
@@ -106,6 +110,10 @@ function tableOf(
   const place = (component: Component) =>
     component === name ? 0 : component === ranked ? 1 : SHORT_COLUMNS;
   const columns = components.toSorted((a, b) => (isState ? 0 : place(a) - place(b)));
+  const said = isState ? components.find(({ words }) => words.length > 0) : undefined;
+  const phase = said ? String(value(indices[0] as number, said.index)) : "";
+  const columnOf = (role: Component["role"]) =>
+    components.filter((component) => component.role === role).map(labelOf);
   return {
     title: labelOf(kind),
     columns: columns.map(labelOf),
@@ -115,15 +123,18 @@ function tableOf(
         cells: columns.map((component) => {
           const cell = cellOf(component, value(row, component.index));
           // Players write their names themselves, the game those of what they choose.
-          const said = component.type === "text" && words.get(`${component.name} ${cell}`);
-          if (said) return said;
-          const isChosen = component !== name && names.has(cell);
-          return isChosen || lists.has(component.name) ? forPlayers(cell) : cell;
+          return component.type === "text" && chosen.has(component.name) && cell !== ""
+            ? wordOf(component, cell)
+            : cell;
         }),
         own: frame.isOwn(row),
       })),
     isState,
     clock: isState ? clockOf(components, (index) => value(indices[0] as number, index)) : "",
+    phase: said ? wordOf(said, phase) : "",
+    outcome: said?.words.find(({ is }) => is === phase)?.outcome ?? null,
+    ofPlayers: [...columnOf("player"), ...columnOf("winner")],
+    ofEnd: { winner: columnOf("winner")[0], reason: columnOf("reason")[0] },
   };
 }
 

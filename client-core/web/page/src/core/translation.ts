@@ -13,7 +13,7 @@ import type { Schema } from "../ambit/ambit.js";
 export type TextsFile = Readonly<Record<string, string>>;
 
 /** What a game shows in words: the keys of a presentation with a text. */
-const SHOWN = ["label", "help", "text", "unit"] as const;
+const SHOWN = ["label", "help", "text", "unit", "lead"] as const;
 const LISTS = ["kinds", "events", "commands", "refusals", "controls"] as const;
 const PARTS = ["components", "fields"] as const;
 
@@ -60,9 +60,11 @@ export class Translation {
     const parts = PARTS.flatMap((part) => (item[part] ?? []) as Item[]);
     const choices = (item["choices"] ?? []) as string[];
     const about = (item["about"] ?? []) as Item[];
+    const words = (item["words"] ?? []) as Item[];
     return [
       ...keys,
       ...parts.flatMap((part) => this.#item(part, `${path}.${part["name"] as string}`)),
+      ...words.flatMap((word) => this.#item(word, `${path}.${word["is"] as string}`)),
       ...about.flatMap((choice, at) => this.#item(choice, `${path}.${choices[at] ?? ""}`)),
     ];
   }

@@ -26,7 +26,8 @@ export class Watching {
   #watched = -1;
 
   constructor(actions: readonly Action[]) {
-    this.#flags = new Set(actions.map(({ command }) => command.only_for).filter(Boolean));
+    const conditions = actions.map(({ command }) => command.only_for);
+    this.#flags = new Set(conditions.flatMap((it) => (it && it.is === "" ? [it.of] : [])));
   }
 
   /** Whether objects of a kind can be out: then its game has a view for that. */

@@ -1,6 +1,6 @@
 /** Names of a game's schema and of parameters, as players read them. */
 
-import type { Schema } from "../ambit/ambit.js";
+import type { Component, Schema } from "../ambit/ambit.js";
 
 /** The game's own label, otherwise the words of the name. */
 export function labelOf({ name, label }: { name: string; label: string }): string {
@@ -26,25 +26,16 @@ export function fitted(text: string, most: number, widthOf: (text: string) => nu
   return `${letters.join("").trimEnd()}\u2026`;
 }
 
-/** What players read instead of a text: by its component's name and the text, with a blank. */
-export type WordsOfTexts = ReadonlyMap<string, string>;
-
-/** A text that events tell as a choice of the same name, such as a phase, is shown as that is. */
-export function wordsOfTexts({ events }: Pick<Schema, "events">): WordsOfTexts {
-  const fields = events.flatMap((event) => event.fields);
-  return new Map(
-    fields.flatMap((field) => {
-      if (field.type !== "choice") return [];
-      const labels = field.choices.map((name, at) => {
-        return labelOf({ name, label: field.about[at]?.label ?? "" });
-      });
-      return field.choices.map((name, at) => [`${field.name} ${name}`, labels[at] ?? name] as const);
-    }),
-  );
+/** What players read of a text of the game: the label of its word, otherwise its own words. */
+export function wordOf({ words }: Pick<Component, "words">, text: string): string {
+  return labelOf({ name: text, label: words.find(({ is }) => is === text)?.label ?? "" });
 }
 
-/** All names among which players choose in commands. */
-export function choiceNames({ commands }: Pick<Schema, "commands">): ReadonlySet<string> {
+/** The names of the texts that are one of some words, or that a choice of the player sets. */
+export function chosenTexts({ commands, kinds }: Pick<Schema, "commands" | "kinds">): Set<string> {
+  const components = kinds.flatMap((kind) => kind.components);
+  const worded = components.filter(({ words }) => words.length > 0).map(({ name }) => name);
   const fields = commands.flatMap((command) => command.fields);
-  return new Set(fields.flatMap((field) => (field.type === "choice" ? field.choices : [])));
+  const set = fields.map((field) => (field.type === "choice" ? field.sets : ""));
+  return new Set([...worded, ...set.filter(Boolean)]);
 }

@@ -18,11 +18,11 @@ export class Banner {
   );
   #until = Infinity;
 
-  show(now: number, { lead, title, advice, tone }: Announcement): void {
+  show(now: number, { lead, title, advice, outcome }: Announcement): void {
     setText(this.#lead, lead);
     setText(this.#title, title);
     setText(this.#advice, advice);
-    this.element.dataset["tone"] = tone;
+    this.element.dataset["outcome"] = outcome ?? "";
     // Hiding the element restarts its animation.
     setHidden(this.element, true);
     void this.element.offsetWidth;

@@ -173,14 +173,19 @@ class NameSlots {
     context.lineJoin = "round";
     context.lineWidth = 4;
     context.strokeStyle = "rgba(0, 0, 0, 0.75)";
-    context.fillStyle = colourOf(name);
+    const isNumber = name.startsWith(NUMBER);
+    const text = isNumber ? name.slice(NUMBER.length) : name;
+    context.fillStyle = isNumber ? colourOf(text) : "#fff";
     // Squeezed letters are hard to read; lists beside the picture have the whole name.
-    const shown = fitted(name, SLOT_WIDTH - 8, (text) => context.measureText(text).width);
+    const shown = fitted(text, SLOT_WIDTH - 8, (part) => context.measureText(part).width);
     context.strokeText(shown, x, y);
     context.fillText(shown, x, y);
     this.texture.needsUpdate = true;
   }
 }
+
+/** Before a number, in the table of slots: no name has a control character. */
+const NUMBER = "\n";
 
 export class Billboards {
   readonly group = new THREE.Group();
@@ -228,7 +233,7 @@ export class Billboards {
 
   /** Of damage or healing, beside the bar. */
   addNumber(x: number, y: number, z: number, number: string): void {
-    const slot = this.#slots.slotOf(number);
+    const slot = this.#slots.slotOf(NUMBER + number);
     if (slot >= 0) this.#numbers.add(x, y, z, slot);
   }
 
@@ -249,6 +254,6 @@ export class Billboards {
 
 /** What a number says is seen by its colour, too. */
 function colourOf(text: string): string {
-  if (/^−\d+$/.test(text)) return "#ffb09a";
-  return /^\+\d+$/.test(text) ? "#9dffb0" : "#fff";
+  if (text.startsWith("−")) return "#ffb09a";
+  return text.startsWith("+") ? "#9dffb0" : "#fff";
 }

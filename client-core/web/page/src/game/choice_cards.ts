@@ -6,8 +6,7 @@
  */
 
 import type { CommandKind } from "../ambit/ambit.js";
-import { sentenceOf } from "../core/announcements.js";
-import { type Action, choiceOf, costText, countIn, helpOf, isTooDear } from "../core/actions.js";
+import { type Action, choiceOf, costText, countOf, helpOf, isTooDear } from "../core/actions.js";
 import { cardPictureOf } from "../core/card_pictures.js";
 import { countKey, type Known, purseOf } from "../core/known.js";
 import { asWords, forPlayers, labelOf } from "../core/words.js";
@@ -17,6 +16,9 @@ import { cardPicture } from "./card_pictures.js";
 
 /** What was opened so short a time ago belongs to what is announced. */
 const NEW_MS = 1_500;
+
+/** What there is, what one can pay with, and what others have chosen. */
+type Paid = Pick<Known, "numbers" | "gauges" | "counts" | "shares">;
 
 export interface ChoiceCardsHooks {
   begin(action: Action): void;
@@ -42,11 +44,11 @@ export class ChoiceCards {
   #first: CommandKind | undefined;
   #openedAt = 0;
   #shown: readonly Action[] = [];
-  #known: Pick<Known, "lists" | "numbers" | "gauges" | "counts"> = {
-    lists: new Map(),
+  #known: Paid = {
     numbers: new Map(),
     gauges: new Map(),
     counts: new Map(),
+    shares: new Map(),
   };
 
   constructor(hooks: ChoiceCardsHooks) {
@@ -70,7 +72,7 @@ export class ChoiceCards {
   offer(
     groups: ReadonlyMap<CommandKind, readonly Action[]>,
     first: CommandKind | undefined,
-    known: Pick<Known, "lists" | "numbers" | "gauges" | "counts">,
+    known: Paid,
   ): void {
     this.#known = known;
     const isNew = first !== undefined && !this.#groups.has(first);
@@ -200,20 +202,19 @@ export class ChoiceCards {
 
   /** What changes while the cards are open. */
   #refresh(card: Element, action: Action): void {
-    const { lists, counts } = this.#known;
     const [name, price] = [card.querySelector("strong"), card.querySelector(".price")];
     if (name) setText(name, this.#nameOf(action));
     card.classList.toggle("too-dear", isTooDear(action, this.#known));
-    const field = action.command.fields[0]?.name ?? "";
-    const isFirst = this.#open === this.#first && lists.has(field);
-    const others = counts.get(countKey(field, choiceOf(action))) ?? 0;
-    if (price && isFirst) setText(price, texts.chosen_by(others));
+    const [field] = action.command.fields;
+    const sets = field?.type === "choice" ? field.sets : "";
+    const others = this.#known.shares.get(countKey(sets, choiceOf(action))) ?? 0;
+    if (price && this.#open === this.#first && sets !== "") setText(price, texts.chosen_by(others));
   }
 
   #nameOf(action: Action): string {
     const choice = choiceOf(action);
     if (choice === "") return texts.nothing;
-    const count = countIn(this.#known.lists.get(action.listedIn) ?? "", choice);
+    const count = countOf(action, this.#known);
     return count > 1 ? texts.times(forPlayers(choice), count) : forPlayers(choice);
   }
 
@@ -239,5 +240,5 @@ function isQuestion({ fields: [field] }: CommandKind): boolean {
 
 /** What the command does says what is to choose. */
 function titleOf(command: CommandKind): string {
-  return sentenceOf(command.help) || labelOf(command);
+  return command.help || labelOf(command);
 }

@@ -4,12 +4,12 @@ import type { EventKind, Frame, Game, GameEvent, Schema } from "../ambit/ambit.j
 import { type Announcement, announcementOf, stateOf } from "../core/announcements.js";
 import type { Action } from "../core/actions.js";
 import { felledBy } from "../core/felled.js";
-import { textOf } from "../core/event_texts.js";
+import { type Sentence, sentencesOf, textOf } from "../core/event_texts.js";
 import { labelText } from "../core/look.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
 import { isRoomWide } from "../core/score_tables.js";
-import { choiceNames, labelOf } from "../core/words.js";
+import { labelOf } from "../core/words.js";
 import { texts } from "../texts.js";
 import type { Happenings } from "./happenings.js";
 
@@ -56,7 +56,6 @@ export class EventReader {
   readonly #hooks: EventHooks;
   readonly #actions: readonly Action[];
   readonly #states;
-  readonly #names: ReadonlySet<string>;
   #readAt = 0;
   /** What was announced last. */
   #announced: { kind: EventKind; event: GameEvent & { ev: "event" } } | undefined;
@@ -83,7 +82,6 @@ export class EventReader {
     this.#happenings = happenings;
     this.#hooks = hooks;
     this.#actions = actions;
-    this.#names = choiceNames(schema);
     this.#states = schema.kinds.filter(isRoomWide);
   }
 
@@ -151,15 +149,21 @@ export class EventReader {
   #tell(event: GameEvent & { ev: "event" }, frame: Frame): void {
     const kind = this.#schema.events.find(({ name }) => name === event.name);
     if (!kind?.text) return;
-    const text = this.#textOf(kind, event, frame);
-    if (!text) return;
+    const sentences = this.#sentencesOf(kind, event, frame);
+    if (sentences.length === 0) return;
+    const joined = (some: readonly Sentence[]) => some.map(({ text }) => text).join(" ");
+    const text = joined(sentences);
+    const lead = textOf({ ...kind, text: kind.lead }, event, () => undefined);
     const own = frame.id(frame.avatar);
     const values = event as Record<string, unknown>;
     const objects = kind.fields.filter(({ type }) => type === "object");
-    this.#hooks.tell(text, objects.some(({ name }) => values[name] === own));
-    // An event is about the first one that it names.
+    const isOfOwn = objects.some(({ name }) => values[name] === own);
+    this.#hooks.tell(lead ? texts.led(lead, text) : text, isOfOwn);
+    // An event is about the first one that it names. That it was the player is known to the player.
     const isAboutOwn = objects[0] !== undefined && values[objects[0].name] === own;
-    if (isAboutOwn) this.#hooks.tellOwn(text, kind.effect?.form === "death");
+    const others = sentences.filter((sentence) => !sentence.objects.includes(own));
+    const told = joined(others.length > 0 ? others : sentences);
+    if (isAboutOwn) this.#hooks.tellOwn(told, kind.effect?.form === "death");
     const other = felledBy(kind, event, own);
     if (other !== undefined) this.#hooks.felled(this.#nameOf(other, frame) ?? "", other);
     this.#announce(kind, event, text);
@@ -172,11 +176,7 @@ export class EventReader {
     return label === undefined ? labelOf(of) : labelText(of, label);
   }
 
-  #textOf(
-    kind: EventKind,
-    event: GameEvent & { ev: "event" },
-    frame: Frame,
-  ): string | undefined {
+  #sentencesOf(kind: EventKind, event: GameEvent & { ev: "event" }, frame: Frame): Sentence[] {
     const nameOf = (object: number, isFirst: boolean) => {
       const index = frame.indexOf(object);
       if (index < 0) return undefined;
@@ -184,7 +184,7 @@ export class EventReader {
       if (label === undefined) return labelOf(of);
       return isFirst ? labelText(of, label) : label;
     };
-    return textOf(kind, event, nameOf, this.#names);
+    return sentencesOf(kind, event, nameOf);
   }
 
   #announce(kind: EventKind, event: GameEvent & { ev: "event" }, text: string): void {
@@ -192,7 +192,7 @@ export class EventReader {
     if (!announcement) return;
     this.#announced = { kind, event };
     this.#movedAt = -Infinity;
-    this.#hasEnded = announcement.tone !== "plain";
+    this.#hasEnded = announcement.outcome !== null;
     this.#hooks.announce(announcement);
   }
 
@@ -207,7 +207,8 @@ export class EventReader {
     this.#movedAt = -Infinity;
     if (kind.fields.every(({ name }) => state[name] === event[name])) return;
     const since = { ...event, ...state };
-    const text = this.#textOf(kind, since, frame);
+    // All that is in a state can be said without an object.
+    const text = textOf(kind, since, () => undefined);
     if (text) this.#announce(kind, since, text);
   }
 }

@@ -45,7 +45,7 @@ export class FallenNote {
     const isDown = state === "down";
     this.element.classList.toggle("back", !isDown);
     setText(this.#title, isDown ? this.#wordsFor(frame) : texts.is_back);
-    setText(this.#line, isDown ? this.#fall.lineFor(frame.label(avatar) ?? "") : "");
+    setText(this.#line, isDown ? this.#fall.line : "");
     const seconds = isDown ? this.#secondsLeft(frame) : 0;
     setText(this.#back, seconds > 0 ? texts.back_in(seconds) : "");
     return this.#fall.isBackAt(now);

@@ -97,7 +97,7 @@ function howToAct(actions: readonly Action[], controls: readonly Control[]): str
 
 /** Commands that only some players have, or only at times, are explained by their buttons. */
 function isForAll({ onlyFor, command }: Action): boolean {
-  return onlyFor.length === 0 && command.only_for === "";
+  return onlyFor.length === 0 && command.only_for === null;
 }
 
 function namesOf(controls: readonly Control[]): string {

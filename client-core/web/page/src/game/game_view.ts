@@ -387,7 +387,7 @@ export class GameView {
     this.#answers.give(now, action.label);
     this.#hud.showAnswers(now, this.#answers);
     this.#picture.happenings.sounds.answer(now, "press");
-    this.#picture.markDeed(now, this.#frame, tileOf(action, this.#schema).colour);
+    this.#picture.markDeed(now, this.#frame, tileOf(action).colour);
     this.#hints.did("act");
   }
 
@@ -448,15 +448,16 @@ export class GameView {
     const { isOut } = this.#watching;
     if (isOut) this.#showWatched(frame);
     const known = knownOf(frame, this.#states);
-    const { words, lists, own, numbers, counts } = known;
-    this.#hud.showDear((action) => isTooDear(action, known));
-    const values = [lists, numbers, counts].flatMap((all) => [...all.values()]);
-    const key = [...words, ...values, this.#cards.opened?.name ?? "", isOut].join();
+        this.#hud.showDear((action) => isTooDear(action, known));
+    const { flags, texts, numbers, counts, shares } = known;
+    const listed = [...counts.values()].flatMap((all) => [...all].flat());
+    const values = [texts, numbers, shares].flatMap((all) => [...all.values()]);
+    const key = [...flags, ...values, ...listed, this.#cards.opened?.name ?? "", isOut].join();
     if (key === this.#offeredFor) return;
     this.#offeredFor = key;
     // A player who is out has no actions, even if others have.
     const offered = isOut ? [] : this.#actions.filter((action) => isOffered(action, known));
-    const [first, groups] = [cardsOf(offered, own), groupsOf(offered)];
+    const [first, groups] = [cardsOf(offered, known.own), groupsOf(offered)];
     this.element.classList.toggle("choosing", first.length > 0);
     const all = new Map(groups);
     if (first[0]) all.set(first[0].command, first);
@@ -467,7 +468,7 @@ export class GameView {
     for (const action of offered) if (!keyed.includes(action)) action.key = null;
     giveDigits(keyed, this.#schema);
     this.#cards.showKeys();
-    this.#hud.offer(offered, words, cards);
+    this.#hud.offer(offered, known, cards);
     // A player about to press a digit meant its former action.
     const cardsNow = open ? keyed.map(({ label }) => label).join() : "";
     if (this.#digitsFor !== cardsNow) this.#input.pauseDigits();

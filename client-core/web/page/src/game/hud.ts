@@ -4,6 +4,7 @@ import type { Choice, Control, Field, Schema, Value } from "../ambit/ambit.js";
 import { type Action, type CommandDraft, helpOf } from "../core/actions.js";
 import { tileOf } from "../core/action_tile.js";
 import type { Answers } from "../core/answers.js";
+import { isMet, type Known } from "../core/known.js";
 import { hasDirections, padPlaceOf } from "../core/controls.js";
 import { walksByLetters } from "../core/held_walk.js";
 import { Notices } from "../core/notices.js";
@@ -75,13 +76,13 @@ export class Hud {
   readonly #buttons = new Map<Action, HTMLElement>();
   readonly #held = new Map<Control, HTMLElement>();
   readonly #hooks: HudHooks;
-  #ownTexts: readonly string[] = [];
+  #known: Pick<Known, "flags" | "texts"> = { flags: new Set(), texts: new Map() };
 
   constructor(actions: readonly Action[], schema: Schema, hooks: HudHooks) {
     this.#hooks = hooks;
     for (const action of actions) {
       if (action.isClick) continue;
-      const element = this.#commandButton(action, schema);
+      const element = this.#commandButton(action);
       this.#buttons.set(action, element);
       this.commands.append(element);
     }
@@ -109,10 +110,10 @@ export class Hud {
   /** Shows the buttons of what the player can do now. */
   offer(
     actions: readonly Action[],
-    ownTexts: readonly string[],
+    known: Pick<Known, "flags" | "texts">,
     cards: readonly Action[],
   ): void {
-    this.#ownTexts = ownTexts;
+    this.#known = known;
     for (const [action, element] of this.#buttons) {
       setHidden(element, !actions.includes(action) || cards.includes(action));
       const [key, shown] = [action.key ?? "", element.querySelector("kbd")];
@@ -297,17 +298,15 @@ export class Hud {
   /** Those that are for the player now. */
   #optionsOf({ choices, about }: Field & { type: "choice" }): HTMLElement[] {
     return choices.flatMap((name, at) => {
-      const onlyFor = about[at]?.only_for ?? "";
-      const isFor = onlyFor === "" || this.#ownTexts.includes(onlyFor);
-      return isFor ? [optionOf(name, about[at])] : [];
+      return isMet(about[at]?.only_for ?? null, this.#known) ? [optionOf(name, about[at])] : [];
     });
   }
 
   /** A slot: its tile has a sign and the key; the name is below. */
-  #commandButton(action: Action, schema: Schema): HTMLElement {
+  #commandButton(action: Action): HTMLElement {
     const { label, name } = action;
     const help = helpOf(action);
-    const { sign, letters, colour } = tileOf(action, schema);
+    const { sign, letters, colour } = tileOf(action);
     const element = button("", () => this.#hooks.begin(action), {
       class: "slot",
       "data-name": name,

@@ -13,13 +13,11 @@ import {
   SHORT_COLUMNS,
   shortened,
 } from "../core/score_tables.js";
-import { choiceNames, forPlayers, labelOf, type WordsOfTexts, wordsOfTexts } from "../core/words.js";
+import { chosenTexts } from "../core/words.js";
 import { button, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 const INTERVAL_MS = 250;
-/** Components with the name of a player. */
-const NAMES_SOMEBODY = /^name$|player|winner/i;
 
 export class ScoreBoard {
   readonly element = el("aside", { class: "score", "aria-label": texts.score, hidden: true });
@@ -31,11 +29,8 @@ export class ScoreBoard {
   readonly #clock = el("b");
   readonly #place = el("span");
   readonly #kinds;
-  readonly #lists: ReadonlySet<string>;
-  readonly #names: ReadonlySet<string>;
-  readonly #words: WordsOfTexts;
-  /** Columns with names of players. */
-  readonly #ofPlayers: ReadonlySet<string>;
+  /** Texts that are words of the game. */
+  readonly #chosen: ReadonlySet<string>;
   readonly #isParty: boolean;
   #isWhole = false;
   readonly #last = new LastTables();
@@ -44,16 +39,8 @@ export class ScoreBoard {
 
   constructor(schema: Schema) {
     this.#kinds = schema.kinds.filter(isRoomWide);
-    const named = this.#kinds.flatMap(({ components }) =>
-      components.filter(({ name }) => NAMES_SOMEBODY.test(name)),
-    );
-    this.#ofPlayers = new Set(named.map(labelOf));
     this.#isParty = schema.scenery.party;
-    const fields = schema.commands.flatMap((command) => command.fields);
-    const listed = fields.map((field) => (field.type === "choice" ? field.listed_in : ""));
-    this.#names = choiceNames(schema);
-    this.#words = wordsOfTexts(schema);
-    this.#lists = new Set(listed.filter(Boolean));
+    this.#chosen = chosenTexts(schema);
     this.#line.append(this.#clock, this.#place);
     this.element.append(this.#line, this.#states, this.#tables, this.#more);
   }
@@ -61,7 +48,7 @@ export class ScoreBoard {
   update(time: number, frame: Frame): void {
     if (this.#kinds.length === 0 || time < this.#next) return;
     this.#next = time + INTERVAL_MS;
-    const all = scoreTablesOf(frame, this.#kinds, this.#lists, this.#names, this.#words);
+    const all = scoreTablesOf(frame, this.#kinds, this.#chosen);
     const shown = JSON.stringify([all, this.#isWhole]);
     if (shown === this.#shown) return;
     this.#shown = shown;
@@ -69,7 +56,7 @@ export class ScoreBoard {
     const tables = all.filter(({ isState }) => !isState);
     setHidden(this.element, all.length === 0);
     const states = all.filter(({ isState }) => isState);
-    this.#states.replaceChildren(...states.map((state) => stateOf(state, this.#ofPlayers)));
+    this.#states.replaceChildren(...states.map(stateOf));
     this.#tables.replaceChildren(...tables.map((table) => tableOf(table, this.#isWhole)));
     const isMore = tables.some((table) =>
       table.columns.length > SHORT_COLUMNS || shortened(table).length < table.rows.length);
@@ -81,10 +68,8 @@ export class ScoreBoard {
     const own = tables.map(placeOf).find((place) => place !== undefined);
     // Of a party it matters how far it is, not who is ahead.
     const [state] = this.#isParty ? tables.filter(({ isState }) => isState) : [];
-    const phase = state?.rows[0]?.cells.find((cell) => /^\p{L}/u.test(cell));
-    const words = phase === undefined
-      ? own && texts.own_place(own.place, own.of, own.points, own.column)
-      : forPlayers(phase);
+    const words =
+      state?.phase || (own && texts.own_place(own.place, own.of, own.points, own.column));
     this.#line.title = own ? texts.own_points(own.column, own.points) : texts.score;
     setText(this.#clock, tables.find(({ clock }) => clock !== "")?.clock ?? "");
     setText(this.#place, words ?? (this.#clock.textContent ? "" : texts.score));
@@ -105,15 +90,12 @@ export class ScoreBoard {
 }
 
 /** Such as: Round 1, Points to win 50, Time left 9:52. Players' names stay as they write them. */
-function stateOf(
-  { title, columns, rows }: ScoreTable,
-  ofPlayers: ReadonlySet<string>,
-): HTMLElement {
+function stateOf({ title, columns, rows, ofPlayers }: ScoreTable): HTMLElement {
   const cells = rows[0]?.cells ?? [];
   const pairs = columns.flatMap((column, index) => {
     const cell = cells[index] ?? "";
     if (cell === "") return [];
-    const shown = el("dd", ofPlayers.has(column) ? { class: "player" } : {}, cell);
+    const shown = el("dd", ofPlayers.includes(column) ? { class: "player" } : {}, cell);
     return [el("div", {}, el("dt", {}, column), shown)];
   });
   return el("dl", { "aria-label": title }, ...pairs);

@@ -1,14 +1,16 @@
 //! Items and gold: who gets what, what is refused, and that nothing is lost or doubled.
 
-use ambit::Rng;
 use ambit::prelude::*;
+use ambit::schema::FieldType;
 use ambit::test::{Line, TestClient};
+use ambit::{Rng, Typed};
 
 use super::{Room, kill_all, phase};
+use crate::content::LARGE;
 use crate::course::Phase;
 use crate::heroes::raised;
 use crate::monsters::MonsterState;
-use crate::schema::{HeroRow, IsReady, Loot};
+use crate::schema::{Campaign, HeroRow, IsReady, Loot};
 use crate::{Deus, DeusWorld};
 
 const LOOT: [&str; 3] = ["need", "greed", "turns"];
@@ -67,6 +69,45 @@ fn next_wave(room: &mut Room, all: &[TestClient]) {
     room.run(1.secs());
     assert_eq!(phase(room), Phase::Fight, "all are ready");
     assert_eq!(told(room) - before, all.len(), "all of them are told of each");
+}
+
+/// 64 items with names of 24 bytes, and a bag of 100.
+#[test]
+fn each_item_of_large_content_is_shown_and_offered() {
+    let mut room = Room::with(&[("size", "60x60"), ("content", LARGE)]);
+    let ann = room.join("ann", Line::default());
+    room.command(ann, "choose warrior");
+    room.run(5.secs());
+    let player = room.player(ann);
+    room.edit(|world: &mut DeusWorld, game: &mut Deus| {
+        game.offer = (0..64).collect();
+        game.show_course(world);
+        let id = game.heroes.iter().find(|(_, hero)| hero.player == player).map(|(id, _)| *id);
+        for item in 0..100 {
+            game.add_item(world, id.expect("a hero"), item % 64);
+        }
+    });
+    room.run(1.secs());
+    let seen = room.room_wide(ann);
+    let row = seen.iter().find_map(|row| row.get::<HeroRow>()).expect("a row");
+    let bag: Vec<_> =
+        row.bag.expect("its own").iter().map(|(item, count)| (item.index(), count)).collect();
+    let all: Vec<_> = (0..64).map(|item| (item, if item < 36 { 2 } else { 1 })).collect();
+    assert_eq!(bag, all);
+    let course = seen.iter().find_map(|row| row.get::<Campaign>()).expect("a course");
+    let offer: Vec<_> = course.offer.iter().map(|(item, count)| (item.index(), count)).collect();
+    assert_eq!(offer, (0..64).map(|item| (item, 1)).collect::<Vec<_>>());
+    // A client can name each of them.
+    let schema = room.edit(|_: &mut DeusWorld, game: &mut Deus| {
+        let mut schema = Typed::<Deus>::declared_schema();
+        game.schema(&mut schema);
+        schema
+    });
+    schema.check().expect("it fits into datagrams");
+    let sell = schema.command(schema.command_index("sell").expect("sell")).expect("sell");
+    let FieldType::Choice(names) = &sell.fields[0].ty else { panic!("a choice") };
+    assert!(names.len() == 64 && names.iter().all(|name| name.len() == 24), "{names:?}");
+    assert_eq!(room.errors(ann), Vec::<String>::new());
 }
 
 #[test]

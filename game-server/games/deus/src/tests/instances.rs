@@ -68,7 +68,7 @@ fn hero(room: &mut Room, client: TestClient) -> String {
         let (at, hero) = game.heroes.iter().find(|(_, hero)| hero.player == id).expect("a hero");
         let avatar = world.get(*at).expect("an avatar");
         format!(
-            "{:?} {} {} {:?} {:?} {} {} {} {:?} {} {} {} {}",
+            "{:?} {} {} {:?} {:?} {} {} {} {:?} {:?} {} {} {}",
             hero.class,
             hero.is_alive,
             hero.experience,

@@ -4,7 +4,7 @@ use ambit::Typed;
 use ambit::message::TypedCommand as _;
 use ambit::prelude::*;
 use ambit::presentation::{
-    ChoicePresentation, Element, Figure, Presentation, Sign, Thing, Variant,
+    ChoicePresentation, Condition, Element, Figure, Presentation, Sign, Thing, Variant,
 };
 use ambit::schema::Schema;
 use ambit::test::TestClient;
@@ -371,7 +371,7 @@ fn players_read_what_content_does() {
         label: "Firebolt".into(),
         help: "14 mana, every 1.2 s. Flies 18 m and takes 35 health from the first monster.".into(),
         cooldown_ms: 1_200,
-        only_for: "mage".into(),
+        only_for: Some(Condition::text("class", "mage")),
         alone: false,
         reach_cm: 0,
         sign: Some(Sign::Fire),
@@ -380,7 +380,8 @@ fn players_read_what_content_does() {
     };
     assert_eq!(about("cast", "firebolt"), firebolt);
     let mage = about("choose", "mage");
-    assert_eq!((&*mage.label, &*mage.only_for), ("Choose mage", "newcomer"));
+    assert_eq!(mage.label, "Choose mage");
+    assert_eq!(mage.only_for, Some(Condition::text("class", "newcomer")));
     // The bars are in per cent: this is what of.
     let help = "Burns and freezes many from afar; frail. 90 health, ";
     assert!(mage.help.starts_with(help), "{}", mage.help);

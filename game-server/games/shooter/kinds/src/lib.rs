@@ -26,6 +26,7 @@ pub struct Ship {
     /// It flies where its nose points. Fine enough for a client to fly on from it.
     pub pose: YawPose<256, 12>,
     /// Of the player or the pilot.
+    #[component(role = player)]
     pub name: Text<24>,
     /// It has come or was hit just now, and cannot be hit.
     #[effect(ring, colour = 0x60_c0ff, size = 2.4)]
@@ -59,6 +60,7 @@ pub struct Match {
     #[component(unit = "s")]
     pub time_left: Gauge<3_600>,
     /// Of the last round; empty while one is played.
+    #[component(role = winner)]
     pub winner: Text<24>,
     /// What the first round needs to begin; empty from then on. Until then no ship fires.
     #[component(label = "Waits for")]
@@ -70,6 +72,7 @@ pub struct Match {
 #[kind(room_wide, label = "Players and pilots")]
 pub struct Score {
     /// As at the ship.
+    #[component(role = player)]
     pub name: Text<24>,
     /// In this round; never less than none.
     pub points: Number<0, 9_999>,

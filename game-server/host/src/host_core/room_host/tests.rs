@@ -493,7 +493,7 @@ fn players_learn_of_a_game_s_end_when_it_can_no_longer_be_lost() {
         host.room.note_entry(LocalTime::ZERO, 2);
         host
     };
-    let told = [(ClientId(1), ErrorCode::RoomClosed)];
+    let told = [(ClientId(1), ErrorCode::GameOver)];
     let kept = |host: &mut Host, ms, number| {
         host.room.note_kept(LocalTime::from_millis(ms), number, true);
         host.tick()

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use ambit_proto::counts::Counts;
 use ambit_proto::ids::ObjectId;
 use ambit_proto::schema::{Codec, Component};
 use ambit_proto::space::Position;
@@ -253,6 +254,22 @@ impl World {
         self.set_component(object, index, Component::Text(value[..end].to_owned()));
     }
 
+    /// Counts as they are now: they have no history.
+    pub fn counts(&self, object: ObjectId, index: u8) -> &Counts {
+        match self.component(object, index) {
+            Component::Counts(counts) => counts,
+            other => panic!("component {index} is counts, not {other:?}"),
+        }
+    }
+
+    /// Sets counts, without what the component cannot hold.
+    pub fn set_counts(&mut self, object: ObjectId, index: u8, value: &Counts) {
+        let Codec::Counts(of) = *self.codec(object, index) else {
+            panic!("component {index} is not counts")
+        };
+        self.set_component(object, index, Component::Counts(value.within(of.names, of.max)));
+    }
+
     /// Nothing is sent of a component that is set to the value that it has.
     fn set_component(&mut self, object: ObjectId, index: u8, value: Component) {
         let component = self.component_mut(object, index);
@@ -291,7 +308,8 @@ impl World {
             Component::Pose(_)
             | Component::Number(_)
             | Component::Decimal(_)
-            | Component::Text(_) => {}
+            | Component::Text(_)
+            | Component::Counts(_) => {}
         }
         component
     }
@@ -310,7 +328,8 @@ pub(super) fn quantised_component(component: Component) -> Component {
         plain @ (Component::Pose(_)
         | Component::Number(_)
         | Component::Decimal(_)
-        | Component::Text(_)) => plain,
+        | Component::Text(_)
+        | Component::Counts(_)) => plain,
     }
 }
 
@@ -325,7 +344,11 @@ pub(super) fn points_ahead(component: &Component, from: GameTime, path_until: Ga
         }
         Component::Gauge(gauge) => gauge.tail(from).len(),
         Component::Flag(flag) => flag.tail(from).len(),
-        Component::Pose(_) | Component::Number(_) | Component::Decimal(_) | Component::Text(_) => 0,
+        Component::Pose(_)
+        | Component::Number(_)
+        | Component::Decimal(_)
+        | Component::Text(_)
+        | Component::Counts(_) => 0,
     }
 }
 
@@ -335,9 +358,11 @@ pub(super) fn is_empty_timeline(component: &Component) -> bool {
         Component::Path(path) => path.is_empty(),
         Component::Gauge(gauge) => gauge.is_empty(),
         Component::Flag(flag) => flag.is_empty(),
-        Component::Pose(_) | Component::Number(_) | Component::Decimal(_) | Component::Text(_) => {
-            false
-        }
+        Component::Pose(_)
+        | Component::Number(_)
+        | Component::Decimal(_)
+        | Component::Text(_)
+        | Component::Counts(_) => false,
     }
 }
 
