@@ -54,11 +54,7 @@ export class Connection {
   #isSuspended = false;
 
   /** Opens a session for `path` (`/ambit-world/1`). */
-  static async dial(
-    server: ServerAddress,
-    path: string,
-    shaper: LineShaper,
-  ): Promise<Connection> {
+  static async dial(server: ServerAddress, path: string, shaper: LineShaper): Promise<Connection> {
     const { address } = server;
     const hashes = server.certificates_sha256.map((text) => ({
       algorithm: "sha-256",

@@ -369,8 +369,7 @@ export class App {
   /** Undefined if the player cancels. */
   async #askPassword(room: string, problem: string): Promise<string | undefined> {
     const input = el("input", { type: "password", autocomplete: "off", autofocus: true });
-    const fields = [{ label: texts.password, input }];
-    const isOk = await askInDialog(texts.password_of(room), fields, problem);
+    const isOk = await askInDialog(texts.password_of(room), texts.password, input, problem);
     return isOk ? input.value : undefined;
   }
 

@@ -1,18 +1,25 @@
 /** Dialogs: the browser's own element, so focus and Escape work as people expect. */
 
-import { button, el, labelled } from "./dom.js";
+import { button, div, el, labelled } from "./dom.js";
 import { texts } from "./texts.js";
 
-export interface DialogField {
-  label: string;
-  input: HTMLInputElement | HTMLSelectElement;
-  hint?: string;
+/** Shows a dialog over the page until it is closed; the answer is its return value. */
+export function showDialog(dialog: HTMLDialogElement): Promise<string> {
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue);
+    });
+  });
 }
 
-/** Asks for the values of some inputs; false if the player cancels. `problem` says what was wrong. */
-export function askInDialog(
+/** Asks for one value; false if the player cancels. `problem` says what was wrong. */
+export async function askInDialog(
   title: string,
-  fields: readonly DialogField[],
+  label: string,
+  input: HTMLInputElement | HTMLSelectElement,
   problem = "",
 ): Promise<boolean> {
   const dialog = el("dialog", { "aria-label": title });
@@ -20,22 +27,14 @@ export function askInDialog(
     "form",
     { method: "dialog" },
     el("h2", {}, title),
-    ...fields.map(({ label, input, hint }) => labelled(label, input, hint)),
+    labelled(label, input),
     problem ? el("p", { class: "refusal", role: "alert" }, problem) : undefined,
-    el(
-      "div",
-      { class: "buttons" },
+    div(
+      "buttons",
       button(texts.cancel, () => dialog.close("cancel")),
       el("button", { type: "submit", value: "ok", class: "main" }, texts.ok),
     ),
   );
   dialog.append(form);
-  document.body.append(dialog);
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(dialog.returnValue === "ok");
-    });
-  });
+  return (await showDialog(dialog)) === "ok";
 }

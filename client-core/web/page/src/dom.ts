@@ -18,8 +18,26 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-export function button(label: string, act: () => void, attributes: Attributes = {}) {
-  const element = el("button", { type: "button", ...attributes }, label);
+export function div(name: string, ...children: Child[]): HTMLElement {
+  return el("div", { class: name }, ...children);
+}
+
+export function span(name: string, ...children: Child[]): HTMLElement {
+  return el("span", { class: name }, ...children);
+}
+
+/** A note that is read out when its words change; hidden at first. */
+export function note(tag: "div" | "p", name: string, ...children: Child[]): HTMLElement {
+  return el(tag, { class: name, role: "status", hidden: true }, ...children);
+}
+
+export function button(
+  label: Child,
+  act: () => void,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLButtonElement {
+  const element = el("button", { type: "button", ...attributes }, label, ...children);
   element.addEventListener("click", act);
   return element;
 }
@@ -50,4 +68,18 @@ export function labelled(label: string, input: HTMLElement, hint = ""): HTMLElem
     parts.push(el("small", { id: `hint-${lastId}` }, hint));
   }
   return el("div", { class: "field" }, ...parts);
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Makes an element of a drawing. */
+export function svg(
+  tag: string,
+  attributes: Readonly<Record<string, string | number>>,
+  ...children: Element[]
+): SVGElement {
+  const element = document.createElementNS(SVG, tag) as SVGElement;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, `${value}`);
+  element.append(...children);
+  return element;
 }

@@ -2,7 +2,8 @@
 
 import type { EndRow, EndTable, Ending } from "./core/ending.js";
 import { forPlayers } from "./core/words.js";
-import { button, el } from "./dom.js";
+import { showDialog } from "./dialogs.js";
+import { button, div, el, span } from "./dom.js";
 import { gamePicture } from "./lobby/game_picture.js";
 import { texts } from "./texts.js";
 
@@ -14,7 +15,7 @@ export interface Result {
 }
 
 /** True if the player wants another game of the same kind. */
-export function showResult({ game, ending, isParty }: Result): Promise<boolean> {
+export async function showResult({ game, ending, isParty }: Result): Promise<boolean> {
   const title = titleOf(ending);
   const dialog = el(
     "dialog",
@@ -26,24 +27,17 @@ export function showResult({ game, ending, isParty }: Result): Promise<boolean> 
       el("h2", {}, title),
       el("p", {}, [forPlayers(game), ...ending.facts.map(texts.fact), ending.reason].filter(Boolean).join(" · ")),
     ),
-    el("div", { class: "tables" }, ...ending.tables.flatMap((table) => partsOf(table, isParty))),
-    el(
-      "div",
-      { class: "buttons" },
+    div("tables", ...ending.tables.flatMap((table) => partsOf(table, isParty))),
+    div(
+      "buttons",
       button(texts.to_the_lobby, () => dialog.close("")),
       button(texts.play_again, () => dialog.close("again"), { class: "main", autofocus: true }),
     ),
   );
-  document.body.append(dialog);
-  dialog.showModal();
+  const closed = showDialog(dialog);
   // Of a long table the player sees its own place.
   dialog.querySelector("tr.own")?.scrollIntoView({ block: "nearest" });
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(dialog.returnValue === "again");
-    });
-  });
+  return (await closed) === "again";
 }
 
 function titleOf({ outcome, winner }: Ending): string {
@@ -77,7 +71,7 @@ function partsOf({ title, columns, rows, own }: EndTable, isParty: boolean): HTM
 }
 
 function rowOf({ place, cells, own }: EndRow, isParty: boolean): HTMLElement {
-  const medal = el("td", {}, el("span", { class: `medal place-${place}` }, String(place)));
+  const medal = el("td", {}, span(`medal place-${place}`, String(place)));
   const shown = cells.map((cell) => el("td", { title: cell }, cell));
   return el("tr", { class: own ? "own" : "" }, ...(isParty ? shown : [medal, ...shown]));
 }

@@ -1,6 +1,7 @@
 /** How others get here: the address of the page that other devices can open, as link and code. */
 
-import { button, el } from "./dom.js";
+import { showDialog } from "./dialogs.js";
+import { button, div, el } from "./dom.js";
 import { endProblem } from "./problem_banner.js";
 import { texts } from "./texts.js";
 
@@ -32,10 +33,8 @@ export async function invite(room: number | undefined): Promise<void> {
       el("small", {}, texts.own_certificate),
     );
   }
-  dialog.append(el("div", { class: "buttons" }, button(texts.close, () => dialog.close())));
-  document.body.append(dialog);
-  dialog.showModal();
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.append(div("buttons", button(texts.close, () => dialog.close())));
+  void showDialog(dialog);
 }
 
 /** This page cannot play, since it came without TLS: shows the address of the one that can. */
@@ -47,5 +46,5 @@ export async function showWayOut(): Promise<void> {
     : el("p", {}, texts.no_https, " ", el("code", {}, texts.https_flags));
   endProblem();
   const text = el("p", {}, texts.problems.insecure_page);
-  document.getElementById("problems")?.append(el("div", { class: "problem" }, text, way));
+  document.getElementById("problems")?.append(div("problem", text, way));
 }

@@ -15,7 +15,7 @@ import {
   type ProblemKind,
   problemOf,
 } from "./core/problems.js";
-import { button, el } from "./dom.js";
+import { button, div, el } from "./dom.js";
 import { texts } from "./texts.js";
 
 const PASSING_MS = 10_000;
@@ -34,14 +34,14 @@ export function showProblem(
   if (shown && isOfConnection(shown) && !isOfConnection(kind)) return;
   endProblem();
   const text = texts.problems[kind] || message || code;
-  const banner = el("div", { class: "problem" }, el("p", {}, text));
+  const banner = div("problem", el("p", {}, text));
   banner.classList.toggle("lasting", isLasting(kind));
   if (message && message !== text) {
     // The exact words, for diagnosis.
     const words = el("small", {}, `${code}: ${message}`);
     banner.append(el("details", {}, el("summary", {}, texts.exact_words), words));
   }
-  const buttons = el("div", { class: "buttons" });
+  const buttons = div("buttons");
   const canAct = retry !== undefined && canRetry(kind);
   if (canAct) {
     const act = () => {

@@ -238,12 +238,7 @@ export class ViewCamera {
     this.#chooseCentre(away, Math.max(0, this.#knownM - shown * away));
     const low = this.lift * away * Math.tan(FIELD_OF_VIEW / 2);
     set(centre, centre.x - up.x * low, centre.y - up.y * low, centre.z - up.z * low);
-    set(
-      eye,
-      centre.x - forward.x * away,
-      centre.y - forward.y * away,
-      centre.z - forward.z * away,
-    );
+    set(eye, centre.x - forward.x * away, centre.y - forward.y * away, centre.z - forward.z * away);
   }
 
   /**

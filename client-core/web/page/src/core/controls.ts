@@ -86,11 +86,7 @@ export function turnDirection(
 }
 
 /** The bits of held controls; directions are turned with the camera. */
-export function bitsOf(
-  held: Iterable<Control>,
-  controls: readonly Control[],
-  yaw: number,
-): number {
+export function bitsOf(held: Iterable<Control>, controls: readonly Control[], yaw: number): number {
   let bits = 0;
   for (const control of held) {
     const index = controls.indexOf(turnDirection(control, controls, yaw));

@@ -68,10 +68,7 @@ function fieldOf(parameter: ParameterListing, suggested: string | number | undef
 }
 
 /** The field that a refusal is about: a server begins with its key, as `KEY=VALUE` or alone. */
-export function fieldNamed(
-  message: string,
-  fields: readonly FormField[],
-): FormField | undefined {
+export function fieldNamed(message: string, fields: readonly FormField[]): FormField | undefined {
   return fields.find(({ key }) => message.startsWith(`${key}=`) || message.startsWith(`${key} `));
 }
 

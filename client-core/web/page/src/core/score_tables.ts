@@ -84,11 +84,7 @@ export interface OwnPlace {
   column: string;
 }
 
-function tableOf(
-  frame: RoomWideFrame,
-  kind: Kind,
-  chosen: ReadonlySet<string>,
-): ScoreTable {
+function tableOf(frame: RoomWideFrame, kind: Kind, chosen: ReadonlySet<string>): ScoreTable {
   const indices = frame.rows(kind.name);
   const isState = indices.length === 1 && !frame.isOwn(indices[0] as number);
   const value = (index: number, component: number) => frame.component(index, component);

@@ -1,21 +1,15 @@
 /** What is announced to all: large and for a moment, above the middle of the picture. */
 
 import type { Announcement } from "../core/announcements.js";
-import { el, setHidden, setText } from "../dom.js";
+import { el, note, setHidden, setText, span } from "../dom.js";
 
 const SHOWN_MS = 3_600;
 
 export class Banner {
-  readonly #lead = el("span", { class: "lead" });
+  readonly #lead = span("lead");
   readonly #title = el("strong");
-  readonly #advice = el("span", { class: "advice" });
-  readonly element = el(
-    "div",
-    { class: "banner", role: "status", hidden: true },
-    this.#lead,
-    this.#title,
-    this.#advice,
-  );
+  readonly #advice = span("advice");
+  readonly element = note("div", "banner", this.#lead, this.#title, this.#advice);
   #until = Infinity;
 
   show(now: number, { lead, title, advice, outcome }: Announcement): void {

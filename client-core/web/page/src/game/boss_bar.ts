@@ -3,13 +3,13 @@
 import type { Frame, Kind, Schema } from "../ambit/ambit.js";
 import { variantOf } from "../core/roles.js";
 import { forPlayers } from "../core/words.js";
-import { el, setHidden, setText } from "../dom.js";
+import { el, setHidden, setText, span } from "../dom.js";
 
 const INTERVAL_MS = 120;
 
 export class BossBar {
   readonly #name = el("strong");
-  readonly #fill = el("span", { class: "left-of-boss" });
+  readonly #fill = span("left-of-boss");
   readonly element = el(
     "div",
     {
@@ -20,7 +20,7 @@ export class BossBar {
       hidden: true,
     },
     this.#name,
-    el("span", { class: "trough" }, this.#fill),
+    span("trough", this.#fill),
   );
   readonly #kinds: readonly Kind[];
   #percent = -1;

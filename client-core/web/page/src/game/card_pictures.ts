@@ -9,10 +9,8 @@ import type {
   ThingPicture,
   ThingShape,
 } from "../core/card_pictures.js";
-import { el } from "../dom.js";
+import { el, span, svg } from "../dom.js";
 import { icon } from "./icons.js";
-
-const SVG = "http://www.w3.org/2000/svg";
 
 /** `tint` is the colour of the thing; `gloss` and `shade` are drawn over the rest. */
 type Paint =
@@ -251,9 +249,7 @@ const PARTS: Readonly<Record<ThingShape, readonly Part[]>> = {
     ["dark", "M32 28a2 2 0 0 1 1 4v3h-2v-3a2 2 0 0 1 1-4z"],
     ["gloss", "M22 19c4-2 12-3 18-1c-6 0-12 1-18 4z"],
   ],
-  nothing: [
-    ["line", "M32 12a20 20 0 1 1 0 40a20 20 0 0 1 0-40zM18 46L46 18"],
-  ],
+  nothing: [["line", "M32 12a20 20 0 1 1 0 40a20 20 0 0 1 0-40zM18 46L46 18"]],
 };
 
 let lastId = 0;
@@ -289,10 +285,10 @@ function drawThing({ shape, tint }: ThingPicture): Element[] {
 }
 
 function drawEmblem({ sign, letters, colour, raises }: EmblemPicture): Element[] {
-  const shown = sign ? icon(sign) : el("span", { class: "letters" }, letters);
-  const disc = el("span", { class: "disc" }, shown);
+  const shown = sign ? icon(sign) : span("letters", letters);
+  const disc = span("disc", shown);
   disc.style.setProperty("--tile", colour);
-  return raises ? [disc, el("span", { class: "raises" }, icon(raises))] : [disc];
+  return raises ? [disc, span("raises", icon(raises))] : [disc];
 }
 
 /** Light from above at the left. */
@@ -306,10 +302,4 @@ function gradient(id: string, colour: string): SVGElement {
     made.append(stop);
   }
   return made;
-}
-
-function svg(tag: string, attributes: Record<string, string>): SVGElement {
-  const element = document.createElementNS(SVG, tag) as SVGElement;
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
 }

@@ -10,7 +10,7 @@ import { type Action, choiceOf, costText, countOf, helpOf, isTooDear } from "../
 import { cardPictureOf } from "../core/card_pictures.js";
 import { countKey, type Known, purseOf } from "../core/known.js";
 import { asWords, forPlayers, labelOf } from "../core/words.js";
-import { button, el, setHidden, setText } from "../dom.js";
+import { button, div, el, setHidden, setText, span } from "../dom.js";
 import { texts } from "../texts.js";
 import { cardPicture } from "./card_pictures.js";
 
@@ -33,10 +33,10 @@ export class ChoiceCards {
   /** A button for each choice that there is. */
   readonly openers = el("div", { class: "openers", hidden: true });
   readonly #hooks: ChoiceCardsHooks;
-  readonly #cards = el("div", { class: "cards" });
+  readonly #cards = div("cards");
   readonly #title = el("h2");
   /** What one has to pay with. */
-  readonly #purse = el("span", { class: "purse" });
+  readonly #purse = span("purse");
   readonly #close = button("\u00d7", () => this.close(), { class: "close" });
   readonly #buttons = new Map<CommandKind, HTMLElement>();
   #groups: ReadonlyMap<CommandKind, readonly Action[]> = new Map();
@@ -44,16 +44,11 @@ export class ChoiceCards {
   #first: CommandKind | undefined;
   #openedAt = 0;
   #shown: readonly Action[] = [];
-  #known: Paid = {
-    numbers: new Map(),
-    gauges: new Map(),
-    counts: new Map(),
-    shares: new Map(),
-  };
+  #known: Paid = { numbers: new Map(), gauges: new Map(), counts: new Map(), shares: new Map() };
 
   constructor(hooks: ChoiceCardsHooks) {
     this.#hooks = hooks;
-    const words = el("div", { class: "words" }, this.#title, this.#purse);
+    const words = div("words", this.#title, this.#purse);
     const header = el("header", {}, words, this.#close);
     this.element.append(header, this.#cards);
     this.element.addEventListener("keydown", (event) => this.#key(event));
@@ -184,20 +179,21 @@ export class ChoiceCards {
     const choice = choiceOf(action);
     // A sign stays with its number.
     const help = choice === "" ? "" : action.help.replaceAll(" %", "\u00a0%");
-    const element = button("", () => this.#hooks.begin(action), {
+    const attributes = {
       class: "card",
       "aria-label": label,
       "aria-description": helpOf(action),
       "data-card": `${command.name} ${choice}`,
-    });
-    element.append(
+    };
+    return button(
       this.#hooks.pictureOf(choice) ?? cardPicture(cardPictureOf(action)),
+      () => this.#hooks.begin(action),
+      attributes,
       el("strong", {}, this.#nameOf(action)),
-      el("span", { class: "about" }, help),
-      el("span", { class: "price" }, costText(action)),
+      span("about", help),
+      span("price", costText(action)),
       el("kbd"),
     );
-    return element;
   }
 
   /** What changes while the cards are open. */

@@ -27,10 +27,7 @@ const SKIES = {
   dusk: { horizon: 0x7d5560, zenith: 0x141a38, land: 0x2c2a24, hasStars: false },
 } as const;
 /** Hills at the horizon of open land, those farther away in the colour of the air. */
-const HILLS = {
-  day: [0xcfc79a, 0xe6d3a6],
-  dusk: [0x3d3341, 0x5c4350],
-} as const;
+const HILLS = { day: [0xcfc79a, 0xe6d3a6], dusk: [0x3d3341, 0x5c4350] } as const;
 /** On land at dusk there is a light above what happens, too. */
 const LANTERN = { colour: 0xffd6a0, candelas: 70, m: 34, decay: 1.5, height: 5 } as const;
 /** How often it is asked whether a picture is drawn; then for how long at most. */

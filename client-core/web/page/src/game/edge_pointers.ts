@@ -6,7 +6,7 @@
 import type { Frame } from "../ambit/ambit.js";
 import type { Point, ViewCamera } from "../core/camera.js";
 import { type Attackers, type EdgePlace, edgePlace } from "../core/edge.js";
-import { el, setHidden, setText } from "../dom.js";
+import { el, note, setHidden, setText, span } from "../dom.js";
 import { texts } from "../texts.js";
 
 const MAX_POINTERS = 4;
@@ -25,12 +25,7 @@ export class EdgePointers {
   readonly element = el("div", { class: "edge-pointers", "aria-hidden": "true" });
   readonly #attackers: Attackers;
   readonly #pointers = Array.from({ length: MAX_POINTERS }, () =>
-    el(
-      "div",
-      { class: "edge-pointer", hidden: true },
-      el("span", { class: "arrow" }),
-      el("span", { class: "who" }),
-    ),
+    el("div", { class: "edge-pointer", hidden: true }, span("arrow"), span("who")),
   );
   /** The nearest objects found, and their distances; those that have hit come first. */
   readonly #indices = new Int32Array(MAX_POINTERS);
@@ -44,11 +39,7 @@ export class EdgePointers {
   readonly #place: EdgePlace = { x: 0, y: 0, angle: 0 };
 
   /** Shown until another object is in sight: how to find others. */
-  readonly nobody = el(
-    "p",
-    { class: "hint nobody", role: "status", hidden: true },
-    texts.nobody_in_sight,
-  );
+  readonly nobody = note("p", "hint nobody", texts.nobody_in_sight);
   #nobodyAt: number | undefined;
   #hasSeen = false;
 

@@ -4,7 +4,7 @@ import type { Frame, Gauge } from "../ambit/ambit.js";
 import { countdownOf, Fall } from "../core/fall.js";
 import { labelOf } from "../core/words.js";
 import { wreckFlagsOf } from "../core/wrecks.js";
-import { el, setHidden, setText } from "../dom.js";
+import { el, note, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 export class FallenNote {
@@ -12,13 +12,7 @@ export class FallenNote {
   readonly #line = el("span");
   /** It is not read out each second. */
   readonly #back = el("span", { class: "back-in", role: "timer" });
-  readonly element = el(
-    "div",
-    { class: "fallen-note", role: "status", hidden: true },
-    this.#title,
-    this.#line,
-    this.#back,
-  );
+  readonly element = note("div", "fallen-note", this.#title, this.#line, this.#back);
   readonly #fall = new Fall();
   readonly #gauge: Gauge = { value: 0, rate: 0, max: 0 };
 

@@ -22,7 +22,7 @@ import { extentOf, type RoomSettings } from "../core/room_settings.js";
 import { Stillness } from "../core/stillness.js";
 import { AvatarWatch } from "../core/avatar_watch.js";
 import { Watching } from "../core/watching.js";
-import { el, setHidden, setText } from "../dom.js";
+import { div, el, note, setHidden, setText } from "../dom.js";
 import type { Result } from "../game_result.js";
 import { Overlay } from "../overlay/overlay.js";
 import { texts } from "../texts.js";
@@ -96,9 +96,9 @@ export class GameView {
   readonly #boss: BossBar;
   /** For a player who is out: the name of the watched player. */
   readonly #watchedName = el("span");
-  readonly #out = el(
+  readonly #out = note(
     "div",
-    { class: "out-note", role: "status", hidden: true },
+    "out-note",
     el("strong", {}, texts.out),
     el("p", {}, texts.out_until),
     this.#watchedName,
@@ -297,9 +297,8 @@ export class GameView {
     const hasWords = schema.events.some(({ text }) => text !== "");
     const { help, log, interruption, messages, hint, commands, controls, chat } = this.#hud;
     const toggle = (panel: HTMLElement) => () => setHidden(panel, !panel.hidden);
-    const buttons = el(
-      "div",
-      { class: "game-buttons" },
+    const buttons = div(
+      "game-buttons",
       this.#lobbyButton,
       this.#overlayButton,
       picture.happenings.sounds.button,
@@ -313,23 +312,22 @@ export class GameView {
     );
     const { element: hints } = this.#hints;
     const { nobody } = this.#pointers;
-    const bar = el("div", { class: "action-bar" }, this.#ownValues.element, commands);
+    const bar = div("action-bar", this.#ownValues.element, commands);
     this.#bar = bar;
     this.#sizes.observe(bar);
     this.#sizes.observe(picture.canvas);
-    const notes = el("div", { class: "notes" }, interruption, this.#out, messages, nobody, hint);
+    const notes = div("notes", interruption, this.#out, messages, nobody, hint);
     // One grid: nothing of it covers anything else of it.
-    const over = el(
-      "div",
-      { class: "over" },
-      el("div", { class: "top-left" }, buttons, hints, this.#party.element),
-      el("div", { class: "top-right" }, this.#map.element, this.#score.element),
+    const over = div(
+      "over",
+      div("top-left", buttons, hints, this.#party.element),
+      div("top-right", this.#map.element, this.#score.element),
       this.#boss.element,
       this.#banner.element,
       this.#fallen.element,
       this.#felled.element,
       chat,
-      el("div", { class: "below" }, notes, this.#cards.openers, bar),
+      div("below", notes, this.#cards.openers, bar),
       controls,
     );
     const { element: cards } = this.#cards;

@@ -9,7 +9,7 @@ import { hasDirections, padPlaceOf } from "../core/controls.js";
 import { walksByLetters } from "../core/held_walk.js";
 import { Notices } from "../core/notices.js";
 import { labelOf } from "../core/words.js";
-import { button, el, isTouch, setHidden, setText } from "../dom.js";
+import { button, div, el, isTouch, note, setHidden, setText, span } from "../dom.js";
 import { askInDialog } from "../dialogs.js";
 import { texts } from "../texts.js";
 import { icon } from "./icons.js";
@@ -34,19 +34,11 @@ export interface HudHooks {
 }
 
 export class Hud {
-  readonly commands = el("div", {
-    class: "commands",
-    role: "toolbar",
-    "aria-label": texts.commands,
-  });
+  readonly commands = el("div", { class: "commands", role: "toolbar", "aria-label": texts.commands });
   readonly controls = el("div", { class: "controls", role: "group", "aria-label": texts.controls });
-  readonly hint = el("p", { class: "hint", role: "status", hidden: true });
+  readonly hint = note("p", "hint");
   /** As long as the game's connection is broken. */
-  readonly interruption = el(
-    "p",
-    { class: "hint problem", role: "status", hidden: true },
-    texts.interrupted,
-  );
+  readonly interruption = note("p", "hint problem", texts.interrupted);
   readonly messages = el("div", { class: "messages", role: "log" });
   /** The last lines of the chat. */
   readonly chat = el("div", { class: "chat-lines", role: "log", "aria-label": texts.chat });
@@ -56,8 +48,8 @@ export class Hud {
   /** What has happened, in words; for games that have some. */
   readonly log = el("aside", { class: "panel log", "aria-label": texts.log, hidden: true });
   readonly #logLines = el("ol");
-  readonly #lines = el("div", { class: "lines" });
-  readonly #events = el("div", { class: "lines events" });
+  readonly #lines = div("lines");
+  readonly #events = div("lines events");
   /** What ends a cool-down, by the label of its command. */
   readonly #cooling = new Map<string, () => void>();
   readonly #said = new Notices(MAX_LINES, CHAT_MS);
@@ -288,9 +280,7 @@ export class Hud {
       input.required = !field.optional;
     }
     const name = labelOf(field);
-    const isOk = await askInDialog(label, [
-      { label: field.type === "angle" ? `${name} (°)` : name, input },
-    ]);
+    const isOk = await askInDialog(label, field.type === "angle" ? `${name} (°)` : name, input);
     if (!isOk || (input.value === "" && field.optional)) return undefined;
     return valueOf(field, input.value);
   }
@@ -307,20 +297,18 @@ export class Hud {
     const { label, name } = action;
     const help = helpOf(action);
     const { sign, letters, colour } = tileOf(action);
-    const element = button("", () => this.#hooks.begin(action), {
+    // `offer` says which key.
+    const tile = span("tile", sign ? icon(sign) : span("letters", letters), el("kbd"));
+    tile.style.setProperty("--tile", colour);
+    const attributes = {
       class: "slot",
       "data-name": name,
       "aria-pressed": "false",
       "aria-label": label,
       "aria-description": help,
       title: help,
-    });
-    // `offer` says which key.
-    const shown = sign ? icon(sign) : el("span", { class: "letters" }, letters);
-    const tile = el("span", { class: "tile" }, shown, el("kbd"));
-    tile.style.setProperty("--tile", colour);
-    element.append(tile, el("span", { class: "caption" }, label));
-    return element;
+    };
+    return button(tile, () => this.#hooks.begin(action), attributes, span("caption", label));
   }
 
   /** A button that holds its control as long as it is pressed, or a finger is on it. */
@@ -340,7 +328,7 @@ export class Hud {
     const turns = place === "west" ? "turn_west" : "turn_east";
     if (place) element.append(icon(direction ?? turns));
     if (key && !direction) element.append(el("kbd", {}, texts.key(key)));
-    element.append(el("span", { class: "caption" }, label));
+    element.append(span("caption", label));
     const hold = (isHeld: boolean) => (event: Event) => {
       event.preventDefault();
       this.#hooks.hold(control, isHeld);

@@ -5,13 +5,13 @@ import type { ViewCamera } from "../core/camera.js";
 import type { Attackers } from "../core/edge.js";
 import { HurtWatch, type Way } from "../core/hurt.js";
 import { describeMesh } from "../core/look.js";
-import { el } from "../dom.js";
+import { div, el } from "../dom.js";
 
 const SHOWN_MS = 800;
 
 export class HurtFlash {
-  readonly #arc = el("div", { class: "hurt-arc" });
-  readonly #edge = el("div", { class: "hurt-edge" });
+  readonly #arc = div("hurt-arc");
+  readonly #edge = div("hurt-edge");
   readonly element = el("div", { class: "hurt", "aria-hidden": "true" }, this.#edge, this.#arc);
   readonly #watch = new HurtWatch();
   readonly #attackers: Attackers;

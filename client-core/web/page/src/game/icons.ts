@@ -1,9 +1,7 @@
 /** Signs on buttons, drawn: not every system has characters for them. Beside each is its name. */
 
 import type { TileSign } from "../core/action_tile.js";
-import { button, el } from "../dom.js";
-
-const SVG = "http://www.w3.org/2000/svg";
+import { button, span, svg } from "../dom.js";
 
 /** Lines of a square of 24. */
 const LINES = {
@@ -58,14 +56,8 @@ const LINES = {
 export type IconName = keyof typeof LINES;
 
 export function icon(name: IconName): SVGElement {
-  const picture = document.createElementNS(SVG, "svg");
-  picture.setAttribute("class", "icon");
-  picture.setAttribute("viewBox", "0 0 24 24");
-  picture.setAttribute("aria-hidden", "true");
-  const lines = document.createElementNS(SVG, "path");
-  lines.setAttribute("d", LINES[name]);
-  picture.append(lines);
-  return picture;
+  const attributes = { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" };
+  return svg("svg", attributes, svg("path", { d: LINES[name] }));
 }
 
 /** A button that shows a sign; its name is read by screen readers, and shown beside the pointer. */
@@ -75,7 +67,6 @@ export function iconButton(
   act: () => void,
   attributes: Record<string, string> = {},
 ): HTMLButtonElement {
-  const element = button("", act, { "aria-label": label, title: label, ...attributes });
-  element.append(icon(name), el("span", { class: "unseen" }, label));
-  return element;
+  const named = { "aria-label": label, title: label, ...attributes };
+  return button(icon(name), act, named, span("unseen", label));
 }

@@ -5,12 +5,7 @@ import type { PendingCommand } from "../core/pending_commands.js";
 import { remainingShare } from "../core/pending_commands.js";
 
 const MAX_RINGS = 48;
-const COLOURS = {
-  sent: 0xffc21a,
-  confirmed: 0x4fd06a,
-  refused: 0xe5432f,
-  aim: 0xffffff,
-};
+const COLOURS = { sent: 0xffc21a, confirmed: 0x4fd06a, refused: 0xe5432f, aim: 0xffffff };
 
 export class Markers {
   readonly mesh: THREE.InstancedMesh;

@@ -37,10 +37,7 @@ const SHAPES: Readonly<Record<Sort, () => THREE.BufferGeometry>> = { grass, flow
 
 export class Meadow {
   readonly group = new THREE.Group();
-  readonly #material = new THREE.MeshBasicMaterial({
-    side: THREE.DoubleSide,
-    vertexColors: true,
-  });
+  readonly #material = new THREE.MeshBasicMaterial({ side: THREE.DoubleSide, vertexColors: true });
   readonly #meshes: readonly (readonly [Sort, THREE.InstancedMesh])[];
 
   constructor(isCheap: boolean) {

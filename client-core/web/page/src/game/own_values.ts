@@ -9,7 +9,7 @@ import { cellOf, leftOf } from "../core/figures.js";
 import { isRoomWide } from "../core/score_tables.js";
 import { labelOf } from "../core/words.js";
 import { wreckFlagsOf } from "../core/wrecks.js";
-import { el, setHidden, setText } from "../dom.js";
+import { div, el, setHidden, setText, span } from "../dom.js";
 import { texts } from "../texts.js";
 
 const PAUSE_MS = 100;
@@ -119,8 +119,8 @@ export class OwnValues {
     ];
     const chips = [...this.#signs, ...this.#figures].map(({ element }) => element);
     this.element.replaceChildren(
-      el("div", { class: "chips" }, ...chips),
-      el("div", { class: "gauges" }, ...this.#rows.map(({ element }) => element)),
+      div("chips", ...chips),
+      div("gauges", ...this.#rows.map(({ element }) => element)),
     );
   }
 }
@@ -128,7 +128,7 @@ export class OwnValues {
 /** The bar above the avatar looks like that one. */
 function gaugeRow(gauge: Component, isAbove: boolean): Row {
   const label = labelOf(gauge);
-  const [fill, text] = [el("span", { class: "fill" }), el("span", { class: "value" })];
+  const [fill, text] = [span("fill"), span("value")];
   const element = el(
     "div",
     {
@@ -138,7 +138,7 @@ function gaugeRow(gauge: Component, isAbove: boolean): Row {
       "aria-valuemin": "0",
     },
     fill,
-    el("span", { class: "name" }, label),
+    span("name", label),
     text,
   );
   return { component: gauge.name, unit: gauge.unit, element, fill, text, value: NaN, max: NaN };
@@ -154,7 +154,7 @@ function figuresOf(
     if (component.type !== "number" || component.unit === "ms") return [];
     const text = el("b");
     const label = el("span", {}, labelOf(component));
-    const element = el("div", { class: "chip" }, label, " ", text);
+    const element = div("chip", label, " ", text);
     const isCompared = tables.some((table) =>
       table.components.some(({ name, type }) => type === "number" && name === component.name),
     );

@@ -5,7 +5,7 @@
 
 import type { Frame, Scenery } from "../ambit/ambit.js";
 import { type PartyMember, PartyOrder } from "../core/party_order.js";
-import { el, setHidden, setText } from "../dom.js";
+import { button, el, setHidden, setText, span } from "../dom.js";
 import { texts } from "../texts.js";
 
 const MAX_MEMBERS = 8;
@@ -32,10 +32,9 @@ export class Party {
   constructor({ party }: Scenery, pick: (id: number) => void) {
     this.#isThere = party;
     this.#members = Array.from({ length: MAX_MEMBERS }, () => {
-      const [name, fill] = [el("span", { class: "name" }), el("span", { class: "fill" })];
-      const element = el("button", { type: "button", hidden: true }, fill, name);
+      const [name, fill] = [span("name"), span("fill")];
+      const element = button(fill, () => pick(member.id), { hidden: true }, name);
       const member = { element, name, fill, share: NaN, id: -1 };
-      element.addEventListener("click", () => pick(member.id));
       this.element.append(el("li", {}, element));
       return member;
     });

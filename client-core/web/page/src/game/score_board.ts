@@ -4,6 +4,7 @@
  */
 
 import type { Frame, Schema } from "../ambit/ambit.js";
+import { Changed } from "../core/changed.js";
 import { type Ending, LastTables } from "../core/ending.js";
 import {
   isRoomWide,
@@ -14,15 +15,15 @@ import {
   shortened,
 } from "../core/score_tables.js";
 import { chosenTexts } from "../core/words.js";
-import { button, el, setHidden, setText } from "../dom.js";
+import { button, div, el, setHidden, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 const INTERVAL_MS = 250;
 
 export class ScoreBoard {
   readonly element = el("aside", { class: "score", "aria-label": texts.score, hidden: true });
-  readonly #states = el("div", { class: "states" });
-  readonly #tables = el("div", { class: "tables" });
+  readonly #states = div("states");
+  readonly #tables = div("tables");
   readonly #more = button(texts.all_of_score, () => this.#toggle(), { "aria-expanded": "false" });
   /** Where there is little room: the own place and the time. */
   readonly #line = button("", () => this.#toggle(), { class: "in-short" });
@@ -34,7 +35,7 @@ export class ScoreBoard {
   readonly #isParty: boolean;
   #isWhole = false;
   readonly #last = new LastTables();
-  #shown = "";
+  readonly #shown = new Changed();
   #next = 0;
 
   constructor(schema: Schema) {
@@ -49,9 +50,7 @@ export class ScoreBoard {
     if (this.#kinds.length === 0 || time < this.#next) return;
     this.#next = time + INTERVAL_MS;
     const all = scoreTablesOf(frame, this.#kinds, this.#chosen);
-    const shown = JSON.stringify([all, this.#isWhole]);
-    if (shown === this.#shown) return;
-    this.#shown = shown;
+    if (!this.#shown.by(all, this.#isWhole)) return;
     this.#last.note(all);
     const tables = all.filter(({ isState }) => !isState);
     setHidden(this.element, all.length === 0);

@@ -1,6 +1,7 @@
 /** The chat: the lobby's, the room's, and whispers. */
 
 import type { PlayerListing } from "../ambit/ambit.js";
+import { Changed } from "../core/changed.js";
 import { el, labelled } from "../dom.js";
 import { texts } from "../texts.js";
 import { type Addressee, addresseeOf, addresseesOf, ROOM } from "./addressees.js";
@@ -13,7 +14,7 @@ export class ChatPanel {
   readonly #to = el("select");
   readonly #text = el("input", { type: "text", maxlength: "500", autocomplete: "off" });
   readonly #shown = new Map<ChatLine, HTMLElement>();
-  #offered = "";
+  readonly #offered = new Changed();
   #isInRoom = false;
 
   constructor(say: (to: Addressee, text: string) => Promise<boolean>) {
@@ -71,9 +72,7 @@ export class ChatPanel {
   #offer(others: readonly PlayerListing[], isInRoom: boolean): void {
     const before = this.#to.value;
     const options = addresseesOf(others, isInRoom, before);
-    const offered = JSON.stringify(options);
-    if (offered === this.#offered) return;
-    this.#offered = offered;
+    if (!this.#offered.by(options)) return;
     const elements = options.map(({ value, label, isGone }) =>
       el("option", { value, disabled: isGone }, label),
     );

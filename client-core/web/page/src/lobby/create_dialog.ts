@@ -11,7 +11,8 @@ import {
   refusalForPlayers,
 } from "../core/create_form.js";
 import { forPlayers } from "../core/words.js";
-import { button, el, labelled, setHidden, setText } from "../dom.js";
+import { showDialog } from "../dialogs.js";
+import { button, div, el, labelled, setHidden, setText, span } from "../dom.js";
 import { translation } from "../language.js";
 import { texts } from "../texts.js";
 import { gamePicture } from "./game_picture.js";
@@ -25,7 +26,7 @@ export interface WantedRoom {
 type Input = HTMLInputElement | HTMLSelectElement;
 
 /** Asks for a new room, until `create` has made one, or the player cancels. */
-export function askForRoom(
+export async function askForRoom(
   games: readonly GameListing[],
   suggestedName: string,
   /** The one that is chosen first; else the first of the list. */
@@ -43,7 +44,7 @@ export function askForRoom(
   const about = el("small", { class: "about" });
   const capacity = el("input", { type: "number", min: "1", step: "1" });
   const password = el("input", { type: "password", autocomplete: "off" });
-  const parameters = el("div", { class: "parameters" });
+  const parameters = div("parameters");
   let fields: FormField[] = [];
   let inputs = new Map<string, Input>();
 
@@ -83,30 +84,22 @@ export function askForRoom(
     "form",
     { method: "dialog" },
     el("h2", {}, texts.create_room),
-    el(
-      "div",
-      { class: "fields" },
+    div(
+      "fields",
       labelled(texts.room_name, name),
       game,
       about,
-      el(
-        "div",
-        { class: "pair" },
+      div(
+        "pair",
         labelled(texts.capacity, capacity),
         labelled(texts.password, password, texts.password_hint),
       ),
       parameters,
       refusal,
     ),
-    el(
-      "div",
-      { class: "buttons" },
-      button(texts.cancel, () => dialog.close("cancel")),
-      submit,
-    ),
+    div("buttons", button(texts.cancel, () => dialog.close("cancel")), submit),
   );
   dialog.append(form);
-  document.body.append(dialog);
   game.addEventListener("change", ({ target }) => {
     if (!(target instanceof HTMLInputElement)) return;
     chosenGame = target.value;
@@ -156,21 +149,16 @@ export function askForRoom(
         submit.disabled = false;
       });
   });
-  dialog.showModal();
+  const closed = showDialog(dialog);
   // Typing replaces the suggested name.
   name.select();
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve();
-    });
-  });
+  await closed;
 }
 
 /** A game as a picture to choose. */
 function gameCard(name: string, isChosen: boolean): HTMLElement {
   const input = el("input", { type: "radio", name: "game", value: name, checked: isChosen });
-  const art = el("span", { class: "art" }, gamePicture(name, ""));
+  const art = span("art", gamePicture(name, ""));
   return el("label", {}, input, art, el("span", {}, forPlayers(name)));
 }
 

@@ -1,8 +1,9 @@
 /** The games as cards: each plays its game at once; a gear opens the dialog for a room of it. */
 
 import type { GameListing } from "../ambit/ambit.js";
+import { Changed } from "../core/changed.js";
 import { forPlayers } from "../core/words.js";
-import { el, setHidden } from "../dom.js";
+import { button, div, el, setHidden, span } from "../dom.js";
 import { translation } from "../language.js";
 import { texts } from "../texts.js";
 import { icon } from "../game/icons.js";
@@ -10,38 +11,34 @@ import { gamePicture } from "./game_picture.js";
 
 export class GameShelf {
   readonly element: HTMLElement;
-  readonly #cards = el("div", { class: "games" });
+  readonly #cards = div("games");
   readonly #play: (game: string) => void;
   readonly #host: (game: string) => void;
-  #shown: readonly GameListing[] = [];
+  readonly #shown = new Changed();
 
   constructor(play: (game: string) => void, host: (game: string) => void) {
     this.#play = play;
     this.#host = host;
-    this.element = el("div", { class: "shelf" }, el("h2", {}, texts.to_host), this.#cards);
+    this.element = div("shelf", el("h2", {}, texts.to_host), this.#cards);
   }
 
   update(games: readonly GameListing[], isConnected: boolean): void {
     setHidden(this.element, games.length === 0 || !isConnected);
-    const names = (list: readonly GameListing[]) => JSON.stringify(list.map(({ name }) => name));
-    if (names(games) === names(this.#shown)) return;
-    this.#shown = games;
+    if (!this.#shown.by(games.map(({ name }) => name))) return;
     this.#cards.replaceChildren(...games.map((game) => this.#card(game)));
   }
 
   #card({ name, description }: GameListing): HTMLElement {
-    const card = el(
-      "button",
-      { type: "button", class: "game-card", "aria-label": texts.play_game(forPlayers(name)) },
-      el("span", { class: "art" }, gamePicture(name, "")),
+    const card = button(
+      span("art", gamePicture(name, "")),
+      () => this.#play(name),
+      { class: "game-card", "aria-label": texts.play_game(forPlayers(name)) },
       el("strong", {}, forPlayers(name)),
-      el("span", { class: "details" }, translation.of(`${name}.description`, description)),
+      span("details", translation.of(`${name}.description`, description)),
     );
-    card.addEventListener("click", () => this.#play(name));
     const host = texts.host_game(forPlayers(name));
-    const gear = el("button", { type: "button", class: "gear", "aria-label": host, title: host });
-    gear.append(icon("gear"));
-    gear.addEventListener("click", () => this.#host(name));
-    return el("div", { class: "game-place" }, card, gear);
+    const named = { class: "gear", "aria-label": host, title: host };
+    const gear = button(icon("gear"), () => this.#host(name), named);
+    return div("game-place", card, gear);
   }
 }

@@ -1,8 +1,9 @@
 /** The lobby: name, rooms, the own room, players, chat. */
 
 import type { Client, PlayerListing, RoomListing } from "../ambit/ambit.js";
+import { Changed } from "../core/changed.js";
 import { forPlayers } from "../core/words.js";
-import { button, el, labelled, setHidden, setText } from "../dom.js";
+import { button, div, el, labelled, setHidden, setText, span } from "../dom.js";
 import { texts } from "../texts.js";
 import type { Addressee } from "./addressees.js";
 import { ChatPanel } from "./chat_panel.js";
@@ -52,20 +53,17 @@ export class LobbyView {
   readonly #welcomeTitle = el("h2");
   readonly #enter: HTMLButtonElement;
   readonly #welcomeHint = el("small");
-  readonly #welcomePicture = el("div", { class: "art" });
-  #shownPicture = "";
+  readonly #welcomePicture = div("art");
+  readonly #shownPicture = new Changed();
   #wayIn: WayIn = { to: "create" };
   readonly #create: HTMLButtonElement;
   readonly #players = el("ul", { class: "players" });
-  #shownPlayers = "";
+  readonly #shownPlayers = new Changed();
 
   constructor(hooks: LobbyHooks) {
     this.#chat = new ChatPanel((to, text) => hooks.say(to, text));
     this.#rooms = new RoomList((room) => hooks.join(room));
-    this.#shelf = new GameShelf(
-      (game) => hooks.playGame(game),
-      (game) => hooks.create(game),
-    );
+    this.#shelf = new GameShelf((game) => hooks.playGame(game), (game) => hooks.create(game));
     this.#room = new RoomPanel(hooks);
     const form = el(
       "form",
@@ -111,7 +109,7 @@ export class LobbyView {
     this.#lobby = el(
       "section",
       { class: "places", "aria-label": texts.rooms },
-      el("div", { class: "heading" }, el("h2", {}, texts.rooms), this.#create),
+      div("heading", el("h2", {}, texts.rooms), this.#create),
       this.#rooms.element,
       this.#shelf.element,
     );
@@ -121,21 +119,18 @@ export class LobbyView {
       el("h2", {}, texts.everybody),
       this.#players,
     );
-    this.element = el(
-      "div",
-      { class: "lobby" },
+    this.element = div(
+      "lobby",
       this.#back,
-      el(
-        "div",
-        { class: "title-page" },
+      div(
+        "title-page",
         this.#welcomePicture,
         el(
           "header",
           {},
-          el(
-            "div",
-            { class: "brand" },
-            el("h1", {}, wordmark(), el("span", { class: "unseen" }, texts.title)),
+          div(
+            "brand",
+            el("h1", {}, wordmark(), span("unseen", texts.title)),
             el("p", { class: "tagline" }, texts.tagline),
           ),
           this.#state,
@@ -144,13 +139,7 @@ export class LobbyView {
         ),
         this.#welcome,
       ),
-      el(
-        "main",
-        {},
-        this.#lobby,
-        this.#room.element,
-        el("div", { class: "side" }, people, this.#chat.element),
-      ),
+      el("main", {}, this.#lobby, this.#room.element, div("side", people, this.#chat.element)),
     );
   }
 
@@ -193,9 +182,7 @@ export class LobbyView {
   }
 
   #showPlayers(everybody: readonly PlayerListing[], own: number): void {
-    const shown = JSON.stringify([own, ...everybody.map(({ id, name }) => [id, name])]);
-    if (shown === this.#shownPlayers) return;
-    this.#shownPlayers = shown;
+    if (!this.#shownPlayers.by(own, everybody.map(({ id, name }) => [id, name]))) return;
     const chip = ({ id, name }: PlayerListing) =>
       el("li", id === own ? { class: "own" } : {}, name);
     this.#players.replaceChildren(...everybody.map(chip));
@@ -240,9 +227,7 @@ export class LobbyView {
   }
 
   #showPicture(game: string, room: string): void {
-    const shown = JSON.stringify([game, room]);
-    if (shown === this.#shownPicture) return;
-    this.#shownPicture = shown;
+    if (!this.#shownPicture.by(game, room)) return;
     this.#welcomePicture.replaceChildren(gamePicture(game, room, "with_words"));
   }
 }

@@ -2,7 +2,7 @@
 
 import type { RoomListing } from "../ambit/ambit.js";
 import { forPlayers } from "../core/words.js";
-import { button, el, setHidden, setText } from "../dom.js";
+import { button, div, el, setHidden, setText, span } from "../dom.js";
 import { texts } from "../texts.js";
 import { gamePicture } from "./game_picture.js";
 import type { RoomAction } from "./lobby_model.js";
@@ -59,19 +59,19 @@ export class RoomList {
   #make(room: RoomListing): Card {
     const card: Card = {
       element: el("li", { class: "room-card" }),
-      state: el("span", { class: "badge" }),
-      lock: el("span", { class: "badge lock" }, lockIcon(), texts.locked),
+      state: span("badge"),
+      lock: span("badge lock", lockIcon(), texts.locked),
       name: el("strong"),
-      details: el("span", { class: "details" }),
-      seats: el("span", { class: "details seats" }),
+      details: span("details"),
+      seats: span("details seats"),
       taken: el("meter", { min: "0", "aria-hidden": "true" }),
       join: button(texts.join, () => this.#join(room.id)),
       removed: el("p", { class: "removed" }, texts.removed),
     };
     const { element, state, lock, name, details, seats, taken, join, removed } = card;
     element.append(
-      el("div", { class: "art" }, gamePicture(room.game, room.name), state, lock),
-      el("div", { class: "about" }, name, details, taken, seats),
+      div("art", gamePicture(room.game, room.name), state, lock),
+      div("about", name, details, taken, seats),
       join,
       removed,
     );

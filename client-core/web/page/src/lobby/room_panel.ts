@@ -1,8 +1,9 @@
 /** The room that the player is in, before and during its game: members, ready, start, remove. */
 
 import type { PlayerListing, RoomListing } from "../ambit/ambit.js";
+import { Changed } from "../core/changed.js";
 import { forPlayers } from "../core/words.js";
-import { button, el, setHidden, setText } from "../dom.js";
+import { button, div, el, setHidden, setText, span } from "../dom.js";
 import { texts } from "../texts.js";
 import { gamePicture } from "./game_picture.js";
 
@@ -19,20 +20,21 @@ export class RoomPanel {
   readonly #title = el("h2");
   readonly #about = el("p", { class: "details" });
   readonly #members = el("ul", { class: "members" });
-  readonly #picture = el("div", { class: "art" });
-  #shownPicture = "";
+  readonly #picture = div("art");
+  readonly #shownPicture = new Changed();
   readonly #ready: HTMLButtonElement;
   readonly #start: HTMLButtonElement;
   readonly #play: HTMLButtonElement;
   readonly #hooks: RoomHooks;
   #isReady = false;
-  #shown = "";
+  readonly #shown = new Changed();
 
   constructor(hooks: RoomHooks) {
     this.#hooks = hooks;
     this.#ready = button(texts.be_ready, () => hooks.ready(!this.#isReady));
     this.#start = button(texts.start, () => hooks.start(), { class: "main" });
     this.#play = button(texts.play, () => hooks.play(), { class: "main" });
+    const leave = button(texts.leave, () => hooks.leave());
     this.element = el(
       "section",
       { class: "panel room", "aria-label": texts.members },
@@ -41,14 +43,7 @@ export class RoomPanel {
       this.#about,
       el("h3", {}, texts.members),
       this.#members,
-      el(
-        "div",
-        { class: "buttons" },
-        this.#start,
-        this.#play,
-        this.#ready,
-        button(texts.leave, () => hooks.leave()),
-      ),
+      div("buttons", this.#start, this.#play, this.#ready, leave),
     );
   }
 
@@ -74,16 +69,12 @@ export class RoomPanel {
     // The host says it by starting the game.
     setHidden(this.#ready, isHost || (room?.running ?? false));
     setHidden(this.#play, !isOut || !room?.running);
-    const shown = JSON.stringify([members, isHost]);
-    if (shown === this.#shown) return;
-    this.#shown = shown;
+    if (!this.#shown.by(members, isHost)) return;
     this.#members.replaceChildren(...members.map((member) => this.#row(member, own, isHost)));
   }
 
   #showPicture(room: RoomListing | undefined): void {
-    const shown = room ? JSON.stringify([room.game, room.name]) : "";
-    if (shown === this.#shownPicture) return;
-    this.#shownPicture = shown;
+    if (!this.#shownPicture.by(room?.game, room?.name)) return;
     this.#picture.replaceChildren(...(room ? [gamePicture(room.game, room.name, "alone")] : []));
   }
 
@@ -100,7 +91,7 @@ export class RoomPanel {
             "aria-label": texts.kick_player(member.name),
           })
         : undefined;
-    const details = remark ? el("span", { class: "details" }, remark) : undefined;
+    const details = remark ? span("details", remark) : undefined;
     return el("li", {}, el("div", {}, el("strong", {}, member.name), details), kick);
   }
 }

@@ -5,7 +5,7 @@ import { lineConditions } from "../ambit/session.js";
 import { LineMeter, RateMeter } from "../core/meter.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { RoomSettings } from "../core/room_settings.js";
-import { el, labelled, setText } from "../dom.js";
+import { div, el, labelled, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 const PAUSE_MS = 250;
@@ -55,7 +55,7 @@ export class Overlay {
       this.#pending,
       el("h3", {}, texts.bad_line),
       ...SLIDERS.map((one) => this.#slider(one)),
-      el("div", { class: "field row" }, labelled(texts.ages, this.#ages)),
+      div("field row", labelled(texts.ages, this.#ages)),
       el("small", {}, texts.legend),
     );
   }
@@ -116,7 +116,7 @@ export class Overlay {
       this.#client.setLine(lineConditions);
       setText(shown, `${input.value} ${unit}`);
     });
-    return el("div", { class: "slider" }, labelled(label, input), shown);
+    return div("slider", labelled(label, input), shown);
   }
 
   #show(row: Row, value: number | null | undefined, format: (value: number) => string): void {
