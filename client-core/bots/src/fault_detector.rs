@@ -304,7 +304,8 @@ mod tests {
     fn ordinary_refusals_are_no_faults_and_others_are() {
         let refused = |code: &str| {
             let message = String::new();
-            GameEvent::Refused { command: 1, code: code.into(), message }.into()
+            let what = "cast".to_owned();
+            GameEvent::Refused { command: 1, code: code.into(), message, what }.into()
         };
         let detector = after(&[
             refused("not_enough_mana"),

@@ -232,6 +232,8 @@ pub enum GameEvent {
         code: String,
         /// Why.
         message: String,
+        /// The command in words, as a user types it.
+        what: String,
     },
     /// The game wants its objects simulated, but this client has no physics for these kinds: it
     /// draws them between the host's poses. At most once a room, after `Started`.

@@ -487,7 +487,7 @@ impl<V> RunningGame<V> {
         out.stats.refused += 1;
         let what = self.sent_commands.description(command);
         let what = what.map_or_else(|| format!("command {command}"), str::to_owned);
-        emit(out, GameEvent::Refused { command, code, message: format!("{text} ({what})") });
+        emit(out, GameEvent::Refused { command, code, message: text.to_owned(), what });
     }
 
     fn emit_due_events(&mut self, room_now: GameTime, out: &mut GameResults) {

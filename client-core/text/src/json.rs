@@ -68,8 +68,8 @@ fn game_event(event: &GameEvent) -> Option<Json> {
         }
         GameEvent::Ended { code, message } => error(code, message),
         GameEvent::Interrupted { reason, .. } => error("game_connection_lost", reason),
-        GameEvent::Refused { command, code, message } => {
-            let mut json = error(code, message);
+        GameEvent::Refused { command, code, message, what } => {
+            let mut json = error(code, &format!("{message} ({what})"));
             json["command"] = json!(command);
             json
         }

@@ -64,9 +64,15 @@ mod tests {
         check(&error().into(), expected("lobby", 0));
         let of_game = GameEvent::Error { code: code(), message: message() };
         check(&of_game.into(), expected("game", 0));
-        let refused = GameEvent::Refused { command: 9, code: code(), message: message() };
+        let refused = GameEvent::Refused {
+            command: 9,
+            code: code(),
+            message: message(),
+            what: "cast bolt".into(),
+        };
         let event = json!({
             "ev": "refused", "code": "try_again", "message": "so it is", "command": 9,
+            "what": "cast bolt",
         });
         check(&refused.into(), json!({ "of": "game", "request": 0, "event": event }));
     }

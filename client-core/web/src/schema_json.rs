@@ -140,7 +140,7 @@ mod tests {
             avatar["components"][2],
             json!({
                 "name": "mana", "label": "Zauberkräfte", "unit": "%", "type": "gauge", "max": 62.5,
-                "effect": null, "sign": null,
+                "effect": null, "sign": null, "role": null, "words": [],
             })
         );
         assert_eq!(avatar["look"]["colour"], json!("#3080ff"));
@@ -184,16 +184,20 @@ mod tests {
             cast["fields"][0],
             json!({
                 "name": "spell", "label": "Which spell", "type": "choice",
-                "choices": ["bolt", "heal"], "listed_in": "book", "optional": false,
+                "choices": ["bolt", "heal"], "listed_in": "book", "sets": "name",
+                "optional": false,
                 "about": [
                     {
                         "label": "Bolt of fire", "help": "Flies straight on.", "cooldown_ms": 600,
-                        "only_for": "mage", "alone": false, "reach_cm": 1_500,
+                        "only_for": { "of": "name", "is": "mage" }, "outcome": "won",
+                        "alone": false,
+                        "reach_cm": 1_500,
                         "cost": { "of": "mana", "amount": 8 }, "sign": "fire", "made_of": "fire",
                         "thing": "scroll", "tint": "#804020", "raises": "clock",
                     },
                     {
-                        "label": "", "help": "", "cooldown_ms": 0, "only_for": "", "alone": true,
+                        "label": "", "help": "", "cooldown_ms": 0, "only_for": null,
+                        "outcome": null, "alone": true,
                         "reach_cm": 0, "cost": null, "sign": null, "made_of": null, "thing": null,
                         "tint": null, "raises": null,
                     },

@@ -41,7 +41,7 @@ export type GameEvent =
   | { ev: "leave"; id: number; t: number }
   | { ev: "event" } & SchemaEvent & { [field: string]: unknown }
   | { ev: "confirmed"; t: number; command: number; effect: number }
-  | { ev: "refused"; command: number; code: string; message: string }
+  | { ev: "refused"; command: number; code: string; message: string; what: string }
   | NoticeEvent
   | { ev: "map"; t: number; obstacles: number; bytes: number }
   | { ev: "map_progress"; t: number; received: number; total: number }

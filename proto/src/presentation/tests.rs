@@ -288,7 +288,8 @@ fn a_block_leaves_out_what_is_empty() {
                     {
                         "label": "Bolt of fire", "help": "Flies straight on.", "cooldown_ms": 600,
                         "only_for": { "of": "name", "is": "mage" }, "outcome": "won",
-                        "reach_cm": 1_500, "cost": { "of": "mana", "amount": 8 }, "sign": "fire", "made_of": "fire",
+                        "reach_cm": 1_500, "cost": { "of": "mana", "amount": 8 }, "sign": "fire",
+                        "made_of": "fire",
                         "thing": "scroll", "tint": "#804020", "raises": "clock",
                     },
                     { "alone": true, "cooldown_ms": 0, "reach_cm": 0 },

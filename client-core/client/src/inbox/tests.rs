@@ -92,7 +92,8 @@ async fn chat_goes_to_the_lobby_s_queue_and_objects_to_the_game_s() {
     inbox.handle(ViewEvent::Lobby(0, LobbyEvent::Chat(chat.clone())));
     inbox.handle(leave(1));
     let code = "dead".to_owned();
-    inbox.handle(GameEvent::Refused { command: 5, code, message: String::new() }.into());
+    let [message, what] = [(); 2].map(|()| String::new());
+    inbox.handle(GameEvent::Refused { command: 5, code, message, what }.into());
     inbox.handle(started(true));
     let events: Vec<_> = std::iter::from_fn(|| queue.try_next()).collect();
     let [

@@ -224,9 +224,9 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
     });
     harness.send(&[]);
     match &harness.events()[..] {
-        [ViewEvent::Game(GameEvent::Refused { command, code, message })] => assert_eq!(
-            (*command, &**code, &**message),
-            (number, "bad_position", "bad position (walk-to)")
+        [ViewEvent::Game(GameEvent::Refused { command, code, message, what })] => assert_eq!(
+            (*command, &**code, &**message, &**what),
+            (number, "bad_position", "bad position", "walk-to")
         ),
         other => panic!("{other:?}"),
     }
@@ -242,8 +242,9 @@ fn a_refusal_of_the_game_has_its_name_and_its_text() {
     harness.send_notice(refused(1));
     harness.send(&[]);
     match &harness.events()[..] {
-        [ViewEvent::Game(GameEvent::Refused { code, message, .. })] => {
-            assert_eq!((&**code, &**message), ("tired", "you are too tired (cast bolt)"));
+        [ViewEvent::Game(GameEvent::Refused { code, message, what, .. })] => {
+            let told = (&**code, &**message, &**what);
+            assert_eq!(told, ("tired", "you are too tired", "cast bolt"));
         }
         other => panic!("{other:?}"),
     }

@@ -195,7 +195,12 @@ fn every_event_has_the_line_that_scripts_know() {
                 },
             ],
         })),
-        ViewEvent::Game(GameEvent::Refused { command: 9, code: code(), message: message() }),
+        ViewEvent::Game(GameEvent::Refused {
+            command: 9,
+            code: code(),
+            message: message(),
+            what: "cast bolt".into(),
+        }),
         ViewEvent::Game(GameEvent::Error { code: code(), message: message() }),
         ViewEvent::Game(GameEvent::PhysicsMissing {
             t,

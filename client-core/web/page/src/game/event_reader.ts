@@ -119,11 +119,11 @@ export class EventReader {
       }
       case "refused": {
         const command = this.#pending.refuse(now, event.command);
-        // The command in brackets is for a console: players read its label.
+        // What it was is for a console: players read its label.
         if (command) this.#hooks.onRefused(command.label);
         const declared = this.#schema.refusals.find(({ name }) => name === event.code)?.text;
-        const reason = declared ?? (command ? event.message.replace(/ \([^()]*\)$/, "") : event.message);
-        return say(command ? texts.refused(command.label, reason) : reason, true);
+        const reason = declared ?? event.message;
+        return say(texts.refused(command?.label ?? event.what, reason), true);
       }
       case "event":
         this.#tell(event, frame);
