@@ -17,5 +17,4 @@ test("a gate is drawn over its area, and gone on a map without gates", () => {
   assert.deepEqual([scaleX, scaleY, x, y], [2, 4, 1, 12]);
   gates.show([]);
   assert.equal(gates.group.children.length, 0);
-  gates.dispose();
 });

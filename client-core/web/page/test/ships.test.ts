@@ -40,8 +40,7 @@ function frameAt(x: number, isWreck: boolean) {
 }
 
 /** The instances of ships, and the outline of the own one. */
-function drawn(frame: ShownObjects, objects = new ObjectMeshes()) {
-  if (objects.group.children.length === 0) objects.setSchema(SCHEMA);
+function drawn(frame: ShownObjects, objects = new ObjectMeshes(SCHEMA)) {
   objects.update(frame, { eye: { x: 0, y: 0, z: 50 } }, false);
   const meshes = objects.group.children as THREE.Mesh<THREE.BufferGeometry, THREE.Material>[];
   const ships = meshes.find((mesh) => mesh instanceof THREE.InstancedMesh);

@@ -85,13 +85,6 @@ export class Backdrop {
     this.#land.position.x = x;
     this.#land.position.y = y;
   }
-
-  dispose(): void {
-    for (const { geometry, material } of [this.#sky, this.#land, this.#stars]) {
-      geometry.dispose();
-      material.dispose();
-    }
-  }
 }
 
 /** Evenly on the whole sphere, since there are stars below a map in space, too. */

@@ -8,6 +8,7 @@
 import * as THREE from "three";
 import { SlotTable } from "../core/slot_table.js";
 import { fitted } from "../core/words.js";
+import { canvasOf, squares } from "./three_parts.js";
 
 const MAX_SHOWN = 512;
 const SLOT_COLUMNS = 8;
@@ -72,10 +73,7 @@ class Quads {
   #count = 0;
 
   constructor(fragmentShader: string, uniforms: Record<string, THREE.IUniform>) {
-    const geometry = new THREE.InstancedBufferGeometry();
-    const corners = Float32Array.of(0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0);
-    geometry.setAttribute("position", new THREE.BufferAttribute(corners, 3));
-    geometry.setIndex([0, 1, 2, 0, 2, 3]);
+    const geometry = squares(0);
     const places = new THREE.InstancedBufferAttribute(this.#places, 4);
     places.setUsage(THREE.DynamicDrawUsage);
     geometry.setAttribute("place", places);
@@ -140,10 +138,8 @@ class NameSlots {
   );
 
   constructor() {
-    const canvas = document.createElement("canvas");
-    canvas.width = SLOT_COLUMNS * SLOT_WIDTH;
-    canvas.height = SLOT_ROWS * SLOT_HEIGHT;
-    this.#context = canvas.getContext("2d") as CanvasRenderingContext2D;
+    const [canvas, context] = canvasOf(SLOT_COLUMNS * SLOT_WIDTH, SLOT_ROWS * SLOT_HEIGHT);
+    this.#context = context;
     this.texture = new THREE.CanvasTexture(canvas);
     this.texture.flipY = false;
     this.texture.generateMipmaps = false;
@@ -241,14 +237,6 @@ export class Billboards {
     this.#bars.end();
     this.#names.end();
     this.#numbers.end();
-  }
-
-  dispose(): void {
-    this.#slots.texture.dispose();
-    for (const { mesh } of [this.#bars, this.#names, this.#numbers]) {
-      mesh.geometry.dispose();
-      mesh.material.dispose();
-    }
   }
 }
 

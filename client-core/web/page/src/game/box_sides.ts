@@ -3,6 +3,7 @@
 import * as THREE from "three";
 import type { Thing } from "../core/roles.js";
 import { seededUnits } from "../core/seeded.js";
+import { canvasOf } from "./three_parts.js";
 
 const PIXELS = 128;
 const BOARDS = 4;
@@ -10,9 +11,7 @@ const BOARDS = 4;
 /** Boards in a frame for a box that is moved about, a face for a player's. */
 export function boxSides(what: Thing): THREE.Texture | undefined {
   if (what === "chest" || what === "trap") return undefined;
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = PIXELS;
-  const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+  const [canvas, context] = canvasOf(PIXELS);
   (what === "toy" ? face : boards)(context);
   const texture = new THREE.CanvasTexture(canvas);
   texture.colorSpace = THREE.SRGBColorSpace;

@@ -146,14 +146,6 @@ export class DeepSpace {
     this.#around.set(x, y);
     this.#pixels.value = pixels;
   }
-
-  dispose(): void {
-    for (const { geometry, material } of [...this.#clouds, this.#planet, this.#stars]) {
-      geometry.dispose();
-      material.dispose();
-    }
-    for (const { material } of this.#clouds) material.map?.dispose();
-  }
 }
 
 function textureOf(seed: number): THREE.DataTexture {

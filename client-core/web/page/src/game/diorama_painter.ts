@@ -67,14 +67,11 @@ export class DioramaPainter {
     canvas: HTMLCanvasElement,
   ): Promise<void> {
     const scene = new Scene(this.#renderer.domElement, diorama.schema.scenery, this.#renderer);
-    const objects = new ObjectMeshes();
     const effects = new Effects();
     const lights = new EffectLights(effects);
     const rim = new THREE.DirectionalLight(RIM.colour, RIM.intensity);
     const disposeOfLast = this.#clear;
-    this.#clear = () => {
-      for (const part of [lights, objects, scene]) part.dispose();
-    };
+    this.#clear = () => scene.dispose();
     try {
       await pause();
       scene.setExtent(diorama.view.extent);
@@ -84,14 +81,15 @@ export class DioramaPainter {
       const centre = pointOf(target);
       rim.position.set(centre.x + RIM.from[0], centre.y + RIM.from[1], RIM.from[2]);
       rim.target.position.set(centre.x, centre.y, 0);
-      scene.scene.add(objects.group, lights.mesh, rim, rim.target);
+      scene.scene.add(lights.mesh, rim, rim.target);
       const time = this.#dark.matches ? "dusk" : "day";
       scene.setAir(...diorama.view.fog, SKIES[time]);
       const { place } = diorama.schema.scenery;
       if (place === "open") scene.scene.add(hillsOf(HILLS[time], centre));
       if (place === "open" && time === "dusk") scene.scene.add(lanternAt(target));
       await pause();
-      objects.setSchema(diorama.schema);
+      const objects = new ObjectMeshes(diorama.schema);
+      scene.scene.add(objects.group);
       objects.update(shownOf(diorama), { eye: pointOf(eye) }, false);
       shine(diorama, effects);
       lights.update();

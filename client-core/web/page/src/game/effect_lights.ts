@@ -2,6 +2,7 @@
 
 import * as THREE from "three";
 import { type Effects, PIECE_FLOATS, SHAPES } from "../core/effects.js";
+import { squares } from "./three_parts.js";
 
 /**
  * `place`: the middle and the width. `way`: of a streak, to its other end; and the shape. `colour`:
@@ -75,10 +76,7 @@ export class EffectLights {
 
   constructor(effects: Effects) {
     this.#effects = effects;
-    const geometry = new THREE.InstancedBufferGeometry();
-    const corners = Float32Array.of(-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0);
-    geometry.setAttribute("position", new THREE.BufferAttribute(corners, 3));
-    geometry.setIndex([0, 1, 2, 0, 2, 3]);
+    const geometry = squares(-1);
     this.#buffer = new THREE.InstancedInterleavedBuffer(effects.pieces, PIECE_FLOATS);
     this.#buffer.setUsage(THREE.DynamicDrawUsage);
     for (const [place, name] of ["place", "way", "colour"].entries()) {
@@ -108,10 +106,5 @@ export class EffectLights {
     this.#buffer.clearUpdateRanges();
     this.#buffer.addUpdateRange(0, PIECE_FLOATS * count);
     this.#buffer.needsUpdate = count > 0;
-  }
-
-  dispose(): void {
-    this.mesh.geometry.dispose();
-    this.mesh.material.dispose();
   }
 }

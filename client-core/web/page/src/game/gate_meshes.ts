@@ -2,6 +2,7 @@
 
 import * as THREE from "three";
 import type { GateArea } from "../ambit/ambit.js";
+import { instances } from "./three_parts.js";
 
 const HEIGHT_M = 3;
 const COLOUR = 0x63c7ff;
@@ -22,21 +23,14 @@ export class GateMeshes {
     this.#mesh?.dispose();
     this.#mesh = undefined;
     if (gates.length === 0) return;
-    this.#mesh = new THREE.InstancedMesh(this.#geometry, this.#material, gates.length);
+    this.#mesh = instances(this.#geometry, this.#material, gates.length, false);
     const [matrix, place] = [new THREE.Matrix4(), new THREE.Vector3()];
     for (const [index, { low, high }] of gates.entries()) {
       place.set((low[0] + high[0]) / 2, (low[1] + high[1]) / 2, HEIGHT_M / 2);
       matrix.makeScale(high[0] - low[0], high[1] - low[1], HEIGHT_M).setPosition(place);
       this.#mesh.setMatrixAt(index, matrix);
     }
-    this.#mesh.frustumCulled = false;
     this.group.add(this.#mesh);
-  }
-
-  dispose(): void {
-    this.#mesh?.dispose();
-    this.#geometry.dispose();
-    this.#material.dispose();
   }
 }
 

@@ -2,6 +2,7 @@
 
 import * as THREE from "three";
 import { seededUnits } from "../core/seeded.js";
+import { canvasOf } from "./three_parts.js";
 
 /** After so much the patterns repeat. */
 export const PATCHES_M = 9;
@@ -137,12 +138,6 @@ export function slabs(): THREE.CanvasTexture {
     context.fillRect(unit() * SLAB_PIXELS, unit() * SLAB_PIXELS, 1 + 3 * unit(), 1 + 3 * unit());
   }
   return textureOf(canvas);
-}
-
-function canvasOf(pixels: number): [HTMLCanvasElement, CanvasRenderingContext2D] {
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = pixels;
-  return [canvas, canvas.getContext("2d") as CanvasRenderingContext2D];
 }
 
 function textureOf(canvas: HTMLCanvasElement): THREE.CanvasTexture {

@@ -201,11 +201,6 @@ export class Happenings {
     }
   }
 
-  dispose(): void {
-    this.sounds.dispose();
-    this.lights.dispose();
-  }
-
   /** At an object, with which it goes unless `stays` is -1. */
   #play(now: number, effect: Effect, id: number, stays = id): void {
     const place = this.#place;

@@ -34,7 +34,11 @@ export interface HudHooks {
 }
 
 export class Hud {
-  readonly commands = el("div", { class: "commands", role: "toolbar", "aria-label": texts.commands });
+  readonly commands = el("div", {
+    class: "commands",
+    role: "toolbar",
+    "aria-label": texts.commands,
+  });
   readonly controls = el("div", { class: "controls", role: "group", "aria-label": texts.controls });
   readonly hint = note("p", "hint");
   /** As long as the game's connection is broken. */

@@ -1,8 +1,9 @@
 /** Rings on the ground: pending commands that count down, refusals, the aim, how far it reaches. */
 
 import * as THREE from "three";
-import type { PendingCommand } from "../core/pending_commands.js";
-import { remainingShare } from "../core/pending_commands.js";
+import type { Point } from "../core/camera.js";
+import { type PendingCommand, remainingShare } from "../core/pending_commands.js";
+import { instances, noteChange } from "./three_parts.js";
 
 const MAX_RINGS = 48;
 const COLOURS = { sent: 0xffc21a, confirmed: 0x4fd06a, refused: 0xe5432f, aim: 0xffffff };
@@ -17,8 +18,7 @@ export class Markers {
   constructor() {
     const material = new THREE.MeshBasicMaterial({ transparent: true, opacity: 0.9 });
     material.depthTest = false;
-    this.mesh = new THREE.InstancedMesh(new THREE.RingGeometry(0.82, 1, 40), material, MAX_RINGS);
-    this.mesh.frustumCulled = false;
+    this.mesh = instances(new THREE.RingGeometry(0.82, 1, 40), material, MAX_RINGS, false);
     this.mesh.renderOrder = 5;
     const faint = material.clone();
     faint.opacity = 0.55;
@@ -28,7 +28,7 @@ export class Markers {
   }
 
   /** A circle round the avatar as long as a command with this reach is aimed. */
-  showReach(avatar: { x: number; y: number; z: number }, reachM: number): void {
+  showReach(avatar: Point, reachM: number): void {
     this.reach.visible = Number.isFinite(reachM);
     if (!this.reach.visible) return;
     this.reach.position.set(avatar.x, avatar.y, avatar.z + 0.05);
@@ -39,7 +39,7 @@ export class Markers {
   update(
     now: number,
     pending: readonly PendingCommand[],
-    aim: { x: number; y: number; z: number } | undefined,
+    aim: Point | undefined,
     size: number,
   ): void {
     this.#count = 0;
@@ -51,19 +51,10 @@ export class Markers {
     if (aim) this.#add(aim, 0.6 * size, COLOURS.aim);
     this.mesh.count = this.#count;
     this.mesh.visible = this.#count > 0;
-    this.mesh.instanceMatrix.needsUpdate = true;
-    if (this.mesh.instanceColor) this.mesh.instanceColor.needsUpdate = true;
+    noteChange(this.mesh);
   }
 
-  dispose(): void {
-    for (const { geometry, material } of [this.mesh, this.reach]) {
-      geometry.dispose();
-      (material as THREE.Material).dispose();
-    }
-    this.mesh.dispose();
-  }
-
-  #add(at: { x: number; y: number; z: number }, radius: number, colour: number): void {
+  #add(at: Point, radius: number, colour: number): void {
     if (this.#count >= MAX_RINGS) return;
     this.#matrix.makeScale(radius, radius, 1).setPosition(at.x, at.y, at.z + 0.05);
     this.mesh.setMatrixAt(this.#count, this.#matrix);

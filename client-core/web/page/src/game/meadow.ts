@@ -7,6 +7,7 @@
 import * as THREE from "three";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import { seededUnits } from "../core/seeded.js";
+import { coloured, instances, noteChange } from "./three_parts.js";
 
 const SQUARE_M = 44;
 const SQUARES = [-1, 0, 1];
@@ -37,16 +38,14 @@ const SHAPES: Readonly<Record<Sort, () => THREE.BufferGeometry>> = { grass, flow
 
 export class Meadow {
   readonly group = new THREE.Group();
-  readonly #material = new THREE.MeshBasicMaterial({ side: THREE.DoubleSide, vertexColors: true });
   readonly #meshes: readonly (readonly [Sort, THREE.InstancedMesh])[];
 
   constructor(isCheap: boolean) {
     const share = isCheap ? CHEAP_SHARE : 1;
+    const material = new THREE.MeshBasicMaterial({ side: THREE.DoubleSide, vertexColors: true });
     this.#meshes = SORTS.map((sort) => {
       const count = Math.round(COUNTS[sort] * share) * SQUARES.length ** 2;
-      const mesh = new THREE.InstancedMesh(SHAPES[sort](), this.#material, count);
-      mesh.frustumCulled = false;
-      return [sort, mesh];
+      return [sort, instances(SHAPES[sort](), material, count, false)];
     });
     this.group.visible = false;
     this.group.add(...this.#meshes.map(([, mesh]) => mesh));
@@ -81,8 +80,7 @@ export class Meadow {
           }
         }
       }
-      mesh.instanceMatrix.needsUpdate = true;
-      if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
+      noteChange(mesh);
     }
     this.group.visible = true;
   }
@@ -91,14 +89,6 @@ export class Meadow {
   follow(x: number, y: number): void {
     const near = (metres: number) => SQUARE_M * Math.round(metres / SQUARE_M);
     this.group.position.set(near(x), near(y), 0);
-  }
-
-  dispose(): void {
-    for (const [, mesh] of this.#meshes) {
-      mesh.geometry.dispose();
-      mesh.dispose();
-    }
-    this.#material.dispose();
   }
 }
 
@@ -127,12 +117,10 @@ function pebbles(): THREE.BufferGeometry {
   const stone = new THREE.IcosahedronGeometry(0.15, 0).scale(1.25, 1, 0.6).translate(0, 0, 0.03);
   // Its faces are in the light of the sun or not.
   const normals = stone.getAttribute("normal");
-  const colours = new Float32Array(3 * normals.count);
-  for (let corner = 0; corner < normals.count; corner += 1) {
+  coloured(stone, (corner) => {
     const light = 0.72 + 0.3 * normals.getZ(corner) - 0.16 * normals.getX(corner);
-    colours.fill(light, 3 * corner, 3 * corner + 3);
-  }
-  stone.setAttribute("color", new THREE.BufferAttribute(colours, 3));
+    return [light, light, light];
+  });
   stone.deleteAttribute("uv");
   stone.deleteAttribute("normal");
   return stone;
@@ -143,10 +131,6 @@ function triangle(
   lights: readonly number[],
 ): THREE.BufferGeometry {
   const geometry = new THREE.BufferGeometry();
-  const colours = lights.flatMap((light) => [light, light, light]);
-  const put = (name: string, values: readonly number[]) =>
-    geometry.setAttribute(name, new THREE.BufferAttribute(Float32Array.from(values), 3));
-  put("position", corners.flat());
-  put("color", colours);
-  return geometry;
+  geometry.setAttribute("position", new THREE.Float32BufferAttribute(corners.flat(), 3));
+  return coloured(geometry, (corner) => Array<number>(3).fill(lights[corner] ?? 0));
 }

@@ -22,6 +22,7 @@ import {
 } from "../core/roles.js";
 import { boxSides } from "./box_sides.js";
 import { creature, figure, geometryOf, hasParts, keepOwnColours, STATES, thing } from "./shapes.js";
+import { instances, noteChange } from "./three_parts.js";
 
 const FIRST_CAPACITY = 32;
 /** The own avatar is the only one of this colour, whatever its kind; so is the ring around it. */
@@ -120,8 +121,7 @@ class KindMesh {
   finish(): void {
     this.mesh.count = this.count;
     this.mesh.visible = this.count > 0;
-    this.mesh.instanceMatrix.needsUpdate = true;
-    if (this.mesh.instanceColor) this.mesh.instanceColor.needsUpdate = true;
+    noteChange(this.mesh);
   }
 
   #colours(): Float32Array {
@@ -129,16 +129,13 @@ class KindMesh {
   }
 
   #make(capacity: number): THREE.InstancedMesh {
-    const mesh = new THREE.InstancedMesh(this.geometry, this.material, capacity);
+    const mesh = instances(this.geometry, this.material, capacity, true);
     mesh.instanceColor = new THREE.InstancedBufferAttribute(new Float32Array(3 * capacity), 3);
     mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
     this.#states = new THREE.InstancedBufferAttribute(new Float32Array(capacity), 1);
     this.geometry.setAttribute("state", this.#states);
     // The extents of the instances are not known, so they cannot be culled.
-    mesh.frustumCulled = false;
     mesh.renderOrder = ORDER.objects;
-    mesh.castShadow = true;
-    mesh.receiveShadow = true;
     return mesh;
   }
 }
@@ -228,17 +225,16 @@ class KindMeshes {
 
 export class ObjectMeshes {
   readonly group = new THREE.Group();
-  #kinds: KindMeshes[] = [];
+  readonly #kinds: readonly KindMeshes[];
   readonly #colour = { r: 0, g: 0, b: 0 };
   readonly #ownColour = new THREE.Color(OWN_COLOUR);
   /** What stands before the own ship does not hide it. */
   readonly #silhouette = new Silhouette();
-  #wrecks = new Wrecks([]);
+  readonly #wrecks: Wrecks;
 
-  setSchema(schema: Schema): void {
-    this.dispose();
-    this.#kinds = schema.kinds.map((kind) => new KindMeshes(kind, this.group));
-    this.#wrecks = new Wrecks(schema.kinds);
+  constructor({ kinds }: Schema) {
+    this.#kinds = kinds.map((kind) => new KindMeshes(kind, this.group));
+    this.#wrecks = new Wrecks(kinds);
     this.group.add(this.#silhouette.mesh);
   }
 
@@ -329,18 +325,6 @@ export class ObjectMeshes {
     return typeof value === "number" && value <= 0;
   }
 
-  dispose(): void {
-    for (const { mesh, geometry, material } of this.#kinds.flatMap(({ all }) => all)) {
-      mesh.removeFromParent();
-      mesh.dispose();
-      geometry.dispose();
-      material.map?.dispose();
-      material.dispose();
-    }
-    this.#kinds = [];
-    this.#silhouette.dispose();
-  }
-
   #pointFactor(transforms: Float32Array, from: number, { eye }: Pick<ViewCamera, "eye">): number {
     const dx = (transforms[from] as number) - eye.x;
     const dy = (transforms[from + 1] as number) - eye.y;
@@ -375,9 +359,5 @@ class Silhouette {
     this.mesh.matrix.fromArray(mesh.instanceMatrix.array, count * MATRIX_FLOATS);
     this.mesh.matrixWorldNeedsUpdate = true;
     this.mesh.visible = true;
-  }
-
-  dispose(): void {
-    this.mesh.removeFromParent();
   }
 }

@@ -4,6 +4,7 @@ import * as THREE from "three";
 import type { Scenery, StaticObstacle } from "../ambit/ambit.js";
 import { obstacleColour } from "../core/scenery.js";
 import { Rocks } from "./rocks.js";
+import { instances, noteChange } from "./three_parts.js";
 
 /** Courses of stones, those with moss, or plates with seams; how large they are in metres. */
 const PATTERNS = { stone: [1.25, 0.5], ruin: [0.9, 0.42], plates: [4, 2] } as const;
@@ -94,11 +95,6 @@ export class ObstacleMeshes {
   update(seconds: number): void {
     this.#rocks?.turn(seconds);
   }
-
-  dispose(): void {
-    for (const shape of this.#shapes) shape.dispose();
-    this.#rocks?.dispose();
-  }
 }
 
 /** All obstacles of a shape, in one draw call. */
@@ -133,15 +129,12 @@ class Shape {
     this.#moss.value = surface === "ruin" ? 1 : 0;
     this.#surface = surface;
     this.#shown = obstacles.filter(({ shape }) => shape === this.#shape);
-    const mesh = new THREE.InstancedMesh(this.#geometry, this.#material, this.#shown.length);
+    const mesh = instances(this.#geometry, this.#material, this.#shown.length, true);
     const [matrix, scale] = [new THREE.Matrix4(), new THREE.Vector3()];
     this.#shown.forEach(({ centre, half, yaw }, index) => {
       matrix.makeRotationZ(yaw).scale(scale.set(...half)).setPosition(...centre);
       mesh.setMatrixAt(index, matrix);
     });
-    mesh.castShadow = true;
-    mesh.receiveShadow = true;
-    mesh.frustumCulled = false;
     this.#mesh = mesh;
     group.add(mesh);
   }
@@ -151,13 +144,7 @@ class Shape {
     this.#shown.forEach((obstacle, index) => {
       this.#mesh?.setColorAt(index, colour.set(colourOf(obstacle)));
     });
-    if (this.#mesh?.instanceColor) this.#mesh.instanceColor.needsUpdate = true;
-  }
-
-  dispose(): void {
-    this.#mesh?.dispose();
-    this.#geometry.dispose();
-    this.#material.dispose();
+    if (this.#mesh) noteChange(this.#mesh);
   }
 
   /** Computed by the graphics card: boxes of any extents have stones of the same size. */

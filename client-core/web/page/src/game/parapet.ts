@@ -3,6 +3,7 @@
 import * as THREE from "three";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import type { Extent } from "../core/map_view.js";
+import { coloured } from "./three_parts.js";
 
 const THICK_M = 0.7;
 const HIGH_M = 0.9;
@@ -34,11 +35,6 @@ export class Parapet {
       along.rotateZ(Math.PI / 2).translate(west + width + half, middleY, 0),
     ]);
   }
-
-  dispose(): void {
-    this.mesh.geometry.dispose();
-    this.mesh.material.dispose();
-  }
 }
 
 /** Boxes of both colours in a row along x. */
@@ -47,10 +43,9 @@ function side(length: number): THREE.BufferGeometry {
   const long = length / count;
   const stripes = Array.from({ length: count }, (_, stripe) => {
     const box = new THREE.BoxGeometry(long, THICK_M, HIGH_M + SLAB_M);
-    const { r, g, b } = new THREE.Color(STRIPES[stripe % 2]);
-    const colours = Array.from({ length: 24 }, () => [r, g, b]).flat();
-    box.setAttribute("color", new THREE.BufferAttribute(Float32Array.from(colours), 3));
-    return box.translate((stripe + 0.5) * long - length / 2, 0, (HIGH_M - SLAB_M) / 2);
+    const colour = new THREE.Color(STRIPES[stripe % 2]).toArray();
+    const middle = (stripe + 0.5) * long - length / 2;
+    return coloured(box, () => colour).translate(middle, 0, (HIGH_M - SLAB_M) / 2);
   });
   return mergeGeometries(stripes);
 }

@@ -77,7 +77,7 @@ export class Picture {
   /** What the player points at, for names. */
   pointer: ScreenPlace = { x: Infinity, y: Infinity, isKnown: false };
   readonly #scene: Scene;
-  readonly #objects = new ObjectMeshes();
+  readonly #objects: ObjectMeshes;
   readonly #billboards = new Billboards();
   readonly #gates = new GateMeshes();
   #gateNames: readonly (Point & { name: string })[] = [];
@@ -112,7 +112,7 @@ export class Picture {
     this.camera = new ViewCamera(scenery.camera, scenery.place === "court");
     this.canvas.dataset.camera = scenery.camera;
     this.#scene = new Scene(this.canvas, scenery);
-    this.#objects.setSchema(schema);
+    this.#objects = new ObjectMeshes(schema);
     this.happenings = new Happenings(schema, this.camera);
     this.#trailColours = schema.kinds.map((kind) => {
       const { material } = describeMesh(kind);
@@ -295,13 +295,7 @@ export class Picture {
 
   dispose(): void {
     this.#resizes.disconnect();
-    this.interest.dispose();
-    this.#pathLines.dispose();
-    this.markers.dispose();
-    this.happenings.dispose();
-    this.#billboards.dispose();
-    this.#gates.dispose();
-    this.#objects.dispose();
+    this.happenings.sounds.dispose();
     this.#scene.dispose();
   }
 

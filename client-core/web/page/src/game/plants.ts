@@ -6,6 +6,7 @@ import type { StaticObstacle } from "../ambit/ambit.js";
 import type { Extent } from "../core/map_view.js";
 import { type Plant, plantPlaces, type PlantSort } from "../core/plants.js";
 import { seededUnits } from "../core/seeded.js";
+import { coloured, instances, noteChange, unshared } from "./three_parts.js";
 
 /** Plants within this distance of the viewer are drawn, chosen again after each step of it. */
 const SEEN_M = 75;
@@ -36,9 +37,7 @@ export class Plants {
     const shapes = { bush: bush(), tree: tree(), fir: fir() };
     this.#meshes = new Map(
       SORTS.map((sort) => {
-        const mesh = new THREE.InstancedMesh(shapes[sort], this.#material, most);
-        mesh.castShadow = mesh.receiveShadow = true;
-        mesh.frustumCulled = false;
+        const mesh = instances(shapes[sort], this.#material, most, true);
         mesh.count = 0;
         return [sort, mesh];
       }),
@@ -72,17 +71,8 @@ export class Plants {
     for (const mesh of this.#meshes.values()) {
       // Nothing to draw would be a draw call, too.
       mesh.visible = mesh.count > 0;
-      mesh.instanceMatrix.needsUpdate = true;
-      if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
+      noteChange(mesh);
     }
-  }
-
-  dispose(): void {
-    for (const mesh of this.#meshes.values()) {
-      mesh.geometry.dispose();
-      mesh.dispose();
-    }
-    this.#material.dispose();
   }
 
   #plant(mesh: THREE.InstancedMesh, { sort, x, y, z, size, turn }: Plant): void {
@@ -150,18 +140,13 @@ function painted(
   geometry: THREE.BufferGeometry,
   shade: number | readonly [red: number, green: number, blue: number],
 ): THREE.BufferGeometry {
-  const plain = geometry.index ? geometry.toNonIndexed() : geometry;
-  plain.deleteAttribute("uv");
+  const plain = unshared(geometry);
   plain.computeBoundingBox();
   const { min, max } = plain.boundingBox ?? new THREE.Box3();
   const places = plain.getAttribute("position");
-  const colours = new Float32Array(3 * places.count);
   const own = typeof shade === "number" ? [shade, shade, shade] : shade;
-  for (let corner = 0; corner < places.count; corner += 1) {
+  return coloured(plain, (corner) => {
     const height = (places.getZ(corner) - min.z) / Math.max(max.z - min.z, 0.01);
-    const light = 0.62 + 0.48 * height;
-    for (let at = 0; at < 3; at += 1) colours[3 * corner + at] = light * (own[at] as number);
-  }
-  plain.setAttribute("color", new THREE.BufferAttribute(colours, 3));
-  return plain;
+    return own.map((part) => (0.62 + 0.48 * height) * part);
+  });
 }

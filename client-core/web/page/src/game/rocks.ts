@@ -3,6 +3,7 @@
 import * as THREE from "three";
 import type { StaticObstacle } from "../ambit/ambit.js";
 import { seededUnits } from "../core/seeded.js";
+import { instances, noteChange } from "./three_parts.js";
 
 const SEEDS = [31, 47];
 /** Triangles of a shape: 20 x (this + 1)². */
@@ -29,14 +30,15 @@ export class Rocks {
   readonly #matrix = new THREE.Matrix4();
 
   show(rocks: readonly StaticObstacle[]): void {
-    this.#clear();
+    for (const mesh of this.#meshes) {
+      mesh.removeFromParent();
+      mesh.dispose();
+    }
     this.#rocks = rocks;
     this.#meshes = this.#geometries.map((geometry, shape) => {
       const count = rocks.filter((_, index) => index % SEEDS.length === shape).length;
-      const mesh = new THREE.InstancedMesh(geometry, this.#material, count);
+      const mesh = instances(geometry, this.#material, count, true);
       mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
-      mesh.castShadow = mesh.receiveShadow = true;
-      mesh.frustumCulled = false;
       mesh.visible = count > 0;
       return mesh;
     });
@@ -72,22 +74,7 @@ export class Rocks {
       colour.set(colourOf(rock)).multiplyScalar(0.85 + 0.4 * ((index * 0.618034) % 1));
       this.#meshes[index % SEEDS.length]?.setColorAt(Math.floor(index / SEEDS.length), colour);
     });
-    for (const { instanceColor } of this.#meshes) {
-      if (instanceColor) instanceColor.needsUpdate = true;
-    }
-  }
-
-  dispose(): void {
-    this.#clear();
-    for (const geometry of this.#geometries) geometry.dispose();
-    this.#material.dispose();
-  }
-
-  #clear(): void {
-    for (const mesh of this.#meshes) {
-      mesh.removeFromParent();
-      mesh.dispose();
-    }
+    this.#meshes.forEach(noteChange);
   }
 }
 

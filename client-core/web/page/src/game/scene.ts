@@ -24,6 +24,7 @@ import { Meadow } from "./meadow.js";
 import { ObstacleMeshes, type Surface } from "./obstacle_meshes.js";
 import { Parapet } from "./parapet.js";
 import { Plants } from "./plants.js";
+import { disposeOf } from "./three_parts.js";
 import { Torches } from "./torches.js";
 
 type SceneView = Pick<ViewCamera, "centre" | "eye" | "target" | "up">;
@@ -319,16 +320,7 @@ export class Scene {
 
   dispose(): void {
     this.#dark.removeEventListener("change", this.#paint);
-    this.#grid?.dispose();
-    this.#pattern.dispose();
-    this.#backdrop.dispose();
-    this.#meadow?.dispose();
-    this.#plants?.dispose();
-    this.#parapet?.dispose();
-    this.#space?.dispose();
-    this.#torches?.dispose();
-    this.#lamp?.dispose();
-    this.#obstacles.dispose();
+    disposeOf(this.scene);
     if (this.#resolution) this.renderer.dispose();
   }
 

@@ -7,6 +7,7 @@ import * as THREE from "three";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import type { StaticObstacle } from "../ambit/ambit.js";
 import { type TorchPlace, torchPlaces } from "../core/torch_places.js";
+import { coloured, instances, squares } from "./three_parts.js";
 
 /** The largest distance and number of drawn torches; chosen again after each step of the viewer. */
 const SEEN_M = 85;
@@ -46,7 +47,6 @@ const FRAGMENT = `
 
 export class Torches {
   readonly group = new THREE.Group();
-  readonly #material = new THREE.MeshBasicMaterial({ vertexColors: true, fog: false });
   readonly #time = { value: 0 };
   readonly #light = new THREE.ShaderMaterial({
     vertexShader: VERTEX,
@@ -67,17 +67,15 @@ export class Torches {
   #around: readonly [x: number, y: number] | undefined;
 
   constructor() {
-    this.#sticks = new THREE.InstancedMesh(stick(), this.#material, MOST);
-    const geometry = new THREE.InstancedBufferGeometry();
-    const square = Float32Array.of(-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0);
-    geometry.setAttribute("position", new THREE.BufferAttribute(square, 3));
-    geometry.setIndex([0, 1, 2, 0, 2, 3]);
+    const material = new THREE.MeshBasicMaterial({ vertexColors: true, fog: false });
+    this.#sticks = instances(stick(), material, MOST, false);
+    const geometry = squares(-1);
     geometry.setAttribute("place", this.#corners);
     const lies = Float32Array.from({ length: 2 * MOST }, (_, light) => 1 - (light % 2));
     geometry.setAttribute("lies", new THREE.InstancedBufferAttribute(lies, 1));
     this.#lights = new THREE.Mesh(geometry, this.#light);
     this.#lights.renderOrder = 1;
-    for (const part of [this.#sticks, this.#lights]) part.frustumCulled = false;
+    this.#lights.frustumCulled = false;
     this.group.add(this.#sticks, this.#lights);
   }
 
@@ -115,27 +113,14 @@ export class Torches {
   update(seconds: number): void {
     if (!this.#still.matches) this.#time.value = seconds;
   }
-
-  dispose(): void {
-    this.#sticks.dispose();
-    this.#sticks.geometry.dispose();
-    this.#lights.geometry.dispose();
-    this.#material.dispose();
-    this.#light.dispose();
-  }
 }
 
 /** Leans away from the wall, along x; the flame is at its top. */
 function stick(): THREE.BufferGeometry {
   const wood = new THREE.CylinderGeometry(0.07, 0.05, 0.7, 6).rotateX(Math.PI / 2);
   const flame = new THREE.SphereGeometry(0.16, 8, 6).scale(1, 1, 1.9).translate(0, 0, 0.5);
-  const painted = ([geometry, colour]: readonly [THREE.BufferGeometry, number]) => {
-    const { r, g, b } = new THREE.Color(colour);
-    const { count } = geometry.getAttribute("position");
-    const colours = Float32Array.from({ length: 3 * count }, (_, at) => [r, g, b][at % 3] ?? 0);
-    geometry.setAttribute("color", new THREE.BufferAttribute(colours, 3));
-    return geometry;
-  };
-  const parts = ([[wood, 0x3a2412], [flame, FLAME]] as const).map(painted);
+  const painted = (geometry: THREE.BufferGeometry, colour: number) =>
+    coloured(geometry, () => new THREE.Color(colour).toArray());
+  const parts = [painted(wood, 0x3a2412), painted(flame, FLAME)];
   return mergeGeometries(parts).rotateY(0.45).translate(0.15, 0, 0);
 }

@@ -38,10 +38,6 @@ export class InterestLines {
     this.#draw(this.#inner, inner);
   }
 
-  dispose(): void {
-    for (const lines of [this.#cells, this.#outer, this.#inner]) lines.dispose();
-  }
-
   #draw(lines: LineSet, radius: number): void {
     const square = this.#square;
     this.#cell.zone(radius, this.#settings.cellM, square);
