@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventKind, GameEvent } from "../src/ambit/ambit.js";
+import type { Point } from "../src/core/camera.js";
 import {
   type Effect,
   type EffectForm,
@@ -8,7 +9,6 @@ import {
   MAX_EFFECTS,
   MAX_PIECES,
   PIECE_FLOATS,
-  type Place,
   SHAPES,
 } from "../src/core/effects.js";
 import { shownEffects } from "../src/core/event_effects.js";
@@ -27,7 +27,7 @@ const effect = (form: EffectForm, extra: Partial<Effect> = {}): Effect => ({
   due: null,
   ...extra,
 });
-const HERE: Place = { x: 10, y: 20, z: 0 };
+const HERE: Point = { x: 10, y: 20, z: 0 };
 const nowhere = () => false;
 
 /** The pieces of a frame: place, width, way, shape, colour, strength. */
@@ -192,7 +192,7 @@ const FIELDS: EventKind["fields"] = [
 const EVENT = { ev: "event", name: "hit", by: 3, at: { x: 7, y: 8 }, target: 4 };
 
 function shown(declared: Effect | null, event: object = EVENT) {
-  const locate = (id: number, into: Place) => {
+  const locate = (id: number, into: Point) => {
     into.x = 100 + id;
     return id < 9;
   };

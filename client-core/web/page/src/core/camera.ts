@@ -348,7 +348,7 @@ export function wrapAngle(angle: number): number {
   return angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
 }
 
-function set(point: Point, x: number, y: number, z: number): void {
+export function set(point: Point, x: number, y: number, z: number): void {
   point.x = x;
   point.y = y;
   point.z = z;

@@ -8,6 +8,7 @@
  */
 
 import type { EventKind } from "../ambit/ambit.js";
+import type { Point } from "./camera.js";
 import type { Flight } from "./elements.js";
 import { parseColour } from "./look.js";
 import { seededUnits } from "./seeded.js";
@@ -104,14 +105,8 @@ const MOTIONS: Readonly<Record<EffectForm, Motion>> = {
   beam: { ...PLAIN, ...SPARKS.beam, flash: 0.8 },
 };
 
-export interface Place {
-  x: number;
-  y: number;
-  z: number;
-}
-
 /** Where an object is now; false if it is out of sight. */
-export type Locate = (id: number, into: Place) => boolean;
+export type Locate = (id: number, into: Point) => boolean;
 
 export function colourOf(text: string): Colour {
   const colour = parseColour(text);
@@ -126,7 +121,7 @@ export interface Colour {
   blue: number;
 }
 
-class Running implements Place, Colour {
+class Running implements Point, Colour {
   motion: Motion = MOTIONS.ring;
   x = 0;
   y = 0;
@@ -168,9 +163,9 @@ export class Effects {
   play(
     now: number,
     effect: Effect,
-    at: Place,
+    at: Point,
     object = -1,
-    from?: Place,
+    from?: Point,
     seed?: number,
     ms?: number,
   ): void {
@@ -210,36 +205,29 @@ export class Effects {
 
   /** After `update`: the ring around the own avatar. */
   ringAround(x: number, y: number, z: number, radius: number, colour: Colour): void {
-    this.#add(colour, x, y, z + GROUND_M, radius, 0, 0, 0, SHAPES.ring, 1);
+    this.#add(colour, SHAPES.ring, x, y, z + GROUND_M, radius, 1);
   }
 
   /** After `ringAround`: light to another place, where it fades; `wide` is half its width. */
-  trail(
-    { x, y, z }: Place,
-    dx: number,
-    dy: number,
-    dz: number,
-    wide: number,
-    colour: Colour,
-  ): void {
+  trail({ x, y, z }: Point, dx: number, dy: number, dz: number, wide: number, colour: Colour) {
     if (this.count >= MAX_PIECES) return;
-    this.#add(colour, x, y, z, wide, dx, dy, dz, SHAPES.streak, 0.8);
+    this.#add(colour, SHAPES.streak, x, y, z, wide, 0.8, dx, dy, dz);
   }
 
   /** After `ringAround`: light around a place. */
-  glow({ x, y, z }: Place, wide: number, colour: Colour): void {
+  glow({ x, y, z }: Point, wide: number, colour: Colour): void {
     if (this.count >= MAX_PIECES) return;
-    this.#add(colour, x, y, z, wide, 0, 0, 0, SHAPES.spark, 0.85);
+    this.#add(colour, SHAPES.spark, x, y, z, wide, 0.85);
   }
 
   /** After `update`: around what is protected or hidden as long as that lasts; it pulses slowly. */
-  bubble(now: number, { x, y, z }: Place, radius: number, colour: Colour): void {
+  bubble(now: number, { x, y, z }: Point, radius: number, colour: Colour): void {
     // The ring around the own avatar has its place in any case.
     if (this.count + 3 > MAX_PIECES) return;
     const pulse = Math.sin((2 * Math.PI * now) / PULSE.ms);
     const wide = radius * (1 + PULSE.share * pulse);
-    this.#add(colour, x, y, z, wide, 0, 0, 0, SHAPES.bubble, 0.85 + 0.15 * pulse);
-    this.#add(colour, x, y, z, BUBBLE_RING * wide, 0, 0, 0, SHAPES.ring, 0.8 - 0.2 * pulse);
+    this.#add(colour, SHAPES.bubble, x, y, z, wide, 0.85 + 0.15 * pulse);
+    this.#add(colour, SHAPES.ring, x, y, z, BUBBLE_RING * wide, 0.8 - 0.2 * pulse);
   }
 
   #show(running: Running, share: number): void {
@@ -250,37 +238,30 @@ export class Effects {
     const radius = size * (first + (last - first) * eased);
     if (motion === MOTIONS.warning) return this.#warn(running, share);
     if (running.flies) return this.#fly(running, share);
-    if (radius > 0) this.#add(running, x, y, z + GROUND_M, radius, 0, 0, 0, SHAPES.ring, left);
+    if (radius > 0) this.#add(running, SHAPES.ring, x, y, z + GROUND_M, radius, left);
     const middle = z + motion.lift * size;
     if (motion.flash > 0) {
       const width = motion.flash * size * (0.6 + 0.4 * eased) * this.#grown;
       const light = motion === MOTIONS.blast ? left : left * left * left;
-      this.#add(running, x, y, middle, width, 0, 0, 0, SHAPES.spark, light);
+      this.#add(running, SHAPES.spark, x, y, middle, width, light);
     }
     if (motion.column > 0) {
       const high = motion.column * size;
-      this.#add(running, x, y, z, 0.55 * size * left, 0, 0, high, SHAPES.streak, left);
+      this.#add(running, SHAPES.streak, x, y, z, 0.55 * size * left, left, 0, 0, high);
     }
     if (!Number.isNaN(fromX)) {
       const [dx, dy, dz] = [fromX - x, fromY - y, fromZ - z];
-      this.#add(running, x, y, middle, 0.4 * size * left, dx, dy, dz, SHAPES.streak, left);
+      this.#add(running, SHAPES.streak, x, y, middle, 0.4 * size * left, left, dx, dy, dz);
     }
     for (let spark = 0; spark < motion.sparks; spark += 1) {
       const speed = sparks[4 * spark + 2] as number;
       const away = this.#grown * size * (motion.from + (motion.to - motion.from) * eased * speed);
       const rise = motion.up * share * (sparks[4 * spark + 3] as number);
-      this.#add(
-        running,
-        x + away * (sparks[4 * spark] as number),
-        y + away * (sparks[4 * spark + 1] as number),
-        Math.max(z, middle + size * (rise - motion.fall * share * share)),
-        this.#grown * motion.spark * size * (0.4 + 0.6 * left),
-        0,
-        0,
-        0,
-        SHAPES.spark,
-        left,
-      );
+      const atX = x + away * (sparks[4 * spark] as number);
+      const atY = y + away * (sparks[4 * spark + 1] as number);
+      const atZ = Math.max(z, middle + size * (rise - motion.fall * share * share));
+      const wide = this.#grown * motion.spark * size * (0.4 + 0.6 * left);
+      this.#add(running, SHAPES.spark, atX, atY, atZ, wide, left);
     }
   }
 
@@ -292,23 +273,14 @@ export class Effects {
     const way = Math.max(Math.hypot(dx, dy, dz), 0.01);
     const tail = Math.min(share, (TAIL_M * TAILS[flight]) / Math.max(TAIL_M, way));
     const wide = 0.5 * size * this.#grown;
-    const [tailX, tailY, tailZ] = [dx * tail, dy * tail, dz * tail];
-    this.#add(running, atX, atY, atZ, wide, tailX, tailY, tailZ, SHAPES.streak, 0.9);
+    const streak = (colour: Colour, half: number, strength: number, long: number) =>
+      this.#add(colour, SHAPES.streak, atX, atY, atZ, half, strength, dx * long, dy * long, dz * long);
+    streak(running, wide, 0.9, tail);
     // What is thrown has an edge, not a glow.
-    if (flight === "arrow") {
-      const shaft = Math.min(1.1, way * share) / way;
-      const half = wide * 0.7;
-      this.#add(running, atX, atY, atZ, half, dx * shaft, dy * shaft, dz * shaft, SHAPES.streak, 1);
-      return;
-    }
-    this.#add(running, atX, atY, atZ, 2 * wide, 0, 0, 0, SHAPES.spark, 1);
-    if (flight === "shard") {
-      const back = Math.min(share, 0.9 / way);
-      this.#add(WHITE, atX, atY, atZ, wide, dx * back, dy * back, dz * back, SHAPES.streak, 0.9);
-    }
-    if (flight === "halo") {
-      this.#add(running, atX, atY, atZ, 1.7 * wide, 0, 0, 0, SHAPES.ring, 0.9);
-    }
+    if (flight === "arrow") return streak(running, wide * 0.7, 1, Math.min(1.1, way * share) / way);
+    this.#add(running, SHAPES.spark, atX, atY, atZ, 2 * wide, 1);
+    if (flight === "shard") streak(WHITE, wide, 0.9, Math.min(share, 0.9 / way));
+    if (flight === "halo") this.#add(running, SHAPES.ring, atX, atY, atZ, 1.7 * wide, 0.9);
     if (flight === "flame" || flight === "drop") this.#shed(running, share, wide, way);
   }
 
@@ -321,18 +293,11 @@ export class Effects {
       const left = 1 - share + (turned * 1.6 * (1 + spark)) / way / 2;
       if (left > 1) continue;
       const aside = 0.3 * size * turned;
-      this.#add(
-        running,
-        x + (fromX - x) * left + aside * (sparks[4 * spark] as number),
-        y + (fromY - y) * left + aside * (sparks[4 * spark + 1] as number),
-        Math.max(z, z + (fromZ - z) * left + motion.lift * size + rise * size * turned),
-        wide * (1.1 - 0.8 * turned),
-        0,
-        0,
-        0,
-        SHAPES.spark,
-        0.8 * (1 - turned),
-      );
+      const atX = x + (fromX - x) * left + aside * (sparks[4 * spark] as number);
+      const atY = y + (fromY - y) * left + aside * (sparks[4 * spark + 1] as number);
+      const high = (fromZ - z) * left + motion.lift * size + rise * size * turned;
+      const width = wide * (1.1 - 0.8 * turned);
+      this.#add(running, SHAPES.spark, atX, atY, Math.max(z, z + high), width, 0.8 * (1 - turned));
     }
   }
 
@@ -340,24 +305,24 @@ export class Effects {
   #warn(running: Running, share: number): void {
     const { size, x, y, z } = running;
     const [low, filled] = [z + GROUND_M, size * share];
-    this.#add(running, x, y, low, size, 0, 0, 0, SHAPES.ring, 1);
+    this.#add(running, SHAPES.ring, x, y, low, size, 1);
     const strength = FILLED[0] + (FILLED[1] - FILLED[0]) * share;
-    this.#add(running, x, y, low, size, 0, 0, 0, SHAPES.disc, strength);
-    if (filled > 0) this.#add(running, x, y, low, filled, 0, 0, 0, SHAPES.disc, strength);
-    if (filled > 0) this.#add(running, x, y, low, filled, 0, 0, 0, SHAPES.ring, 0.5 + share / 2);
+    this.#add(running, SHAPES.disc, x, y, low, size, strength);
+    if (filled > 0) this.#add(running, SHAPES.disc, x, y, low, filled, strength);
+    if (filled > 0) this.#add(running, SHAPES.ring, x, y, low, filled, 0.5 + share / 2);
   }
 
   #add(
     { red, green, blue }: Colour,
+    shape: number,
     x: number,
     y: number,
     z: number,
     width: number,
-    dx: number,
-    dy: number,
-    dz: number,
-    shape: number,
     strength: number,
+    dx = 0,
+    dy = 0,
+    dz = 0,
   ): void {
     const { pieces } = this;
     const to = PIECE_FLOATS * this.count;

@@ -1,14 +1,15 @@
 /** Where an event is shown: what its effect names, or each place and object of one without. */
 
 import type { EventKind, GameEvent } from "../ambit/ambit.js";
-import type { Effect, Locate, Place } from "./effects.js";
+import type { Point } from "./camera.js";
+import type { Effect, Locate } from "./effects.js";
 
 export interface ShownEffect {
   effect: Effect;
-  at: Place;
+  at: Point;
   /** The object at which it stays, or -1. */
   object: number;
-  from: Place | undefined;
+  from: Point | undefined;
   seed: number | undefined;
   /** How long a warning lasts. */
   ms: number | undefined;
@@ -25,7 +26,7 @@ export function shownEffects(kind: EventKind, event: GameEvent, locate: Locate):
   const values = kind.fields.map(({ name }) => (event as Record<string, unknown>)[name]);
   const value = (event as Record<string, unknown>)["seed"];
   const seed = typeof value === "number" ? value : undefined;
-  const show = (effect: Effect, field: number, from?: Place): ShownEffect[] => {
+  const show = (effect: Effect, field: number, from?: Point): ShownEffect[] => {
     const object = kind.fields[field]?.type === "object" ? (values[field] as number) : -1;
     const at = placeOf(values[field], locate);
     const number = (index: number | null) => {
@@ -49,11 +50,11 @@ export function shownEffects(kind: EventKind, event: GameEvent, locate: Locate):
   });
 }
 
-function placeOf(value: unknown, locate: Locate): Place | undefined {
+function placeOf(value: unknown, locate: Locate): Point | undefined {
   const place = { x: 0, y: 0, z: 0 };
   if (typeof value === "number") return locate(value, place) ? place : undefined;
   if (typeof value !== "object" || value === null || !("x" in value && "y" in value)) {
     return undefined;
   }
-  return { ...place, ...(value as Partial<Place>) };
+  return { ...place, ...(value as Partial<Point>) };
 }

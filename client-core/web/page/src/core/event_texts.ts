@@ -3,6 +3,15 @@
 import type { EventKind, Field, GameEvent } from "../ambit/ambit.js";
 import { asWords, forPlayers } from "./words.js";
 
+/** An event that the game itself declares. */
+export type DeclaredEvent = Extract<GameEvent, { ev: "event" }>;
+
+/** What the fields of an event say that name objects, in their order. */
+export function objectsOf({ fields }: Pick<EventKind, "fields">, event: GameEvent): unknown[] {
+  const named = fields.filter(({ type }) => type === "object");
+  return named.map(({ name }) => (event as Record<string, unknown>)[name]);
+}
+
 /**
  * The name of an object, or what it is, perhaps at the start of a sentence; undefined if it is not
  * known any more.

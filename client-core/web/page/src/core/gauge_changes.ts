@@ -1,5 +1,7 @@
 /** Sudden changes of what bars show, for numbers that rise from an object: damage, healing. */
 
+import type { Point } from "./camera.js";
+
 /** A change below is regeneration, or the rounding of it. */
 const LEAST = 2;
 /** How long a number is shown. */
@@ -10,13 +12,10 @@ const TOGETHER_MS = 450;
 /** For this time after a change an object counts as one to which something happens. */
 const RECENT_MS = 2_500;
 
-export interface RisingNumber {
+export interface RisingNumber extends Point {
   id: number;
   change: number;
   text: string;
-  x: number;
-  y: number;
-  z: number;
   at: number;
 }
 

@@ -8,10 +8,7 @@
 import type { ComponentValues, GameEvent } from "../ambit/ambit.js";
 import type { Point } from "./camera.js";
 
-export interface Destination {
-  x: number;
-  y: number;
-  z: number;
+export interface Destination extends Point {
   /** Room time of the arrival, in milliseconds. */
   t: number;
 }

@@ -5,16 +5,14 @@
  */
 
 import type { StaticObstacle } from "../ambit/ambit.js";
+import type { Point } from "./camera.js";
 import type { Extent } from "./map_view.js";
 import { seededUnits } from "./seeded.js";
 
 export type PlantSort = "bush" | "tree" | "fir";
 
-export interface Plant {
+export interface Plant extends Point {
   sort: PlantSort;
-  x: number;
-  y: number;
-  z: number;
   /** In metres: half of its width. */
   size: number;
   turn: number;

@@ -3,7 +3,7 @@
  * variant, which the value of a text says. The game declares both.
  */
 
-import type { Kind, Variant } from "../ambit/ambit.js";
+import type { Frame, Kind, Variant } from "../ambit/ambit.js";
 
 export type Figure = NonNullable<Kind["look"]["figure"]>;
 export type Outfit = "plain" | "knight" | "mage" | "archer" | "healer" | "trader";
@@ -18,6 +18,16 @@ const THINGS: readonly string[] = ["toy", "chest", "trap"];
 /** The variant of a kind with this value; undefined if there is none. */
 export function variantOf({ variants }: Pick<Kind, "variants">, value: unknown): Variant | undefined {
   return variants.find(({ of }) => of === value);
+}
+
+/** Which variant of its kind an object is now. */
+export function variantAt(
+  frame: Pick<Frame, "kind" | "component">,
+  index: number,
+): Variant | undefined {
+  const kind = frame.kind(index);
+  const { by } = kind.look;
+  return by === null ? undefined : variantOf(kind, frame.component(index, by));
 }
 
 export function outfitOf(figure: Figure | null | undefined): Outfit {

@@ -1,11 +1,9 @@
 /** Where torches are on the walls of a map: along their long sides, at equal distances. */
 
 import type { StaticObstacle } from "../ambit/ambit.js";
+import type { Point } from "./camera.js";
 
-export interface TorchPlace {
-  x: number;
-  y: number;
-  z: number;
+export interface TorchPlace extends Point {
   /** The direction away from the wall. */
   outwards: number;
 }

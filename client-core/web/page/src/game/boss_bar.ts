@@ -1,7 +1,7 @@
 /** The bar of the greatest in sight: a creature of a variant that its game calls a boss. */
 
-import type { Frame, Kind, Schema } from "../ambit/ambit.js";
-import { variantOf } from "../core/roles.js";
+import type { Frame } from "../ambit/ambit.js";
+import { variantAt } from "../core/roles.js";
 import { forPlayers } from "../core/words.js";
 import { el, setHidden, setText, span } from "../dom.js";
 
@@ -22,13 +22,8 @@ export class BossBar {
     this.#name,
     span("trough", this.#fill),
   );
-  readonly #kinds: readonly Kind[];
   #percent = -1;
   #next = 0;
-
-  constructor({ kinds }: Schema) {
-    this.#kinds = kinds;
-  }
 
   update(time: number, frame: Frame): void {
     if (time < this.#next) return;
@@ -48,10 +43,8 @@ export class BossBar {
 
   #find(frame: Frame): number {
     for (let index = 0; index < frame.count; index += 1) {
-      const kind = this.#kinds[frame.kinds[index] as number];
-      const by = kind?.look.by ?? null;
-      if (!kind || by === null || kind.look.label === null) continue;
-      const isBoss = variantOf(kind, frame.component(index, by))?.boss === true;
+      const isNamed = frame.kind(index).look.label !== null;
+      const isBoss = isNamed && variantAt(frame, index)?.boss === true;
       if (isBoss && (frame.bar(index) ?? 0) > 0) return index;
     }
     return -1;

@@ -6,13 +6,14 @@
 
 import * as THREE from "three";
 import { TRANSFORM_FLOATS } from "../ambit/ambit.js";
+import type { Point } from "../core/camera.js";
 import {
   type Diorama,
   DIORAMA_FIELD_OF_VIEW,
   type Framing,
   shotOf,
 } from "../core/diorama_stage.js";
-import { Effects, type Place } from "../core/effects.js";
+import { Effects } from "../core/effects.js";
 import { seededUnits } from "../core/seeded.js";
 import { EffectLights } from "./effect_lights.js";
 import { isCheap } from "./graphics.js";
@@ -140,7 +141,7 @@ function lanternAt([x, y]: readonly [number, number, number]): THREE.PointLight 
 }
 
 /** Two rows, the nearer one lower; they go with the context of the renderer. */
-function hillsOf(colours: readonly [number, number], { x, y }: Place): THREE.Group {
+function hillsOf(colours: readonly [number, number], { x, y }: Point): THREE.Group {
   const unit = seededUnits(3);
   const hills = new THREE.Group();
   const ball = new THREE.SphereGeometry(1, 24, 12);
@@ -158,7 +159,7 @@ function hillsOf(colours: readonly [number, number], { x, y }: Place): THREE.Gro
   return hills;
 }
 
-function pointOf([x, y, z]: readonly [number, number, number]): Place {
+function pointOf([x, y, z]: readonly [number, number, number]): Point {
   return { x, y, z };
 }
 

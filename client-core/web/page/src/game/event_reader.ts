@@ -4,7 +4,7 @@ import type { EventKind, Frame, Game, GameEvent, Schema } from "../ambit/ambit.j
 import { type Announcement, announcementOf, stateOf } from "../core/announcements.js";
 import type { Action } from "../core/actions.js";
 import { felledBy } from "../core/felled.js";
-import { type Sentence, sentencesOf, textOf } from "../core/event_texts.js";
+import { type DeclaredEvent, objectsOf, type Sentence, sentencesOf, textOf } from "../core/event_texts.js";
 import { labelText } from "../core/look.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
@@ -58,7 +58,7 @@ export class EventReader {
   readonly #states;
   #readAt = 0;
   /** What was announced last. */
-  #announced: { kind: EventKind; event: GameEvent & { ev: "event" } } | undefined;
+  #announced: { kind: EventKind; event: DeclaredEvent } | undefined;
   #hasEnded = false;
   #isBroken = false;
   #movedAt = -Infinity;
@@ -125,9 +125,12 @@ export class EventReader {
         const reason = declared ?? event.message;
         return say(texts.refused(command?.label ?? event.what, reason), true);
       }
-      case "event":
-        this.#tell(event, frame);
-        return this.#happenings.handle(now, event, frame);
+      case "event": {
+        const kind = this.#schema.events.find(({ name }) => name === event.name);
+        if (!kind) return;
+        this.#tell(kind, event, frame);
+        return this.#happenings.handle(now, kind, event, frame);
+      }
       case "silent":
         return this.#hooks.onSilent(event.silent_ms);
       case "heard":
@@ -146,48 +149,27 @@ export class EventReader {
     }
   }
 
-  #tell(event: GameEvent & { ev: "event" }, frame: Frame): void {
-    const kind = this.#schema.events.find(({ name }) => name === event.name);
-    if (!kind?.text) return;
-    const sentences = this.#sentencesOf(kind, event, frame);
+  #tell(kind: EventKind, event: DeclaredEvent, frame: Frame): void {
+    const nameOf = (object: number, isFirst: boolean) => nameIn(frame, object, isFirst);
+    const sentences = kind.text ? sentencesOf(kind, event, nameOf) : [];
     if (sentences.length === 0) return;
     const joined = (some: readonly Sentence[]) => some.map(({ text }) => text).join(" ");
     const text = joined(sentences);
     const lead = textOf({ ...kind, text: kind.lead }, event, () => undefined);
     const own = frame.id(frame.avatar);
-    const values = event as Record<string, unknown>;
-    const objects = kind.fields.filter(({ type }) => type === "object");
-    const isOfOwn = objects.some(({ name }) => values[name] === own);
-    this.#hooks.tell(lead ? texts.led(lead, text) : text, isOfOwn);
+    const objects = objectsOf(kind, event);
+    this.#hooks.tell(lead ? texts.led(lead, text) : text, objects.includes(own));
     // An event is about the first one that it names. That it was the player is known to the player.
-    const isAboutOwn = objects[0] !== undefined && values[objects[0].name] === own;
+    const isAboutOwn = objects.length > 0 && objects[0] === own;
     const others = sentences.filter((sentence) => !sentence.objects.includes(own));
     const told = joined(others.length > 0 ? others : sentences);
     if (isAboutOwn) this.#hooks.tellOwn(told, kind.effect?.form === "death");
     const other = felledBy(kind, event, own);
-    if (other !== undefined) this.#hooks.felled(this.#nameOf(other, frame) ?? "", other);
+    if (other !== undefined) this.#hooks.felled(nameIn(frame, other, true) ?? "", other);
     this.#announce(kind, event, text);
   }
 
-  #nameOf(object: number, frame: Frame): string | undefined {
-    const index = frame.indexOf(object);
-    if (index < 0) return undefined;
-    const [label, of] = [frame.label(index), frame.kind(index)];
-    return label === undefined ? labelOf(of) : labelText(of, label);
-  }
-
-  #sentencesOf(kind: EventKind, event: GameEvent & { ev: "event" }, frame: Frame): Sentence[] {
-    const nameOf = (object: number, isFirst: boolean) => {
-      const index = frame.indexOf(object);
-      if (index < 0) return undefined;
-      const [label, of] = [frame.label(index), frame.kind(index)];
-      if (label === undefined) return labelOf(of);
-      return isFirst ? labelText(of, label) : label;
-    };
-    return sentencesOf(kind, event, nameOf);
-  }
-
-  #announce(kind: EventKind, event: GameEvent & { ev: "event" }, text: string): void {
+  #announce(kind: EventKind, event: DeclaredEvent, text: string): void {
     const announcement = announcementOf(kind, event, text, this.#states, this.#actions);
     if (!announcement) return;
     this.#announced = { kind, event };
@@ -211,4 +193,12 @@ export class EventReader {
     const text = textOf(kind, since, () => undefined);
     if (text) this.#announce(kind, since, text);
   }
+}
+
+function nameIn(frame: Frame, object: number, isFirst: boolean): string | undefined {
+  const index = frame.indexOf(object);
+  if (index < 0) return undefined;
+  const [label, of] = [frame.label(index), frame.kind(index)];
+  if (label === undefined) return labelOf(of);
+  return isFirst ? labelText(of, label) : label;
 }

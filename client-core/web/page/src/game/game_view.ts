@@ -93,7 +93,7 @@ export class GameView {
   readonly #fallen = new FallenNote();
   readonly #felled = new FelledNote();
   readonly #cut = el("div", { class: "cut", "aria-hidden": "true" });
-  readonly #boss: BossBar;
+  readonly #boss = new BossBar();
   /** For a player who is out: the name of the watched player. */
   readonly #watchedName = el("span");
   readonly #out = note(
@@ -151,7 +151,6 @@ export class GameView {
     this.#schema = schema;
     this.#actions = actions;
     this.#watching = new Watching(actions);
-    this.#boss = new BossBar(schema);
     this.#states = schema.kinds.filter(isRoomWide);
     this.#party = new Party(schema.scenery, (id) => this.#pick(id));
     this.#hurt = new HurtFlash(schema, picture.happenings.attackers);

@@ -1,21 +1,21 @@
 /** What happens is seen and heard: events, and what objects in sight show without one. */
 
-import type { EventKind, Frame, GameEvent, Kind, Schema } from "../ambit/ambit.js";
-import type { ViewCamera } from "../core/camera.js";
+import type { EventKind, Frame, Kind, Schema } from "../ambit/ambit.js";
+import { type Point, set, type ViewCamera } from "../core/camera.js";
 import {
   type Colour,
   colourOf,
   type Effect,
   Effects,
   type Locate,
-  type Place,
 } from "../core/effects.js";
 import { type Element, elementOfOutfit, elementsOf, lookOf, NamedDeeds } from "../core/elements.js";
+import { type DeclaredEvent, objectsOf } from "../core/event_texts.js";
 import { shownEffects } from "../core/event_effects.js";
 import { Attackers } from "../core/edge.js";
 import { describeMesh } from "../core/look.js";
 import { Moments } from "../core/moments.js";
-import { outfitOf, variantOf } from "../core/roles.js";
+import { outfitOf, variantAt } from "../core/roles.js";
 import { wreckFlagsOf } from "../core/wrecks.js";
 import { EffectLights } from "./effect_lights.js";
 import { Sounds } from "./sounds.js";
@@ -55,18 +55,16 @@ export class Happenings {
   readonly effects = new Effects();
   readonly lights = new EffectLights(this.effects);
   readonly attackers = new Attackers();
-  readonly #schema: Schema;
   readonly #camera: ViewCamera;
   readonly #watched: readonly (Watched | undefined)[];
   readonly #moments = new Moments();
   readonly #deeds = new NamedDeeds();
   /** What the choices of commands are made of. */
   readonly #elements: ReadonlyMap<string, Element>;
-  readonly #place: Place = { x: 0, y: 0, z: 0 };
+  readonly #place: Point = { x: 0, y: 0, z: 0 };
   #frame: Frame | undefined;
 
   constructor(schema: Schema, camera: ViewCamera) {
-    this.#schema = schema;
     this.#camera = camera;
     this.#elements = elementsOf(schema);
     this.#watched = schema.kinds.map((kind) => {
@@ -87,10 +85,8 @@ export class Happenings {
     this.#moments.restart();
   }
 
-  handle(now: number, event: GameEvent & { ev: "event" }, frame: Frame): void {
+  handle(now: number, kind: EventKind, event: DeclaredEvent, frame: Frame): void {
     this.#frame = frame;
-    const kind = this.#schema.events.find(({ name }) => name === event.name);
-    if (!kind) return;
     const element = this.#elementOf(now, kind, event, frame);
     for (const shown of shownEffects(kind, event, this.#locate)) {
       const { at, object, from, seed, ms } = shown;
@@ -114,15 +110,9 @@ export class Happenings {
   }
 
   /** What an event shows is made of what it names, what its object has named, or what that is. */
-  #elementOf(
-    now: number,
-    kind: EventKind,
-    event: GameEvent & { ev: "event" },
-    frame: Frame,
-  ): Element | undefined {
+  #elementOf(now: number, kind: EventKind, event: DeclaredEvent, frame: Frame) {
     if (!OF_ELEMENTS.includes(kind.effect?.form ?? "")) return undefined;
-    const objectField = kind.fields.find(({ type }) => type === "object");
-    const object = objectField && event[objectField.name];
+    const [object] = objectsOf(kind, event);
     if (typeof object !== "number") return undefined;
     for (const { name, type } of kind.fields) {
       const value = event[name];
@@ -137,10 +127,7 @@ export class Happenings {
     const deed = this.#deeds.take(now, object);
     const index = frame.indexOf(object);
     if (deed || kind.effect?.form !== "beam" || index < 0) return deed;
-    const source = this.#schema.kinds[frame.kinds[index] as number];
-    const by = source?.look.by ?? null;
-    if (!source || by === null) return undefined;
-    return elementOfOutfit(outfitOf(variantOf(source, frame.component(index, by))?.figure));
+    return elementOfOutfit(outfitOf(variantAt(frame, index)?.figure));
   }
 
   /** Shows what has changed since the frame before, and moves all that is shown. */
@@ -177,24 +164,17 @@ export class Happenings {
     const place = this.#place;
     for (const { component, colour, radius, lift } of lasting) {
       if (frame.component(index, component) !== true) continue;
-      [place.x, place.y] = [frame.x(index), frame.y(index)];
-      place.z = frame.z(index) + lift;
+      set(place, frame.x(index), frame.y(index), frame.z(index) + lift);
       this.effects.bubble(now, place, radius, colour);
     }
   }
 
   /** An event that hurts the own avatar and names another object. */
-  #noteAttacker(
-    now: number,
-    kind: EventKind,
-    event: GameEvent & { ev: "event" },
-    frame: Frame,
-  ): void {
+  #noteAttacker(now: number, kind: EventKind, event: DeclaredEvent, frame: Frame): void {
     const form = kind.effect?.form;
     if (frame.avatar < 0 || (form !== "hit" && form !== "blast")) return;
     const own = frame.id(frame.avatar);
-    const fields = kind.fields.filter(({ type }) => type === "object");
-    const objects = fields.map(({ name }) => event[name]);
+    const objects = objectsOf(kind, event);
     if (objects[0] !== own) return;
     for (const other of objects) {
       if (typeof other === "number" && other !== own) this.attackers.note(now, other);
@@ -213,9 +193,7 @@ export class Happenings {
     const frame = this.#frame;
     const index = frame?.indexOf(id) ?? -1;
     if (!frame || index < 0) return false;
-    into.x = frame.x(index);
-    into.y = frame.y(index);
-    into.z = frame.z(index);
+    set(into, frame.x(index), frame.y(index), frame.z(index));
     return true;
   };
 }

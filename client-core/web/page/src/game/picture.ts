@@ -1,10 +1,10 @@
 /** All that is drawn on the canvas: what a frame shows, where objects go, rings on the ground. */
 
-import type { Frame, GateArea, Schema, StaticObstacle } from "../ambit/ambit.js";
-import { KEPT_M, type Point, ViewCamera } from "../core/camera.js";
+import type { Frame, GateArea, Kind, Schema, StaticObstacle } from "../ambit/ambit.js";
+import { KEPT_M, type Point, set, ViewCamera } from "../core/camera.js";
 import { type InterestSettings, knownM } from "../core/interest.js";
 import type { Extent } from "../core/map_view.js";
-import { type Colour, colourOf } from "../core/effects.js";
+import { type Colour, colourOf, type EffectForm } from "../core/effects.js";
 import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
 import { describeMesh, nameOfKind } from "../core/look.js";
 import { outfitOf, variantOf } from "../core/roles.js";
@@ -83,15 +83,7 @@ export class Picture {
   #gateNames: readonly (Point & { name: string })[] = [];
   readonly #pathLines = new LineSet(0xffe08a, 0.45);
   readonly #trails = new Trails();
-  readonly #trailColours: readonly (Colour | undefined)[];
-  /** The lengths of what flies by engines. */
-  readonly #shipLengths: readonly (number | undefined)[];
-  readonly #sizes: readonly number[];
-  /** Of those without names of their own. */
-  readonly #kindNames: readonly (string | undefined)[];
-  readonly #isCreature: readonly boolean[];
-  /** What glows and has a bar is no shot. */
-  readonly #hasBar: readonly boolean[];
+  readonly #kinds: readonly ShownKind[];
   readonly #changes = new GaugeChanges();
   readonly #labels = new LabelLayout();
   readonly #shared = new SharedNames();
@@ -114,18 +106,7 @@ export class Picture {
     this.#scene = new Scene(this.canvas, scenery);
     this.#objects = new ObjectMeshes(schema);
     this.happenings = new Happenings(schema, this.camera);
-    this.#trailColours = schema.kinds.map((kind) => {
-      const { material } = describeMesh(kind);
-      return material === "glow" ? colourOf(kind.look.colour) : undefined;
-    });
-    this.#shipLengths = schema.kinds.map((kind) => {
-      const { form, scale } = describeMesh(kind);
-      return form === "ship" ? scale[0] : undefined;
-    });
-    this.#hasBar = schema.kinds.map(({ look }) => look.bar !== null);
-    this.#kindNames = schema.kinds.map(nameOfKind);
-    this.#isCreature = schema.kinds.map((kind) => describeMesh(kind).form === "creature");
-    this.#sizes = schema.kinds.map(({ look }) => look.size);
+    this.#kinds = schema.kinds.map(shownKind);
     this.#scene.scene.add(
       this.#objects.group,
       this.#billboards.group,
@@ -198,7 +179,7 @@ export class Picture {
     if (this.camera.mode !== "above") return;
     let [nearest, found] = [KEPT_M, -1];
     for (let index = 0; index < frame.count; index += 1) {
-      if (index === avatar || !this.#shipLengths[frame.kinds[index] as number]) continue;
+      if (index === avatar || !this.#kindOf(frame, index).length) continue;
       if (frame.label(index) === undefined) continue;
       const [dx, dy] = [frame.x(index) - frame.x(avatar), frame.y(index) - frame.y(avatar)];
       const away = Math.hypot(dx, dy, frame.z(index) - frame.z(avatar));
@@ -209,16 +190,26 @@ export class Picture {
     this.camera.keepShown(found >= 0 ? at : undefined, seconds);
   }
 
+  /** Light at an object, with sizes in shares of {@link ringSize}. It stays with `object`. */
+  #light(
+    now: number,
+    frame: Frame,
+    index: number,
+    forms: readonly (readonly [form: EffectForm, sizes: number])[],
+    colour = OWN_LIGHT,
+    object = frame.id(index),
+  ): void {
+    if (index < 0) return;
+    const at = { x: frame.x(index), y: frame.y(index), z: frame.z(index) };
+    for (const [form, sizes] of forms) {
+      const effect = { form, colour, size: sizes * this.ringSize, ...NO_FIELDS };
+      this.happenings.effects.play(now, effect, at, object);
+    }
+  }
+
   /** The own avatar is back, perhaps elsewhere: light shows where. */
   markArrival(now: number, frame: Frame): void {
-    const { avatar } = frame;
-    if (avatar < 0) return;
-    const at = { x: frame.x(avatar), y: frame.y(avatar), z: frame.z(avatar) };
-    for (const [form, sizes] of [["arrival", 1.2], ["ring", 2.4]] as const) {
-      const size = sizes * this.ringSize;
-      const effect = { form, colour: OWN_LIGHT, size, ...NO_FIELDS };
-      this.happenings.effects.play(now, effect, at, frame.id(avatar));
-    }
+    this.#light(now, frame, frame.avatar, [["arrival", 1.2], ["ring", 2.4]]);
   }
 
   /** How full of life the own avatar is; undefined for one that has none to lose. */
@@ -229,12 +220,7 @@ export class Picture {
   /** Whom the own avatar has felled goes down in light. */
   markFelled(now: number, frame: Frame, object: number): void {
     const index = frame.indexOf(object);
-    if (index < 0) return;
-    const at = { x: frame.x(index), y: frame.y(index), z: frame.z(index) };
-    for (const [form, sizes] of [["blast", 1.6], ["ring", 2.2]] as const) {
-      const effect = { form, colour: OWN_LIGHT, size: sizes * this.ringSize, ...NO_FIELDS };
-      this.happenings.effects.play(now, effect, at);
-    }
+    this.#light(now, frame, index, [["blast", 1.6], ["ring", 2.2]], OWN_LIGHT, -1);
   }
 
   ownIsWreck(frame: Frame): boolean {
@@ -243,11 +229,7 @@ export class Picture {
 
   /** A ring around the own avatar: a command was given, or was refused. */
   markDeed(now: number, frame: Frame, colour: string): void {
-    const { avatar } = frame;
-    if (avatar < 0) return;
-    const at = { x: frame.x(avatar), y: frame.y(avatar), z: frame.z(avatar) };
-    const effect = { form: "ring", colour, size: this.ringSize, ...NO_FIELDS } as const;
-    this.happenings.effects.play(now, effect, at, frame.id(avatar));
+    this.#light(now, frame, frame.avatar, [["ring", 1]], colour);
   }
 
   /** Before {@link draw}: lets the camera follow the own avatar, or whom its player watches. */
@@ -264,7 +246,7 @@ export class Picture {
       this.camera.follow(x, y, z, seconds);
       this.#scene.openTowards(x, y, z + 0.5);
       this.interest.follow(frame.x(own), frame.y(own));
-      if (!this.#shipLengths[frame.kinds[own] as number]) this.#lookAround(frame);
+      if (!this.#kindOf(frame, own).length) this.#lookAround(frame);
       else if (!wreck) this.#keepShipShown(frame, seconds);
     }
     this.camera.update();
@@ -337,7 +319,7 @@ export class Picture {
     // Then the kinds with a single object: the others are many.
     for (const isOne of [true, false]) {
       for (let index = 0; index < frame.count; index += 1) {
-        const isNamedByKind = this.#kindNames[frame.kinds[index] as number] !== undefined;
+        const isNamedByKind = this.#kindOf(frame, index).name !== undefined;
         if (index !== avatar && isNamedByKind === isOne) this.#drawName(now, frame, index);
       }
     }
@@ -371,8 +353,8 @@ export class Picture {
 
   /** A name that other creatures in sight have, too, is shown of what matters now. */
   #drawName(now: number, frame: Frame, index: number): void {
-    const kind = frame.kinds[index] as number;
-    const label = frame.label(index) ?? this.#kindNames[kind];
+    const kind = this.#kindOf(frame, index);
+    const label = frame.label(index) ?? kind.name;
     if (label === undefined || this.#isWreck(frame, index)) return;
     const x = frame.x(index);
     const y = frame.y(index);
@@ -381,18 +363,21 @@ export class Picture {
     const scale = index === frame.avatar ? this.#ownNameScale(kind, label) : 1;
     if (scale === 0) return;
     // Creatures of a sort have one name. A player's is shown, even if seen twice for a moment.
-    const isTold = !this.#isCreature[kind] || !this.#shared.has(label);
+    const isTold = !kind.isCreature || !this.#shared.has(label);
     if (isTold || this.#changes.isRecent(now, frame.id(index)) || this.#isNearPointer()) {
-      this.#addName(x, y, z, this.#isCreature[kind] ? forPlayers(label) : label, scale);
+      this.#addName(x, y, z, kind.isCreature ? forPlayers(label) : label, scale);
     }
   }
 
   /** Players know who they are: the name of the own ship is no wider than the ship. */
-  #ownNameScale(kind: number, name: string): number {
-    const length = this.#shipLengths[kind];
+  #ownNameScale({ length }: ShownKind, name: string): number {
     if (length === undefined) return 1;
     const metre = this.camera.pixelsPerMetre(this.#onScreen.z, this.canvas.clientHeight);
     return scaleToFit(this.#billboards.widthOf(name), length * metre);
+  }
+
+  #kindOf(frame: Frame, index: number): ShownKind {
+    return this.#kinds[frame.kinds[index] as number] as ShownKind;
   }
 
   #isWreck(frame: Frame, index: number): boolean {
@@ -434,9 +419,9 @@ export class Picture {
   #drawTrails(frame: Frame): void {
     this.#trails.begin();
     for (let index = 0; index < frame.count; index += 1) {
+      const { trail, length } = this.#kindOf(frame, index);
+      if ((!trail && !length) || this.#isWreck(frame, index)) continue;
       const kind = frame.kinds[index] as number;
-      if (!this.#trailColours[kind] && !this.#shipLengths[kind]) continue;
-      if (this.#isWreck(frame, index)) continue;
       this.#trails.note(frame.id(index), kind, frame.x(index), frame.y(index), frame.z(index));
     }
     this.#trails.end(this.#addTrail);
@@ -447,8 +432,8 @@ export class Picture {
     const [dx, dy] = [(places[oldest] as number) - x, (places[oldest + 1] as number) - y];
     const dz = (places[oldest + 2] as number) - z;
     const { effects } = this.happenings;
-    const length = this.#shipLengths[kind];
-    const [at, colour] = [this.#pathEnd, this.#trailColours[kind]];
+    const { length, trail: colour, size, hasBar } = this.#kinds[kind] as ShownKind;
+    const at = this.#pathEnd;
     if (length !== undefined) {
       const way = Math.hypot(dx, dy, dz);
       if (way < 0.02) return;
@@ -458,13 +443,12 @@ export class Picture {
       effects.trail(at, flame * dx, flame * dy, flame * dz, ENGINE.wide * length, FLAME);
       effects.glow(at, ENGINE.glow * length, FLAME);
     } else if (colour) {
-      const size = this.#sizes[kind] as number;
       const { trail, glow } = shotWidths(size, this.camera.distance);
       const longest = Math.max(LONGEST.sizes * size, LONGEST.widths * trail);
       const share = Math.min(1, longest / Math.max(Math.hypot(dx, dy, dz), 0.01));
       const high = z + this.#objects.topOf(kind) / 2;
       set(at, x, y, high);
-      if (oldest === 0 || this.#hasBar[kind]) return effects.glow(at, glow, colour);
+      if (oldest === 0 || hasBar) return effects.glow(at, glow, colour);
       effects.trail(at, share * dx, share * dy, share * dz, trail, colour);
       for (let bead = 1; bead <= BEADS.count; bead += 1) {
         const behind = (share * bead) / (BEADS.count + 1);
@@ -482,7 +466,7 @@ export class Picture {
     for (let index = 0; index < frame.count; index += 1) {
       if (!ofAll && index !== frame.avatar) continue;
       // Shots have trails; where they end is for others to find out.
-      if (this.#trailColours[frame.kinds[index] as number]) continue;
+      if (this.#kindOf(frame, index).trail) continue;
       const to = this.#pathEnd;
       const x = (to.x = frame.x(index));
       const y = (to.y = frame.y(index));
@@ -502,8 +486,21 @@ export class Picture {
   }
 }
 
-function set(point: Point, x: number, y: number, z: number): void {
-  point.x = x;
-  point.y = y;
-  point.z = z;
+type ShownKind = ReturnType<typeof shownKind>;
+
+function shownKind(kind: Kind) {
+  const { look } = kind;
+  const { material, form, scale } = describeMesh(kind);
+  return {
+    /** The colour of what it leaves behind. */
+    trail: material === "glow" ? colourOf(look.colour) : undefined,
+    /** Of what flies by engines. */
+    length: form === "ship" ? scale[0] : undefined,
+    size: look.size,
+    /** Of those without names of their own. */
+    name: nameOfKind(kind),
+    isCreature: form === "creature",
+    /** What glows and has a bar is no shot. */
+    hasBar: look.bar !== null,
+  };
 }

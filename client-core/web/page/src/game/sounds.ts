@@ -1,7 +1,7 @@
 /** Plays sounds, which are computed: there are no files. Silent until the player wants them. */
 
-import type { ViewCamera } from "../core/camera.js";
-import type { EffectForm, Place } from "../core/effects.js";
+import type { Point, ViewCamera } from "../core/camera.js";
+import type { EffectForm } from "../core/effects.js";
 import { TIMBRES, type Voice, type VoiceForm, Voices } from "../core/voices.js";
 import { texts } from "../texts.js";
 import { icon, iconButton } from "./icons.js";
@@ -40,7 +40,7 @@ export class Sounds {
   }
 
   /** An effect is heard from where it is. */
-  play(now: number, form: EffectForm, { x, y, z }: Place, { target, right }: ViewCamera): void {
+  play(now: number, form: EffectForm, { x, y, z }: Point, { target, right }: ViewCamera): void {
     const [dx, dy, dz] = [x - target.x, y - target.y, z - target.z];
     this.#begin(now, form, Math.hypot(dx, dy, dz), dx * right.x + dy * right.y);
   }
