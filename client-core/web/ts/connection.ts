@@ -106,8 +106,10 @@ export class Connection {
   /** Begins to read. */
   start(handler: ConnectionHandler): void {
     this.#handler = handler;
-    void this.#readDatagrams();
-    void this.#watchEnd(this.#readStream());
+    const pass = (bytes: Uint8Array): void => this.#handler?.bytes(bytes);
+    const passDatagram = (bytes: Uint8Array): void => this.#handler?.datagram(bytes);
+    void this.#read("datagram", this.#transport.datagrams.readable, passDatagram);
+    void this.#watchEnd(this.#read("stream", this.#stream.readable, pass));
   }
 
   /** Sends bytes on the stream. False if too many wait already. */
@@ -145,44 +147,29 @@ export class Connection {
     await within(DRAIN_TIMEOUT_MS, this.#transport.closed).catch(() => {});
   }
 
-  /** Ends the session at once, in such a way that the player may come back to it. */
-  suspend(): void {
+  /**
+   * Ends the session at once, in such a way that the player may come back to it; or else the player
+   * quits, and there is no time for what waits to be sent: the page goes away.
+   */
+  suspend(quits = false): void {
     this.#isSuspended = true;
-    closeTransport(this.#transport);
+    closeTransport(this.#transport, quits ? QUIT : SUSPENDED);
   }
 
-  /** The player quits, and there is no time for what waits to be sent: the page goes away. */
-  quit(): void {
-    this.#isSuspended = true;
-    closeTransport(this.#transport, QUIT);
-  }
-
-  readonly #passBytes = (bytes: Uint8Array): void => this.#handler?.bytes(bytes);
-  readonly #passDatagram = (bytes: Uint8Array): void => this.#handler?.datagram(bytes);
-
-  async #readStream(): Promise<void> {
-    const reader = this.#stream.readable.getReader();
+  async #read(
+    lane: "stream" | "datagram",
+    readable: ReadableStream<Uint8Array>,
+    pass: (bytes: Uint8Array) => void,
+  ): Promise<void> {
+    const reader = readable.getReader();
     try {
       for (;;) {
         const { value, done } = await reader.read();
         if (done) return;
-        this.#shaper.send("down", "stream", value, this.#passBytes);
+        this.#shaper.send("down", lane, value, pass);
       }
     } catch {
       // The end of the session has the reason.
-    }
-  }
-
-  async #readDatagrams(): Promise<void> {
-    const reader = this.#transport.datagrams.readable.getReader();
-    try {
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done) return;
-        this.#shaper.send("down", "datagram", value, this.#passDatagram);
-      }
-    } catch {
-      // As above.
     }
   }
 
@@ -194,10 +181,7 @@ export class Connection {
     // What the server has sent before the end comes before it.
     const first = await Promise.race([closed, read]);
     const last = first
-      ? await within(DRAIN_TIMEOUT_MS, read).then(
-          () => first,
-          () => first,
-        )
+      ? await within(DRAIN_TIMEOUT_MS, read).catch(() => {}).then(() => first)
       : await within(DRAIN_TIMEOUT_MS, closed).catch(() => ({
           code: undefined,
           reason: "the server ended the stream",

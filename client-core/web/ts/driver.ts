@@ -128,10 +128,7 @@ export class Driver {
 
   /** The page is left, and may come back; `quits` if it does not. */
   leave(quits: boolean): void {
-    for (const line of [this.#world, this.#game]) {
-      if (quits) line?.connection?.quit();
-      else line?.connection?.suspend();
-    }
+    for (const line of [this.#world, this.#game]) line?.connection?.suspend(quits);
   }
 
   stats(): Stats {

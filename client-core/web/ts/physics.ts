@@ -129,13 +129,9 @@ export function execute(
   if (!found || !clientWords || found.module.hasFailed) return -1;
   const { exports, words } = found.module;
   try {
-    const client = clientWords.view;
-    copy(client, orders >>> 2, words, exports.orders(count) >>> 2, count);
+    copy(clientWords, orders, words, exports.orders(count), count);
     const written = exports.execute(found.number, count);
-    const answer = words.view;
-    const from = exports.results() >>> 2;
-    const to = results >>> 2;
-    for (let i = 0; i < written && i < room; i += 1) client[to + i] = answer[from + i] as number;
+    copy(words, exports.results(), clientWords, results, Math.min(written, room));
     return written;
   } catch (thrown) {
     found.module.fail(thrown);
@@ -143,9 +139,11 @@ export function execute(
   }
 }
 
-function copy(source: Uint32Array, from: number, target: Words, to: number, count: number): void {
+/** Copies words between places in bytes. */
+function copy(source: Words, from: number, target: Words, to: number, count: number): void {
   const { view } = target;
-  for (let i = 0; i < count; i += 1) view[to + i] = source[from + i] as number;
+  const read = source.view;
+  for (let i = 0; i < count; i += 1) view[(to >>> 2) + i] = read[(from >>> 2) + i] as number;
 }
 
 /** What the loader does with the client. */
