@@ -11,7 +11,7 @@ import type {
 } from "./ambit/ambit.js";
 import { handle } from "./ambit/handle.js";
 import { codeOf, problemOf } from "./core/problems.js";
-import { companyOf, parameterOf, type RoomSettings, settingsOf } from "./core/room_settings.js";
+import { companyOf, parameterOf, type RoomSettings } from "./core/room_settings.js";
 import { askInDialog } from "./dialogs.js";
 import { el, setHidden } from "./dom.js";
 import { invite } from "./invitation.js";
@@ -325,7 +325,7 @@ export class App {
     const marginM = parameterOf(chosen, description, "margin");
     const budgetKbit = parameterOf(chosen, description, "budget");
     const budgetBytes = (budgetKbit * 1_000) / 8;
-    return settingsOf(rules, Number.isNaN(marginM) ? DEFAULT_MARGIN_M : marginM, budgetBytes);
+    return { ...rules, marginM: Number.isNaN(marginM) ? DEFAULT_MARGIN_M : marginM, budgetBytes };
   }
 
   #describe(game: string): Promise<GameDescription> {

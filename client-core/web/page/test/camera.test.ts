@@ -293,7 +293,7 @@ test("around the avatar, and where the whole map is known, the camera is free", 
 });
 
 test("what is known follows from the zones, the margin and the map", () => {
-  const settings = { cellM: 7, inner: 3, outer: 4, marginM: 1 };
+  const settings = { cell: 7, inner: 3, outer: 4, marginM: 1 };
   assert.equal(knownM(settings, { width: 630, height: 630 }), 20);
   assert.equal(knownM(settings, { width: 28, height: 20 }), Infinity);
   assert.equal(knownM(settings, { width: 28.5, height: 20 }), 20);

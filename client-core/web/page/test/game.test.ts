@@ -205,7 +205,7 @@ test("ages go from green over yellow to red, unknown ones are grey", () => {
 
 test("pacing along a border keeps the viewer's cell", () => {
   const cell = new ViewerCell();
-  const settings = { cellM: 10, inner: 1, outer: 2, marginM: 1 };
+  const settings = { cell: 10, inner: 1, outer: 2, marginM: 1 };
   assert.ok(cell.follow(35, 35, settings));
   assert.equal(cell.follow(40.9, 35, settings), false);
   assert.equal(cell.follow(39.5, 35, settings), false);

@@ -4,29 +4,21 @@ import type { EventKind, GameEvent } from "../ambit/ambit.js";
 import type { Point } from "./camera.js";
 import type { Effect, Locate } from "./effects.js";
 
-export interface ShownEffect {
-  effect: Effect;
-  at: Point;
-  /** The object at which it stays, or -1. */
-  object: number;
-  from: Point | undefined;
-  seed: number | undefined;
-  /** How long a warning lasts. */
-  ms: number | undefined;
-}
-
 /** How an event is shown for which its game declares nothing. */
 const PLAIN: Effect = { form: "ring", colour: "#9a6bff", size: 1.8, at: null, from: null,
   reach: null, due: null };
 /** With a seed, it is a burst that is the same on all screens. */
 const PLAIN_BURST: Effect = { ...PLAIN, form: "blast", size: 4 };
 
-/** What is shown of an event; nothing where all that it names is out of sight. */
-export function shownEffects(kind: EventKind, event: GameEvent, locate: Locate): ShownEffect[] {
+/**
+ * What is shown of an event, nothing where all that it names is out of sight: at a place, with the
+ * object at which it stays or -1, and for a warning how long that lasts.
+ */
+export function shownEffects(kind: EventKind, event: GameEvent, locate: Locate) {
   const values = kind.fields.map(({ name }) => (event as Record<string, unknown>)[name]);
   const value = (event as Record<string, unknown>)["seed"];
   const seed = typeof value === "number" ? value : undefined;
-  const show = (effect: Effect, field: number, from?: Point): ShownEffect[] => {
+  const show = (effect: Effect, field: number, from?: Point) => {
     const object = kind.fields[field]?.type === "object" ? (values[field] as number) : -1;
     const at = placeOf(values[field], locate);
     const number = (index: number | null) => {

@@ -4,22 +4,9 @@ import type { GameDescription, GameRules } from "../ambit/ambit.js";
 import type { InterestSettings } from "./interest.js";
 import type { Extent } from "./map_view.js";
 
-export interface RoomSettings extends InterestSettings {
-  /** The local lag. */
-  delayMs: number;
+export interface RoomSettings extends GameRules, InterestSettings {
   /** What the host sends this player at most; NaN if that is not known. */
   budgetBytes: number;
-}
-
-export function settingsOf(rules: GameRules, marginM: number, budgetBytes: number): RoomSettings {
-  return {
-    cellM: rules.cell,
-    inner: rules.inner,
-    outer: rules.outer,
-    marginM,
-    delayMs: rules.delay_ms,
-    budgetBytes,
-  };
 }
 
 export function extentOf({ width, height }: GameRules): Extent {

@@ -67,21 +67,13 @@ export function shortened({ rows }: ScoreTable): ScoreRow[] {
 }
 
 /** The own place in a table, and what it is ranked by; undefined if the player is not in it. */
-export function placeOf({ columns, rows }: ScoreTable): OwnPlace | undefined {
+export function placeOf({ columns, rows }: ScoreTable) {
   const at = rows.findIndex(({ own }) => own);
   const [, points] = rows[at]?.cells ?? [];
   if (at < 0 || points === undefined) return undefined;
   // Equal points give the same place.
   const place = rows.findIndex(({ cells }) => cells[1] === points) + 1;
   return { place, of: rows.length, points, column: columns[1] ?? "" };
-}
-
-export interface OwnPlace {
-  /** From 1. */
-  place: number;
-  of: number;
-  points: string;
-  column: string;
 }
 
 function tableOf(frame: RoomWideFrame, kind: Kind, chosen: ReadonlySet<string>): ScoreTable {

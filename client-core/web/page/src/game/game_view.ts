@@ -519,16 +519,15 @@ export class GameView {
     const { rules } = this.#game;
     if (!rules) return;
     const obstacles = this.#game.map() ?? [];
-    const extent = extentOf(rules);
     this.#settings = this.#hooks.settingsOf(rules);
-    this.#picture.setMap(extent, obstacles, rules.gates, this.#settings);
-    this.#map.setMap(extent, obstacles, rules.gates, this.#settings);
-    this.#input.aim.setExtent(extent);
+    this.#picture.setMap(this.#settings, obstacles);
+    this.#map.setMap(this.#settings, obstacles);
+    this.#input.aim.setExtent(extentOf(rules));
   }
 
   /** From now to the effect of a command, before the host has confirmed it. */
   #lagMs(): number {
-    const leastMs = (this.#settings?.delayMs ?? 0) + this.#line.rttMs / 2;
+    const leastMs = (this.#settings?.delay_ms ?? 0) + this.#line.rttMs / 2;
     return Math.max(leastMs, this.#pending.measuredLagMs);
   }
 

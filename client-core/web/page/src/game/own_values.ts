@@ -22,27 +22,9 @@ interface Sign {
   element: HTMLElement;
 }
 
-interface Row {
-  component: string;
-  unit: string;
-  element: HTMLElement;
-  fill: HTMLElement;
-  text: HTMLElement;
-  value: number;
-  max: number;
-}
+type Row = ReturnType<typeof gaugeRow>;
 
-/** A number of the avatar, or of the player's row in a table. */
-interface Figure {
-  /** All are compared by it: then nothing of it says something, too. */
-  isCompared: boolean;
-  /** The room-wide kind; undefined for the avatar. */
-  row: string | undefined;
-  index: number;
-  component: Component;
-  element: HTMLElement;
-  text: HTMLElement;
-}
+type Figure = ReturnType<typeof figuresOf>[number];
 
 export class OwnValues {
   readonly element = el("section", { class: "own-values", "aria-label": texts.own_values });
@@ -126,7 +108,7 @@ export class OwnValues {
 }
 
 /** The bar above the avatar looks like that one. */
-function gaugeRow(gauge: Component, isAbove: boolean): Row {
+function gaugeRow(gauge: Component, isAbove: boolean) {
   const label = labelOf(gauge);
   const [fill, text] = [span("fill"), span("value")];
   const element = el(
@@ -144,17 +126,15 @@ function gaugeRow(gauge: Component, isAbove: boolean): Row {
   return { component: gauge.name, unit: gauge.unit, element, fill, text, value: NaN, max: NaN };
 }
 
-function figuresOf(
-  { components }: Kind,
-  row: string | undefined,
-  tables: readonly Kind[],
-): Figure[] {
+/** Numbers of the avatar, or of the player's row in a table: `row` is that room-wide kind. */
+function figuresOf({ components }: Kind, row: string | undefined, tables: readonly Kind[]) {
   return components.flatMap((component, index) => {
     // Milliseconds are about the line.
     if (component.type !== "number" || component.unit === "ms") return [];
     const text = el("b");
     const label = el("span", {}, labelOf(component));
     const element = div("chip", label, " ", text);
+    // All are compared by it: then nothing of it says something, too.
     const isCompared = tables.some((table) =>
       table.components.some(({ name, type }) => type === "number" && name === component.name),
     );

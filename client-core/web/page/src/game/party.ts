@@ -13,14 +13,6 @@ const INTERVAL_MS = 150;
 /** Below this share a bar warns. */
 const LOW = 0.35;
 
-interface Member {
-  element: HTMLButtonElement;
-  name: HTMLElement;
-  fill: HTMLElement;
-  share: number;
-  id: number;
-}
-
 export class Party {
   readonly element = el("ul", { class: "party", "aria-label": texts.party, hidden: true });
   readonly #isThere: boolean;
@@ -31,13 +23,8 @@ export class Party {
   /** `pick` is called with the id of a member that the player points at. */
   constructor({ party }: Scenery, pick: (id: number) => void) {
     this.#isThere = party;
-    this.#members = Array.from({ length: MAX_MEMBERS }, () => {
-      const [name, fill] = [span("name"), span("fill")];
-      const element = button(fill, () => pick(member.id), { hidden: true }, name);
-      const member = { element, name, fill, share: NaN, id: -1 };
-      this.element.append(el("li", {}, element));
-      return member;
-    });
+    this.#members = Array.from({ length: MAX_MEMBERS }, () => memberOf(pick));
+    this.element.append(...this.#members.map(({ element }) => el("li", {}, element)));
   }
 
   update(time: number, frame: Frame): void {
@@ -65,6 +52,15 @@ export class Party {
     }
     setHidden(this.element, all.length === 0);
   }
+}
+
+type Member = ReturnType<typeof memberOf>;
+
+function memberOf(pick: (id: number) => void) {
+  const [name, fill] = [span("name"), span("fill")];
+  const element = button(fill, () => pick(member.id), { hidden: true }, name);
+  const member = { element, name, fill, share: NaN, id: -1 };
+  return member;
 }
 
 function showShare(member: Member, share: number): void {

@@ -2,14 +2,14 @@
 
 import type { Frame, GateArea, Kind, Schema, StaticObstacle } from "../ambit/ambit.js";
 import { KEPT_M, type Point, set, ViewCamera } from "../core/camera.js";
-import { type InterestSettings, knownM } from "../core/interest.js";
-import type { Extent } from "../core/map_view.js";
+import { knownM } from "../core/interest.js";
 import { type Colour, colourOf, type EffectForm } from "../core/effects.js";
 import { GaugeChanges, SHOWN_MS } from "../core/gauge_changes.js";
 import { describeMesh, nameOfKind } from "../core/look.js";
 import { outfitOf, variantOf } from "../core/roles.js";
 import { LabelLayout, scaleToFit, SharedNames } from "../core/label_layout.js";
 import type { PlannedPaths } from "../core/planned_paths.js";
+import { extentOf, type RoomSettings } from "../core/room_settings.js";
 import { CanvasSize } from "../core/stillness.js";
 import { shotWidths, Trails } from "../core/trails.js";
 import { forPlayers } from "../core/words.js";
@@ -135,17 +135,14 @@ export class Picture {
     return this.camera.distance * RING_SHARE;
   }
 
-  setMap(
-    extent: Extent,
-    obstacles: readonly StaticObstacle[],
-    gates: readonly GateArea[],
-    settings: InterestSettings,
-  ): void {
+  setMap(settings: RoomSettings, obstacles: readonly StaticObstacle[]): void {
+    const { gates } = settings;
+    const extent = extentOf(settings);
     const nameOf = (gate: GateArea) => ({ ...topOf(gate), name: texts.gate_to(gate.map) });
     this.#gateNames = gates.map(nameOf);
     this.#gates.show(gates);
     this.camera.setKnown(knownM(settings, extent));
-    if (!this.#hasMap) this.#begin(settings.inner * settings.cellM);
+    if (!this.#hasMap) this.#begin(settings.inner * settings.cell);
     this.happenings.restart();
     this.#hasMap = true;
     this.#scene.setExtent(extent);

@@ -1,9 +1,10 @@
 /** The small map: the static map, the objects in sight, and what the camera looks at. */
 
-import type { Frame, GateArea, Scenery, StaticObstacle } from "../ambit/ambit.js";
+import type { Frame, Scenery, StaticObstacle } from "../ambit/ambit.js";
 import { parseColour } from "../core/look.js";
-import { type InterestSettings, type Square, ViewerCell } from "../core/interest.js";
+import { type Square, ViewerCell } from "../core/interest.js";
 import { type Extent, MapView } from "../core/map_view.js";
+import { extentOf, type RoomSettings } from "../core/room_settings.js";
 import { corners, obstacleColour } from "../core/scenery.js";
 import { el } from "../dom.js";
 import { texts } from "../texts.js";
@@ -22,11 +23,9 @@ export class SmallMap {
   readonly #view = new MapView();
   readonly #scenery: Scenery;
   #obstacles: readonly StaticObstacle[] = [];
-  #gates: readonly GateArea[] = [];
-  #settings: InterestSettings | undefined;
+  #settings: RoomSettings | undefined;
   #cell = new ViewerCell();
   readonly #square: Square = { west: 0, south: 0, edge: 0 };
-  #extent: Extent = { west: 0, south: 0, width: 1, height: 1 };
   #drawnAt = -Infinity;
 
   constructor(scenery: Scenery) {
@@ -38,41 +37,36 @@ export class SmallMap {
     this.#context.scale(ratio, ratio);
   }
 
-  setMap(
-    extent: Extent,
-    obstacles: readonly StaticObstacle[],
-    gates: readonly GateArea[],
-    settings: InterestSettings,
-  ): void {
+  setMap(settings: RoomSettings, obstacles: readonly StaticObstacle[]): void {
     this.#settings = settings;
     this.#cell = new ViewerCell();
-    this.#extent = extent;
-    this.#gates = gates;
     this.#obstacles = obstacles;
   }
 
   update(now: number, frame: Frame, x: number, y: number): void {
-    if (now < this.#drawnAt + PAUSE_MS) return;
+    const settings = this.#settings;
+    if (!settings || now < this.#drawnAt + PAUSE_MS) return;
     this.#drawnAt = now;
     const [view, context] = [this.#view, this.#context];
-    const { west, south, width, height } = this.#extent;
-    view.fit(this.#extent, PIXELS, x, y);
+    const extent = extentOf(settings);
+    view.fit(extent, PIXELS, x, y);
     context.fillStyle = "#10151a";
     context.fillRect(0, 0, PIXELS, PIXELS);
     const { ground } = this.#scenery;
     context.fillStyle = css(ground === null ? GROUND : parseColour(ground));
-    this.#fill(west, south, width, height);
+    this.#fill(extent);
     for (const obstacle of this.#obstacles) {
       context.fillStyle = css(obstacleColour(this.#scenery, obstacle) ?? OBSTACLE);
       this.#fillObstacle(obstacle);
     }
     context.fillStyle = css(GATE);
-    for (const { low, high } of this.#gates) {
-      this.#fill(low[0], low[1], high[0] - low[0], high[1] - low[1]);
+    for (const { low: [west, south], high } of settings.gates) {
+      this.#fill({ west, south, width: high[0] - west, height: high[1] - south });
     }
-    if (frame.avatar >= 0) this.#drawZones(frame.x(frame.avatar), frame.y(frame.avatar));
+    const { avatar } = frame;
+    if (avatar >= 0) this.#drawZones(frame.x(avatar), frame.y(avatar), settings);
     for (let index = 0; index < frame.count; index += 1) {
-      const isOwn = index === frame.avatar;
+      const isOwn = index === avatar;
       context.fillStyle = isOwn ? "#ffffff" : frame.kind(index).look.colour;
       const size = isOwn ? 7 : 4;
       const across = view.across(frame.x(index));
@@ -81,13 +75,11 @@ export class SmallMap {
   }
 
   /** Zones beyond the map are not drawn: the small map ends where the map ends. */
-  #drawZones(x: number, y: number): void {
+  #drawZones(x: number, y: number, settings: RoomSettings): void {
     const [view, context, square] = [this.#view, this.#context, this.#square];
-    const settings = this.#settings;
-    if (!settings) return;
     this.#cell.follow(x, y, settings);
     for (const zone of ["outer", "inner"] as const) {
-      this.#cell.zone(settings[zone], settings.cellM, square);
+      this.#cell.zone(settings[zone], settings.cell, square);
       const edge = square.edge * view.scale;
       const [across, down] = [view.across(square.west), view.down(square.south + square.edge)];
       context.strokeStyle = ZONES[zone];
@@ -115,7 +107,7 @@ export class SmallMap {
     context.fill();
   }
 
-  #fill(west: number, south: number, width: number, height: number): void {
+  #fill({ west, south, width, height }: Extent): void {
     const { scale } = this.#view;
     const across = this.#view.across(west);
     const down = this.#view.down(south + height);

@@ -8,18 +8,6 @@ import { gamePicture } from "./game_picture.js";
 import type { RoomAction } from "./lobby_model.js";
 import { lockIcon } from "./marks.js";
 
-interface Card {
-  element: HTMLElement;
-  state: HTMLElement;
-  lock: HTMLElement;
-  name: HTMLElement;
-  details: HTMLElement;
-  seats: HTMLElement;
-  taken: HTMLMeterElement;
-  join: HTMLButtonElement;
-  removed: HTMLElement;
-}
-
 export class RoomList {
   readonly element: HTMLElement;
   readonly #list = el("ul", { class: "rooms" });
@@ -46,7 +34,8 @@ export class RoomList {
       this.#cards.delete(id);
     }
     rooms.forEach((room, index) => {
-      const card = this.#cards.get(room.id) ?? this.#make(room);
+      const card = this.#cards.get(room.id) ?? cardOf(room, () => this.#join(room.id));
+      this.#cards.set(room.id, card);
       show(card, room, actionOf(room));
       const there = this.#list.children[index];
       if (there === card.element) return;
@@ -55,29 +44,30 @@ export class RoomList {
       else this.#list.insertBefore(card.element, there ?? null);
     });
   }
+}
 
-  #make(room: RoomListing): Card {
-    const card: Card = {
-      element: el("li", { class: "room-card" }),
-      state: span("badge"),
-      lock: span("badge lock", lockIcon(), texts.locked),
-      name: el("strong"),
-      details: span("details"),
-      seats: span("details seats"),
-      taken: el("meter", { min: "0", "aria-hidden": "true" }),
-      join: button(texts.join, () => this.#join(room.id)),
-      removed: el("p", { class: "removed" }, texts.removed),
-    };
-    const { element, state, lock, name, details, seats, taken, join, removed } = card;
-    element.append(
-      div("art", gamePicture(room.game, room.name), state, lock),
-      div("about", name, details, taken, seats),
-      join,
-      removed,
-    );
-    this.#cards.set(room.id, card);
-    return card;
-  }
+type Card = ReturnType<typeof cardOf>;
+
+function cardOf(room: RoomListing, act: () => void) {
+  const card = {
+    element: el("li", { class: "room-card" }),
+    state: span("badge"),
+    lock: span("badge lock", lockIcon(), texts.locked),
+    name: el("strong"),
+    details: span("details"),
+    seats: span("details seats"),
+    taken: el("meter", { min: "0", "aria-hidden": "true" }),
+    join: button(texts.join, act),
+    removed: el("p", { class: "removed" }, texts.removed),
+  };
+  const { element, state, lock, name, details, seats, taken, join, removed } = card;
+  element.append(
+    div("art", gamePicture(room.game, room.name), state, lock),
+    div("about", name, details, taken, seats),
+    join,
+    removed,
+  );
+  return card;
 }
 
 function show(card: Card, room: RoomListing, action: RoomAction): void {

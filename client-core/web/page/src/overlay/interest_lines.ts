@@ -12,7 +12,7 @@ export class InterestLines {
   readonly #outer = new LineSet(0x2f8fff);
   readonly #inner = new LineSet(0x6fd0ff);
   readonly #square: Square = { west: 0, south: 0, edge: 0 };
-  #settings: InterestSettings = { cellM: 10, inner: 1, outer: 2, marginM: 0 };
+  #settings: InterestSettings = { cell: 10, inner: 1, outer: 2, marginM: 0 };
   #cell = new ViewerCell();
 
   constructor() {
@@ -27,12 +27,12 @@ export class InterestLines {
   }
 
   follow(x: number, y: number): void {
-    const { cellM, inner, outer } = this.#settings;
+    const { cell, inner, outer } = this.#settings;
     const square = this.#square;
     if (!this.#cell.follow(x, y, this.#settings)) return;
-    this.#cell.zone(outer + 1, cellM, square);
+    this.#cell.zone(outer + 1, cell, square);
     this.#cells.begin();
-    this.#cells.addGrid(square.west, square.south, square.edge, square.edge, cellM, HEIGHT_M);
+    this.#cells.addGrid(square.west, square.south, square.edge, square.edge, cell, HEIGHT_M);
     this.#cells.end();
     this.#draw(this.#outer, outer);
     this.#draw(this.#inner, inner);
@@ -40,7 +40,7 @@ export class InterestLines {
 
   #draw(lines: LineSet, radius: number): void {
     const square = this.#square;
-    this.#cell.zone(radius, this.#settings.cellM, square);
+    this.#cell.zone(radius, this.#settings.cell, square);
     lines.begin();
     // Lines are one pixel wide: three of them differ from the cells.
     for (const inset of [0, 0.06, 0.12]) {
