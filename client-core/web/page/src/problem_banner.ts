@@ -34,24 +34,25 @@ export function showProblem(
   if (shown && isOfConnection(shown) && !isOfConnection(kind)) return;
   endProblem();
   const text = texts.problems[kind] || message || code;
-  const banner = div("problem", el("p", {}, text));
-  banner.classList.toggle("lasting", isLasting(kind));
-  if (message && message !== text) {
-    // The exact words, for diagnosis.
-    const words = el("small", {}, `${code}: ${message}`);
-    banner.append(el("details", {}, el("summary", {}, texts.exact_words), words));
-  }
-  const buttons = div("buttons");
   const canAct = retry !== undefined && canRetry(kind);
-  if (canAct) {
-    const act = () => {
-      endProblem();
-      retry();
-    };
-    buttons.append(button(label, act, { class: "main" }));
-  }
-  buttons.append(button(texts.dismiss, endProblem));
-  banner.append(buttons);
+  const act = () => {
+    endProblem();
+    retry?.();
+  };
+  // The exact words, for diagnosis.
+  const words = el("small", {}, `${code}: ${message}`);
+  const banner = div(
+    isLasting(kind) ? "problem lasting" : "problem",
+    el("p", {}, text),
+    message && message !== text
+      ? el("details", {}, el("summary", {}, texts.exact_words), words)
+      : undefined,
+    div(
+      "buttons",
+      canAct ? button(label, act, { class: "main" }) : undefined,
+      button(texts.dismiss, endProblem),
+    ),
+  );
   document.getElementById("problems")?.replaceChildren(banner);
   shown = kind;
   if (!canAct && !isLasting(kind)) timer = setTimeout(endProblem, PASSING_MS);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import type { Control, Game } from "../src/ambit/ambit.js";
 import { tileOf } from "../src/core/action_tile.js";
-import { lookOf } from "../src/core/elements.js";
+import { LOOKS } from "../src/core/elements.js";
 import type { Action } from "../src/core/actions.js";
 import { PendingCommands } from "../src/core/pending_commands.js";
 import { AvatarWatch } from "../src/core/avatar_watch.js";
@@ -120,7 +120,7 @@ test("a tile has the declared sign, and the colour of what it is made of", () =>
     const command = { name: "cast", sign: null, fields: [field] };
     return tileOf({ command, preset: { spell: choice }, label } as unknown as Action);
   };
-  const ember = { sign: "fire", letters: "Em", colour: lookOf("ice").colour };
+  const ember = { sign: "fire", letters: "Em", colour: LOOKS.ice.colour };
   assert.deepEqual(tile("ember", "Ember", "fire", "ice"), ember);
   const unknown = tile("qwit", "Qwit");
   assert.deepEqual([unknown.sign, unknown.letters], [undefined, "Qw"]);

@@ -5,26 +5,18 @@
 
 import type { Choice } from "../ambit/ambit.js";
 import type { Action } from "./actions.js";
-import { lookOf } from "./elements.js";
+import { LOOKS } from "./elements.js";
 
 export type TileSign = NonNullable<Choice["sign"]>;
 
-export interface Tile {
-  /** Undefined if the game declares none. */
-  sign: TileSign | undefined;
-  /** Two letters. */
-  letters: string;
-  /** As in CSS. */
-  colour: string;
-}
-
-export function tileOf(action: Action): Tile {
+/** A sign, undefined if the game declares none; two letters; and a colour as in CSS. */
+export function tileOf(action: Action) {
   const choice = aboutOf(action);
   const name = String(Object.values(action.preset)[0] ?? action.command.name).toLowerCase();
   const sign = choice ? choice.sign : action.command.sign;
   const element = choice?.made_of;
   // Blows have no element that tells them from each other.
-  const colour = element && element !== "force" ? lookOf(element).colour : `hsl(${hueOf(name)} 55% 50%)`;
+  const colour = element && element !== "force" ? LOOKS[element].colour : `hsl(${hueOf(name)} 55% 50%)`;
   return { sign: sign ?? undefined, letters: action.label.slice(0, 2), colour };
 }
 

@@ -7,7 +7,7 @@
 import type { Choice } from "../ambit/ambit.js";
 import { aboutOf, type TileSign } from "./action_tile.js";
 import { type Action, choiceOf } from "./actions.js";
-import { lookOf } from "./elements.js";
+import { LOOKS } from "./elements.js";
 import { hashOf } from "./roles.js";
 import { asWords } from "./words.js";
 
@@ -96,7 +96,7 @@ export function emblemOf(name: string, about: Partial<Choice> | undefined): Embl
   const { sign, raises, made_of: element } = about ?? {};
   const letters = asWords(name).slice(0, 2);
   const isOfSpell = sign !== null && sign !== undefined;
-  const colour = (isOfSpell && element && lookOf(element).colour) || (raises && RAISED[raises]);
+  const colour = (isOfSpell && element && LOOKS[element].colour) || (raises && RAISED[raises]);
   return {
     what: "emblem",
     sign: sign ?? raises ?? undefined,

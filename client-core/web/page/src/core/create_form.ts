@@ -6,20 +6,11 @@
 import type { ParameterListing } from "../ambit/ambit.js";
 import { labelOf } from "./words.js";
 
-export interface FormField {
-  key: string;
-  /** What players read instead of the key. */
-  label: string;
-  about: string;
-  input: ParameterListing["kind"];
-  min: number;
-  max: number;
-  words: readonly string[];
-  /** Empty if the server chooses. */
-  initial: string;
-  /** What stands in the form at first: that, or what the page suggests. */
+/** Its default is empty if the server chooses. */
+export type FormField = ParameterListing & {
+  /** What stands in the form at first: the default, or what the page suggests. */
   value: string;
-}
+};
 
 export interface CreateForm {
   /** The game's own, and the size of the map: shown at once. */
@@ -46,25 +37,14 @@ export function layOut(
   const form: CreateForm = { first: [], more: [] };
   for (const parameter of parameters) {
     const list = ROOM_KEYS.has(parameter.key) ? form.more : form.first;
-    list.push(fieldOf(parameter, suggested[parameter.key]));
+    // Players read a label instead of the key.
+    const label = labelOf({ name: parameter.key, label: parameter.label });
+    const value = String(suggested[parameter.key] ?? parameter.default);
+    list.push({ ...parameter, label, value });
   }
   // What a game adds says more about it than how large its map is.
   form.first.sort((a, b) => Number(a.key === "size") - Number(b.key === "size"));
   return form;
-}
-
-function fieldOf(parameter: ParameterListing, suggested: string | number | undefined): FormField {
-  return {
-    key: parameter.key,
-    label: labelOf({ name: parameter.key, label: parameter.label }),
-    about: parameter.about,
-    input: parameter.kind,
-    min: "min" in parameter ? parameter.min : -Infinity,
-    max: "max" in parameter ? parameter.max : Infinity,
-    words: "words" in parameter ? parameter.words : [],
-    initial: parameter.default,
-    value: String(suggested ?? parameter.default),
-  };
 }
 
 /** The field that a refusal is about: a server begins with its key, as `KEY=VALUE` or alone. */
@@ -87,7 +67,7 @@ export function changedParameters(
   const changed: Record<string, string> = {};
   for (const field of fields) {
     const input = inputOf(field.key).trim();
-    if (input !== "" && input !== field.initial) changed[field.key] = input;
+    if (input !== "" && input !== field.default) changed[field.key] = input;
   }
   return changed;
 }
@@ -96,7 +76,7 @@ export function changedParameters(
 export function findProblem(field: FormField, input: string): InputProblem | undefined {
   const text = input.trim();
   if (text === "") return undefined;
-  switch (field.input) {
+  switch (field.kind) {
     case "whole":
       return /^\d+$/.test(text) ? checkRange(field, text) : { problem: "not_whole" };
     case "decimal":
@@ -118,7 +98,9 @@ export function parseSize(text: string | undefined): [number, number] | undefine
   return width && height ? [Number(width), Number(height)] : undefined;
 }
 
-function checkRange({ min, max }: FormField, input: string | number): InputProblem | undefined {
+type Bounds = Pick<FormField & { kind: "whole" }, "min" | "max">;
+
+function checkRange({ min, max }: Bounds, input: string | number): InputProblem | undefined {
   const value = Number(input);
   return value < min || value > max ? { problem: "out_of_range", min, max } : undefined;
 }

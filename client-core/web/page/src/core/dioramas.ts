@@ -11,7 +11,7 @@ import type { Kind, Scenery, Schema, Variant } from "../ambit/ambit.js";
 import type { Diorama, DioramaView, Member, Missile, Place } from "./diorama_stage.js";
 import { Stage } from "./diorama_stage.js";
 import type { EffectForm } from "./effects.js";
-import { lookOf } from "./elements.js";
+import { LOOKS } from "./elements.js";
 import { describeMesh } from "./look.js";
 import { hashOf } from "./roles.js";
 import { seededUnits } from "./seeded.js";
@@ -248,7 +248,8 @@ function shotsOf({ kinds, commands }: Schema, shots: readonly Member[]): Missile
   const fields = commands.flatMap((command) => command.fields);
   const choices = fields.flatMap((field) => (field.type === "choice" ? field.about : []));
   const elements = choices.flatMap(({ made_of, alone }) => (made_of && !alone ? [made_of] : []));
-  const thrown = [...new Set(elements)].map(lookOf).map((look) => ({ member: undefined, look }));
+  const looks = [...new Set(elements)].map((element) => LOOKS[element]);
+  const thrown = looks.map((look) => ({ member: undefined, look }));
   const flying = shots.map((member) => ({ member, look: (kinds[member.kind] as Kind).look }));
   return flying.length > 0 ? flying : thrown;
 }

@@ -53,35 +53,23 @@ const GROUND_M = 0.12;
 const FILLED = [0.3, 0.62] as const;
 
 /** How a form looks. Lengths are in sizes of the effect, and times in its duration. */
-interface Motion {
-  ms: number;
-  sparks: number;
-  /** From and to which distance sparks fly. */
-  from: number;
-  to: number;
-  /** How high they begin, how far they rise, and how far they fall again. */
-  lift: number;
-  up: number;
-  fall: number;
-  spark: number;
-  flash: number;
-  /** The radii of the ring at the beginning and at the end; without one both are 0. */
-  ring: readonly [number, number];
-  /** The height of a column. */
-  column: number;
-}
+type Motion = typeof PLAIN;
 
-const PLAIN: Motion = {
+const PLAIN = {
   ms: 0,
   sparks: 0,
+  /** From and to which distance sparks fly. */
   from: 0.1,
   to: 1,
+  /** How high they begin, how far they rise, and how far they fall again. */
   lift: 0.5,
   up: 0,
   fall: 0,
   spark: 0.16,
   flash: 0,
-  ring: [0, 0],
+  /** The radii of the ring at the beginning and at the end; without one both are 0. */
+  ring: [0, 0] as readonly [number, number],
+  /** The height of a column. */
   column: 0,
 };
 const SPARKS = {
@@ -273,8 +261,8 @@ export class Effects {
     const way = Math.max(Math.hypot(dx, dy, dz), 0.01);
     const tail = Math.min(share, (TAIL_M * TAILS[flight]) / Math.max(TAIL_M, way));
     const wide = 0.5 * size * this.#grown;
-    const streak = (colour: Colour, half: number, strength: number, long: number) =>
-      this.#add(colour, SHAPES.streak, atX, atY, atZ, half, strength, dx * long, dy * long, dz * long);
+    const streak = (colour: Colour, half: number, light: number, long: number) =>
+      this.#add(colour, SHAPES.streak, atX, atY, atZ, half, light, dx * long, dy * long, dz * long);
     streak(running, wide, 0.9, tail);
     // What is thrown has an edge, not a glow.
     if (flight === "arrow") return streak(running, wide * 0.7, 1, Math.min(1.1, way * share) / way);

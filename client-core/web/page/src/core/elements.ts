@@ -18,7 +18,7 @@ export interface ElementLook {
   size: number;
 }
 
-const LOOKS: Readonly<Record<Element, ElementLook>> = {
+export const LOOKS: Readonly<Record<Element, ElementLook>> = {
   fire: { colour: "#ff8020", flight: "flame", size: 1 },
   ice: { colour: "#7fd4ff", flight: "shard", size: 0.95 },
   venom: { colour: "#7be03a", flight: "drop", size: 0.8 },
@@ -30,7 +30,7 @@ const LOOKS: Readonly<Record<Element, ElementLook>> = {
   force: { colour: "#ffd9a0", flight: "ball", size: 0.9 },
 };
 /** What a figure throws if only its outfit is known. */
-const OF_OUTFIT: Readonly<Partial<Record<Outfit, Element>>> = {
+export const OF_OUTFIT: Readonly<Partial<Record<Outfit, Element>>> = {
   mage: "fire",
   archer: "arrow",
   healer: "light",
@@ -49,14 +49,6 @@ export function elementsOf({ commands }: Pick<Schema, "commands">): ReadonlyMap<
       });
     }),
   );
-}
-
-export function elementOfOutfit(outfit: Outfit): Element | undefined {
-  return OF_OUTFIT[outfit];
-}
-
-export function lookOf(element: Element): ElementLook {
-  return LOOKS[element];
 }
 
 /** How long the named element of an object's deed counts: a spell takes time. */

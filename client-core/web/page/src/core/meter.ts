@@ -43,16 +43,7 @@ export type LineCounters = Pick<
   | "late_updates"
 >;
 
-/** What is unknown is NaN. */
-export interface LineFigures {
-  downBytes: number;
-  upBytes: number;
-  datagrams: number;
-  /** Of the host's datagrams. */
-  lossPercent: number;
-  /** Of events and updates. */
-  latePercent: number;
-}
+export type LineFigures = ReturnType<LineMeter["sample"]>;
 
 /** Longer than for rates: a share of few is not worth much. */
 const SHARE_WINDOW_MS = 5_000;
@@ -66,7 +57,7 @@ export class LineMeter {
   readonly #changes = new RateMeter(SHARE_WINDOW_MS);
   readonly #late = new RateMeter(SHARE_WINDOW_MS);
 
-  sample(now: number, stats: LineCounters): LineFigures {
+  sample(now: number, stats: LineCounters) {
     // One that comes late was counted as lost before.
     const lost = Math.max(0, this.#lost.sample(now, stats.datagrams_lost));
     const arrived = this.#arrived.sample(now, stats.datagrams_down);

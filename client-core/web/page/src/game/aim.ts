@@ -89,7 +89,7 @@ export class Aim {
     const along = Number(held.has("arrowup")) - Number(held.has("arrowdown"));
     if (across === 0 && along === 0) return;
     const { right } = this.#camera;
-    if (!this.usesKeys) this.#startAtAvatar();
+    if (!this.usesKeys) Object.assign(this.place, this.#camera.target);
     this.usesKeys = true;
     const way = AIM_M_PER_S * seconds;
     this.place.x += (right.x * across - right.y * along) * way;
@@ -119,9 +119,5 @@ export class Aim {
     const { west, south, width, height } = this.#extent;
     place.x = Math.min(Math.max(place.x, west), west + width);
     place.y = Math.min(Math.max(place.y, south), south + height);
-  }
-
-  #startAtAvatar(): void {
-    Object.assign(this.place, this.#camera.target);
   }
 }

@@ -131,10 +131,10 @@ class Quads {
 class NameSlots {
   readonly texture: THREE.CanvasTexture;
   readonly #context: CanvasRenderingContext2D;
-  readonly #table = new SlotTable(
+  readonly table = new SlotTable(
     SLOT_COLUMNS * SLOT_ROWS,
     (name, slot) => this.#paint(name, slot),
-    () => this.#clear(),
+    () => this.#context.clearRect(0, 0, SLOT_COLUMNS * SLOT_WIDTH, SLOT_ROWS * SLOT_HEIGHT),
   );
 
   constructor() {
@@ -144,19 +144,6 @@ class NameSlots {
     this.texture.flipY = false;
     this.texture.generateMipmaps = false;
     this.texture.minFilter = THREE.LinearFilter;
-  }
-
-  begin(): void {
-    this.#table.begin();
-  }
-
-  /** -1 if there is no place for another name in this frame. */
-  slotOf(name: string): number {
-    return this.#table.slotOf(name);
-  }
-
-  #clear(): void {
-    this.#context.clearRect(0, 0, SLOT_COLUMNS * SLOT_WIDTH, SLOT_ROWS * SLOT_HEIGHT);
   }
 
   #paint(name: string, slot: number): void {
@@ -215,7 +202,7 @@ export class Billboards {
     this.#bars.begin();
     this.#names.begin();
     this.#numbers.begin();
-    this.#slots.begin();
+    this.#slots.table.begin();
   }
 
   addBar(x: number, y: number, z: number, share: number): void {
@@ -223,13 +210,13 @@ export class Billboards {
   }
 
   addName(x: number, y: number, z: number, name: string, scale = 1): void {
-    const slot = this.#slots.slotOf(name);
+    const slot = this.#slots.table.slotOf(name);
     if (slot >= 0) this.#names.add(x, y, z, slot, scale);
   }
 
   /** Of damage or healing, beside the bar. */
   addNumber(x: number, y: number, z: number, number: string): void {
-    const slot = this.#slots.slotOf(NUMBER + number);
+    const slot = this.#slots.table.slotOf(NUMBER + number);
     if (slot >= 0) this.#numbers.add(x, y, z, slot);
   }
 

@@ -12,11 +12,7 @@ import { texts } from "../texts.js";
 /** A step that is done is seen as done before all are gone. */
 const DONE_MS = 1_500;
 
-export interface FirstHints {
-  readonly element: HTMLElement;
-  /** The player has done something. */
-  did(deed: Deed): void;
-}
+export type FirstHints = ReturnType<typeof firstHints>;
 
 /** `asksForSound`: whether the player wants to hear the game was never asked. */
 export function firstHints(
@@ -24,7 +20,7 @@ export function firstHints(
   actions: readonly Action[],
   asksForSound: boolean,
   hooks: { hear(isWanted: boolean): void; done(): void },
-): FirstHints {
+) {
   const visit = new FirstSteps(localStorage, schema.game, stepsOf(schema, actions, asksForSound));
   const lines = visit.steps.map((step) => ({ step, line: lineOf(step, hooks) }));
   const refuse = () => {
@@ -39,6 +35,7 @@ export function firstHints(
     el("ol", {}, ...lines.map(({ line }) => line)),
     button("\u00d7", refuse, { class: "close", "aria-label": texts.no_hints, title: texts.no_hints }),
   );
+  /** The player has done something. */
   const did = (deed: Deed) => {
     if (!visit.did(deed)) return;
     for (const { step, line } of lines) line.classList.toggle("done", visit.isDone(step));

@@ -275,7 +275,7 @@ export class GameView {
   /** The current tables of all players. */
   result(): Result {
     const { game, scenery } = this.#schema;
-    return { game, ending: this.#score.ending(), isParty: scenery.party };
+    return { game, ending: this.#score.last.ending(), isParty: scenery.party };
   }
 
   focus(): void {

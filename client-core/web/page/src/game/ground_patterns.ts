@@ -4,10 +4,13 @@ import * as THREE from "three";
 import { seededUnits } from "../core/seeded.js";
 import { canvasOf } from "./three_parts.js";
 
-/** After so much the patterns repeat. */
-export const PATCHES_M = 9;
-export const SLABS_M = 14;
-export const TILES_M = 8;
+/** What covers the ground of a place, and the metres after which it repeats. */
+export const GROUNDS = {
+  open: { pattern: patches, metres: 9 },
+  court: { pattern: tiles, metres: 8 },
+  halls: { pattern: slabs, metres: 14 },
+  space: { pattern: patches, metres: 9 },
+} as const;
 const PATCH_PIXELS = 128;
 const SLAB_PIXELS = 512;
 /** Slabs in a row of the pattern. */
@@ -55,7 +58,7 @@ const NOISE = `
 `;
 
 /** Smooth tiles in two shades, with a bright joint: a court to play on. */
-export function tiles(): THREE.CanvasTexture {
+function tiles(): THREE.CanvasTexture {
   const [canvas, context] = canvasOf(TILE_PIXELS);
   context.fillStyle = "#ffffff";
   context.fillRect(0, 0, TILE_PIXELS, TILE_PIXELS);
@@ -79,7 +82,7 @@ export function tiles(): THREE.CanvasTexture {
 }
 
 /** Soft patches of light and shade, the same everywhere: what moves over them is seen to move. */
-export function patches(): THREE.CanvasTexture {
+function patches(): THREE.CanvasTexture {
   const [canvas, context] = canvasOf(PATCH_PIXELS);
   context.fillStyle = "#e9e9e9";
   context.fillRect(0, 0, PATCH_PIXELS, PATCH_PIXELS);
@@ -102,7 +105,7 @@ export function patches(): THREE.CanvasTexture {
 }
 
 /** Slabs of stone, each of another shade, with light on one edge and some cracks. */
-export function slabs(): THREE.CanvasTexture {
+function slabs(): THREE.CanvasTexture {
   const [canvas, context] = canvasOf(SLAB_PIXELS);
   context.fillStyle = "#a29c95";
   context.fillRect(0, 0, SLAB_PIXELS, SLAB_PIXELS);

@@ -2,14 +2,8 @@
 
 import type { EventKind, Frame, Kind, Schema } from "../ambit/ambit.js";
 import { type Point, set, type ViewCamera } from "../core/camera.js";
-import {
-  type Colour,
-  colourOf,
-  type Effect,
-  Effects,
-  type Locate,
-} from "../core/effects.js";
-import { type Element, elementOfOutfit, elementsOf, lookOf, NamedDeeds } from "../core/elements.js";
+import { colourOf, type Effect, Effects, type Locate } from "../core/effects.js";
+import { type Element, OF_OUTFIT, elementsOf, LOOKS, NamedDeeds } from "../core/elements.js";
 import { type DeclaredEvent, objectsOf } from "../core/event_texts.js";
 import { shownEffects } from "../core/event_effects.js";
 import { Attackers } from "../core/edge.js";
@@ -39,14 +33,7 @@ interface Watched {
   lasting: readonly Lasting[];
 }
 
-interface Lasting {
-  component: number;
-  effect: Effect;
-  colour: Colour;
-  radius: number;
-  /** From the object's place to its middle, upwards. */
-  lift: number;
-}
+type Lasting = ReturnType<typeof lastingOf>[number];
 
 const NOTHING: Pick<Watched, "lasting" | "wrecks"> = { lasting: [], wrecks: [] };
 
@@ -127,7 +114,7 @@ export class Happenings {
     const deed = this.#deeds.take(now, object);
     const index = frame.indexOf(object);
     if (deed || kind.effect?.form !== "beam" || index < 0) return deed;
-    return elementOfOutfit(outfitOf(variantAt(frame, index)?.figure));
+    return OF_OUTFIT[outfitOf(variantAt(frame, index)?.figure)];
   }
 
   /** Shows what has changed since the frame before, and moves all that is shown. */
@@ -198,8 +185,11 @@ export class Happenings {
   };
 }
 
-/** A ring that repeats itself is faint: what it says is true all the time. */
-function lastingOf(kind: Kind): Lasting[] {
+/**
+ * A ring that repeats itself is faint: what it says is true all the time. `lift` is from the
+ * object's place to its middle, upwards.
+ */
+function lastingOf(kind: Kind) {
   const { scale, lift } = describeMesh(kind);
   return kind.components.flatMap(({ type, effect }, component) => {
     if (type !== "flag" || effect?.form !== "ring") return [];
@@ -209,7 +199,7 @@ function lastingOf(kind: Kind): Lasting[] {
 }
 
 function madeOf(effect: Effect, element: Element): Effect {
-  const { colour, flight, size } = lookOf(element);
+  const { colour, flight, size } = LOOKS[element];
   return effect.form === "beam"
     ? { ...effect, colour, flight, size: effect.size * size }
     : { ...effect, colour };

@@ -1,6 +1,6 @@
 /** Buttons, hints and messages over the picture. All from the schema of the game. */
 
-import type { Choice, Control, Field, Schema, Value } from "../ambit/ambit.js";
+import type { Control, Field, Schema, Value } from "../ambit/ambit.js";
 import { type Action, type CommandDraft, helpOf } from "../core/actions.js";
 import { tileOf } from "../core/action_tile.js";
 import type { Answers } from "../core/answers.js";
@@ -276,13 +276,6 @@ export class Hud {
       field.type === "choice"
         ? el("select", {}, ...this.#optionsOf(field))
         : el("input", inputOf(field));
-    if (input instanceof HTMLInputElement && input.type === "number") {
-      if (field.type === "number") {
-        input.min = String(field.min);
-        input.max = String(field.max);
-      }
-      input.required = !field.optional;
-    }
     const name = labelOf(field);
     const isOk = await askInDialog(label, field.type === "angle" ? `${name} (°)` : name, input);
     if (!isOk || (input.value === "" && field.optional)) return undefined;
@@ -292,7 +285,9 @@ export class Hud {
   /** Those that are for the player now. */
   #optionsOf({ choices, about }: Field & { type: "choice" }): HTMLElement[] {
     return choices.flatMap((name, at) => {
-      return isMet(about[at]?.only_for ?? null, this.#known) ? [optionOf(name, about[at])] : [];
+      const { only_for = null, label = "" } = about[at] ?? {};
+      const option = el("option", { value: name }, labelOf({ name, label }));
+      return isMet(only_for, this.#known) ? [option] : [];
     });
   }
 
@@ -414,10 +409,6 @@ function secondsOf(ms: number): string {
   return ms < 1_000 ? (ms / 1_000).toFixed(1) : String(Math.ceil(ms / 1_000));
 }
 
-function optionOf(name: string, about: Choice | undefined): HTMLElement {
-  return el("option", { value: name }, labelOf({ name, label: about?.label ?? "" }));
-}
-
 function isForPlayers({ axis, keys, direction }: Control): boolean {
   return axis === "angle" || keys.length > 0 || direction !== null;
 }
@@ -446,9 +437,13 @@ function helpLines(actions: readonly Action[], controls: readonly Control[]): st
 }
 
 /** The attributes of a field's input. */
-function inputOf({ type }: Field): Record<string, string> {
-  if (type === "number") return { type: "number", step: "1" };
-  return type === "half" || type === "angle" ? { type: "number", step: "any" } : { type: "text" };
+function inputOf(field: Field): Record<string, string | boolean> {
+  const number = { type: "number", required: !field.optional };
+  if (field.type === "number") {
+    return { ...number, step: "1", min: String(field.min), max: String(field.max) };
+  }
+  const isNumber = field.type === "half" || field.type === "angle";
+  return isNumber ? { ...number, step: "any" } : { type: "text" };
 }
 
 /** What the player has written; an angle is asked for in degrees. */

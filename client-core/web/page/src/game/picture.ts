@@ -142,18 +142,16 @@ export class Picture {
     this.#gateNames = gates.map(nameOf);
     this.#gates.show(gates);
     this.camera.setKnown(knownM(settings, extent));
-    if (!this.#hasMap) this.#begin(settings.inner * settings.cell);
+    if (!this.#hasMap) {
+      this.camera.startFor(settings.inner * settings.cell);
+      this.#looksAroundUntil = performance.now() + LOOK_AROUND_MS;
+    }
     this.happenings.restart();
     this.#hasMap = true;
     this.#scene.setExtent(extent);
     this.camera.setExtent(extent);
     this.#scene.setObstacles(obstacles);
     this.interest.setSettings(settings);
-  }
-
-  #begin(sightM: number): void {
-    this.camera.startFor(sightM);
-    this.#looksAroundUntil = performance.now() + LOOK_AROUND_MS;
   }
 
   /** At the start, from above: steps back until another named object is in the picture. */

@@ -10,18 +10,10 @@ import { lineColour, mixed } from "../core/scenery.js";
 import { Backdrop, type SkyColours } from "./backdrop.js";
 import { DeepSpace } from "./deep_space.js";
 import { isCheap, wantsAll } from "./graphics.js";
-import {
-  PATCHES_M,
-  patches,
-  SLABS_M,
-  slabs,
-  TILES_M,
-  tiles,
-  varyByPlace,
-} from "./ground_patterns.js";
+import { GROUNDS, varyByPlace } from "./ground_patterns.js";
 import { LineSet } from "./line_set.js";
 import { Meadow } from "./meadow.js";
-import { ObstacleMeshes, type Surface } from "./obstacle_meshes.js";
+import { ObstacleMeshes } from "./obstacle_meshes.js";
 import { Parapet } from "./parapet.js";
 import { Plants } from "./plants.js";
 import { disposeOf } from "./three_parts.js";
@@ -65,19 +57,25 @@ const HALL: SkyColours = { horizon: 0x15110e, zenith: 0x0b0908, land: 0x120e0b, 
 const SPACE: SkyColours = { horizon: 0x0b1022, zenith: 0x05070f, land: 0, hasStars: true };
 /** Where the air begins to be seen, and where it hides all: the map's edge is no cut. */
 const FOG_M = [70, 520] as const;
-/** Of the light on a meadow, on a floor between walls, and in space. */
-const LIGHTS = {
-  open: { sun: 2.7, sky: 1.25, above: 0xe4efff, below: 0x7a7350 },
-  court: { sun: 2.5, sky: 1.35, above: 0xe8f2ff, below: 0x8a8f98 },
-  halls: { sun: 1.5, sky: 1.5, above: 0xfff0dd, below: 0x665544 },
-  space: { sun: 3, sky: 1.5, above: 0x9fb4f0, below: 0x6a5090 },
-} as const;
-/** Where the sun is, seen from what the camera looks at; low in space, for shades on rocks. */
-const SUN_M = {
-  open: [-58, -46, 82],
-  court: [-52, -40, 88],
-  halls: [-30, -44, 96],
-  space: [-80, 34, 62],
+/** The light, what obstacles are made of, and where the sun is, seen from the camera's target. */
+const PLACES = {
+  open: {
+    light: { sun: 2.7, sky: 1.25, above: 0xe4efff, below: 0x7a7350 },
+    surface: "ruin", sunM: [-58, -46, 82],
+  },
+  court: {
+    light: { sun: 2.5, sky: 1.35, above: 0xe8f2ff, below: 0x8a8f98 },
+    surface: "plain", sunM: [-52, -40, 88],
+  },
+  halls: {
+    light: { sun: 1.5, sky: 1.5, above: 0xfff0dd, below: 0x665544 },
+    surface: "stone", sunM: [-30, -44, 96],
+  },
+  // Low, for shades on rocks.
+  space: {
+    light: { sun: 3, sky: 1.5, above: 0x9fb4f0, below: 0x6a5090 },
+    surface: "plates", sunM: [-80, 34, 62],
+  },
 } as const;
 /** A floor between walls is not as dark as its colour: torches shine on it. */
 const FLOOR_LIGHT = 1.55;
@@ -92,19 +90,11 @@ const MAX_GRID_LINES = 120;
 const FAINT_LINES = 0.14;
 /** How much lighter walls are than their floor. */
 const WALL_LIGHT = 0.34;
-const SURFACES: Readonly<Record<keyof typeof LIGHTS, Surface>> = {
-  open: "ruin",
-  court: "plain",
-  halls: "stone",
-  space: "plates",
-};
 /** Half of the extent in which there are shadows around the target, and their pixels. */
 const SHADOWS = { around: { m: 24, pixels: 1_024 }, above: { m: 60, pixels: 2_048 } };
 /** The most plants of each sort that are drawn. */
 const PLANTS = 420;
 const CHEAP_PLANTS = 40;
-/** After so much the pattern of the ground repeats. */
-const PATTERN_M = { open: PATCHES_M, court: TILES_M, halls: SLABS_M, space: PATCHES_M } as const;
 /** Of the screen's pixels in CSS at first, where each one is drawn by the processor. */
 const CHEAP_PIXEL_RATIO = 0.5;
 const MOST_PIXEL_RATIO = 2;
@@ -121,7 +111,7 @@ export class Scene {
   readonly #scenery: Scenery;
   readonly #obstacles = new ObstacleMeshes();
   /** Where the game is: by the ground that it declares. */
-  readonly #place: keyof typeof LIGHTS;
+  readonly #place: Scenery["place"];
   /** What grows on open land. */
   readonly #meadow: Meadow | undefined;
   readonly #plants: Plants | undefined;
@@ -141,7 +131,7 @@ export class Scene {
     if (!shared) this.#resolution = resolutionOf(this.#isCheap);
     this.#scenery = scenery;
     this.#place = scenery.place;
-    this.#pattern = { open: patches, court: tiles, halls: slabs, space: patches }[this.#place]();
+    this.#pattern = GROUNDS[this.#place].pattern();
     const shadows = !this.#isCheap;
     try {
       this.renderer =
@@ -175,7 +165,7 @@ export class Scene {
     camera.far = 200;
     // Seen from nearby, figures would have stripes of their own shadow.
     this.#sun.shadow.normalBias = shared ? 0.08 : 0.02;
-    const { sun, sky, above, below } = LIGHTS[this.#place];
+    const { sun, sky, above, below } = PLACES[this.#place].light;
     this.#sun.intensity = sun;
     this.#sky.intensity = sky;
     this.#sky.color.set(above);
@@ -221,8 +211,8 @@ export class Scene {
   setExtent(extent: Extent): void {
     const { west, south, width, height } = extent;
     this.#ground.scale.set(width, height, 1);
-    const patternM = PATTERN_M[this.#place];
-    this.#pattern.repeat.set(width / patternM, height / patternM);
+    const { metres } = GROUNDS[this.#place];
+    this.#pattern.repeat.set(width / metres, height / metres);
     this.#space?.setExtent(extent);
     this.#ground.position.set(west + width / 2, south + height / 2, -0.03);
     if (!this.#scenery.no_grid) this.#layGrid(extent);
@@ -259,7 +249,7 @@ export class Scene {
   }
 
   setObstacles(obstacles: readonly StaticObstacle[]): void {
-    this.#obstacles.show(obstacles, SURFACES[this.#place]);
+    this.#obstacles.show(obstacles, PLACES[this.#place].surface);
     this.#torches?.show(obstacles);
     this.#plants?.show(this.#extent, obstacles);
     this.#paint();
@@ -308,7 +298,7 @@ export class Scene {
     this.#meadow?.follow(centre.x, centre.y);
     this.#plants?.follow(centre.x, centre.y);
     this.#sun.target.position.set(centre.x, centre.y, centre.z);
-    const [x, y, z] = SUN_M[this.#place];
+    const [x, y, z] = PLACES[this.#place].sunM;
     this.#sun.position.set(centre.x + x, centre.y + y, centre.z + z);
     this.#space?.follow(eye.x, eye.y, this.pixelRatio);
     this.#lamp?.position.set(target.x, target.y, target.z + LAMP.height);

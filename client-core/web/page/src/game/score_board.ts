@@ -5,7 +5,7 @@
 
 import type { Frame, Schema } from "../ambit/ambit.js";
 import { Changed } from "../core/changed.js";
-import { type Ending, LastTables } from "../core/ending.js";
+import { LastTables } from "../core/ending.js";
 import {
   isRoomWide,
   placeOf,
@@ -34,7 +34,8 @@ export class ScoreBoard {
   readonly #chosen: ReadonlySet<string>;
   readonly #isParty: boolean;
   #isWhole = false;
-  readonly #last = new LastTables();
+  /** All of what was shown last, for the end of the game. */
+  readonly last = new LastTables();
   readonly #shown = new Changed();
   #next = 0;
 
@@ -51,7 +52,7 @@ export class ScoreBoard {
     this.#next = time + INTERVAL_MS;
     const all = scoreTablesOf(frame, this.#kinds, this.#chosen);
     if (!this.#shown.by(all, this.#isWhole)) return;
-    this.#last.note(all);
+    this.last.note(all);
     const tables = all.filter(({ isState }) => !isState);
     setHidden(this.element, all.length === 0);
     const states = all.filter(({ isState }) => isState);
@@ -72,11 +73,6 @@ export class ScoreBoard {
     this.#line.title = own ? texts.own_points(own.column, own.points) : texts.score;
     setText(this.#clock, tables.find(({ clock }) => clock !== "")?.clock ?? "");
     setText(this.#place, words ?? (this.#clock.textContent ? "" : texts.score));
-  }
-
-  /** All of what was shown last, for the end of the game. */
-  ending(): Ending {
-    return this.#last.ending();
   }
 
   #toggle(): void {

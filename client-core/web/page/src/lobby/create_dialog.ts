@@ -163,13 +163,13 @@ function gameCard(name: string, isChosen: boolean): HTMLElement {
 }
 
 function inputOf(field: FormField): Input {
-  if (field.input === "word") {
+  if (field.kind === "word") {
     const options = field.words.map((word) => el("option", { value: word }, forPlayers(word)));
     const select = el("select", {}, ...options);
     select.value = field.value;
     return select;
   }
-  const inputmode = field.input === "whole" ? "numeric" : "text";
+  const inputmode = field.kind === "whole" ? "numeric" : "text";
   const input = el("input", { type: "text", inputmode, value: field.value });
   input.addEventListener("input", () => {
     const problem = findProblem(field, input.value);
