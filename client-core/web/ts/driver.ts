@@ -222,11 +222,9 @@ export class Driver {
         }
         break;
       case CLOSE_WORLD:
-        this.#closeWorld();
-        break;
+        return this.#closeWorld();
       case ABANDON_WORLD:
-        this.#abandonWorld();
-        break;
+        return this.#abandonWorld();
       case CONNECT_GAME:
         this.#closeGame();
         this.#game = new Line();
@@ -242,8 +240,7 @@ export class Driver {
         this.#game?.connection?.sendDatagram(core.output_bytes());
         break;
       case CLOSE_GAME:
-        this.#closeGame();
-        break;
+        return this.#closeGame();
     }
   }
 

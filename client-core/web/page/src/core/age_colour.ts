@@ -24,12 +24,7 @@ const UNKNOWN: Readonly<Colour> = { r: 0.5, g: 0.5, b: 0.5 };
 
 /** Fills `into`; an unknown age is NaN. */
 export function colourByAge(ageMs: number, into: Colour): void {
-  if (Number.isNaN(ageMs)) {
-    into.r = UNKNOWN.r;
-    into.g = UNKNOWN.g;
-    into.b = UNKNOWN.b;
-    return;
-  }
+  if (Number.isNaN(ageMs)) return void Object.assign(into, UNKNOWN);
   let upper = 1;
   while (upper < STOPS.length - 1 && ageMs > (STOPS[upper] as Stop).ms) upper += 1;
   const from = STOPS[upper - 1] as Stop;

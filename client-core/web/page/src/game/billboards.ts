@@ -68,18 +68,14 @@ const NAME_FRAGMENT = `
 
 class Quads {
   readonly mesh: THREE.Mesh<THREE.InstancedBufferGeometry, THREE.ShaderMaterial>;
-  readonly #places = new Float32Array(4 * MAX_SHOWN);
-  readonly #scales = new Float32Array(MAX_SHOWN);
+  readonly #places = new THREE.InstancedBufferAttribute(new Float32Array(4 * MAX_SHOWN), 4);
+  readonly #scales = new THREE.InstancedBufferAttribute(new Float32Array(MAX_SHOWN), 1);
   #count = 0;
 
   constructor(fragmentShader: string, uniforms: Record<string, THREE.IUniform>) {
     const geometry = squares(0);
-    const places = new THREE.InstancedBufferAttribute(this.#places, 4);
-    places.setUsage(THREE.DynamicDrawUsage);
-    geometry.setAttribute("place", places);
-    const scales = new THREE.InstancedBufferAttribute(this.#scales, 1);
-    scales.setUsage(THREE.DynamicDrawUsage);
-    geometry.setAttribute("scale", scales);
+    geometry.setAttribute("place", this.#places.setUsage(THREE.DynamicDrawUsage));
+    geometry.setAttribute("scale", this.#scales.setUsage(THREE.DynamicDrawUsage));
     const material = new THREE.ShaderMaterial({
       vertexShader: VERTEX,
       fragmentShader,
@@ -110,20 +106,14 @@ class Quads {
 
   add(x: number, y: number, z: number, extra: number, scale = 1): void {
     if (this.#count >= MAX_SHOWN) return;
-    const at = 4 * this.#count;
-    this.#places[at] = x;
-    this.#places[at + 1] = y;
-    this.#places[at + 2] = z;
-    this.#places[at + 3] = extra;
-    this.#scales[this.#count] = scale;
+    this.#places.setXYZW(this.#count, x, y, z, extra);
+    this.#scales.setX(this.#count, scale);
     this.#count += 1;
   }
 
   end(): void {
-    const { geometry } = this.mesh;
-    geometry.instanceCount = this.#count;
-    (geometry.attributes.place as THREE.BufferAttribute).needsUpdate = true;
-    (geometry.attributes.scale as THREE.BufferAttribute).needsUpdate = true;
+    this.mesh.geometry.instanceCount = this.#count;
+    this.#places.needsUpdate = this.#scales.needsUpdate = true;
   }
 }
 

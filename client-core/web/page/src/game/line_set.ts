@@ -9,7 +9,7 @@ const ROUNDING_M = 1e-6;
 
 export class LineSet {
   readonly lines: THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial>;
-  #positions = new Float32Array(256 * 6);
+  #places = new THREE.BufferAttribute(new Float32Array(256 * 6), 3);
   #count = 0;
 
   constructor(colour: number, opacity = 1) {
@@ -30,15 +30,9 @@ export class LineSet {
   }
 
   add(x: number, y: number, z: number, toX: number, toY: number, toZ: number): void {
-    if (6 * (this.#count + 1) > this.#positions.length) this.#grow();
-    const at = 6 * this.#count;
-    const positions = this.#positions;
-    positions[at] = x;
-    positions[at + 1] = y;
-    positions[at + 2] = z;
-    positions[at + 3] = toX;
-    positions[at + 4] = toY;
-    positions[at + 5] = toZ;
+    if (2 * (this.#count + 1) > this.#places.count) this.#grow();
+    this.#places.setXYZ(2 * this.#count, x, y, z);
+    this.#places.setXYZ(2 * this.#count + 1, toX, toY, toZ);
     this.#count += 1;
   }
 
@@ -74,7 +68,7 @@ export class LineSet {
     geometry.setDrawRange(0, 2 * this.#count);
     // Nothing to draw would be a draw call, too.
     this.lines.visible = this.#count > 0;
-    (geometry.attributes.position as THREE.BufferAttribute).needsUpdate = true;
+    this.#places.needsUpdate = true;
   }
 
   dispose(): void {
@@ -84,17 +78,16 @@ export class LineSet {
   }
 
   #grow(): void {
-    const larger = new Float32Array(2 * this.#positions.length);
-    larger.set(this.#positions);
-    this.#positions = larger;
+    const larger = new Float32Array(2 * this.#places.array.length);
+    larger.set(this.#places.array);
+    this.#places = new THREE.BufferAttribute(larger, 3);
     this.#attach();
   }
 
   #attach(): void {
     // A buffer on the graphics card cannot grow: the old one is freed.
     this.lines.geometry.dispose();
-    const attribute = new THREE.BufferAttribute(this.#positions, 3);
-    attribute.setUsage(THREE.DynamicDrawUsage);
-    this.lines.geometry.setAttribute("position", attribute);
+    this.#places.setUsage(THREE.DynamicDrawUsage);
+    this.lines.geometry.setAttribute("position", this.#places);
   }
 }

@@ -6,22 +6,14 @@
 
 import * as THREE from "three";
 import { type Frame, type Kind, type Schema, TRANSFORM_FLOATS, type Variant } from "../ambit/ambit.js";
-import { colourByAge } from "../core/age_colour.js";
+import { type Colour, colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, hidingFlagsOf, type MeshDescription } from "../core/look.js";
 import { Wrecks } from "../core/wrecks.js";
 import { composeMatrix, layDown, layOnSide, MATRIX_FLOATS } from "../core/transforms.js";
-import {
-  type Figure,
-  hashOf,
-  outfitOf,
-  sortOf,
-  type Thing,
-  thingOf,
-  variantOf,
-} from "../core/roles.js";
+import { type Figure, hashOf, thingOf, variantOf } from "../core/roles.js";
 import { boxSides } from "./box_sides.js";
-import { creature, figure, geometryOf, hasParts, keepOwnColours, STATES, thing } from "./shapes.js";
+import { geometryOf, keepOwnColours, STATES } from "./shapes.js";
 import { instances, noteChange } from "./three_parts.js";
 
 const FIRST_CAPACITY = 32;
@@ -64,28 +56,21 @@ class KindMesh {
 
   constructor(kind: Kind) {
     this.description = describeMesh(kind);
-    const { form, material } = this.description;
-    const what = form === "cube" ? thingOf(kind.look.figure) : undefined;
-    this.geometry = this.#shapeOf(kind, what);
-    const { scale, lift } = this.description;
+    const { form, material, scale, lift } = this.description;
+    const { figure } = kind.look;
+    this.geometry = geometryOf(form, figure);
     this.foot = { radius: 0.8 * Math.max(scale[0], scale[1]), foot: scale[2] / 2 - lift };
     this.plain = new THREE.Color(this.description.colour);
-    const isComposed = hasParts(form) || what === "chest" || what === "trap";
+    // Of parts, some of which have colours of their own.
+    const isComposed = this.geometry.hasAttribute("tinted");
     this.material = new THREE.MeshStandardMaterial({
       ...SURFACES[material],
       vertexColors: isComposed,
-      map: (what && boxSides(what)) ?? null,
+      map: (form === "cube" ? boxSides(thingOf(figure)) : undefined) ?? null,
     });
     if (isComposed) keepOwnColours(this.material);
     if (material === "glow") this.material.emissive.copy(this.plain);
     this.mesh = this.#make(FIRST_CAPACITY);
-  }
-
-  #shapeOf(kind: Kind, what: Thing | undefined): THREE.BufferGeometry {
-    if (what) return thing(what);
-    const { form } = this.description;
-    if (form === "creature") return creature(sortOf(kind.look.figure));
-    return form === "figure" ? figure(outfitOf(kind.look.figure)) : geometryOf(form);
   }
 
   get capacity(): number {
@@ -96,25 +81,21 @@ class KindMesh {
     const before = this.mesh;
     const states = this.#states.array;
     this.mesh = this.#make(2 * this.capacity);
-    (this.#states.array as Float32Array).set(states);
-    (this.mesh.instanceMatrix.array as Float32Array).set(before.instanceMatrix.array);
-    this.#colours().set(before.instanceColor?.array ?? []);
+    this.#states.array.set(states);
+    this.mesh.instanceMatrix.array.set(before.instanceMatrix.array);
+    this.#colours.array.set(before.instanceColor?.array ?? []);
     before.parent?.add(this.mesh);
     before.removeFromParent();
     before.dispose();
   }
 
-  setColour(at: number, { r, g, b }: { r: number; g: number; b: number }): void {
-    const colours = this.#colours();
-    colours[3 * at] = r;
-    colours[3 * at + 1] = g;
-    colours[3 * at + 2] = b;
+  setColour(at: number, { r, g, b }: Colour): void {
+    this.#colours.setXYZ(at, r, g, b);
   }
 
   setState(at: number, state: number): void {
-    const states = this.#states.array as Float32Array;
-    if (states[at] === state) return;
-    states[at] = state;
+    if (this.#states.getX(at) === state) return;
+    this.#states.setX(at, state);
     this.#states.needsUpdate = true;
   }
 
@@ -124,8 +105,8 @@ class KindMesh {
     noteChange(this.mesh);
   }
 
-  #colours(): Float32Array {
-    return this.mesh.instanceColor?.array as Float32Array;
+  get #colours(): THREE.InstancedBufferAttribute {
+    return this.mesh.instanceColor as THREE.InstancedBufferAttribute;
   }
 
   #make(capacity: number): THREE.InstancedMesh {
@@ -141,7 +122,7 @@ class KindMesh {
 }
 
 /** No two objects side by side look cast from one mould: each is a little lighter or darker. */
-function shade(plain: THREE.Color, id: number, into: { r: number; g: number; b: number }): void {
+function shade(plain: THREE.Color, id: number, into: Colour): void {
   const share = 0.7 + 0.6 * ((id * 0.618034) % 1);
   into.r = plain.r * share;
   into.g = plain.g * share;
@@ -149,7 +130,7 @@ function shade(plain: THREE.Color, id: number, into: { r: number; g: number; b: 
 }
 
 /** The colour of an object with a name: its own, mixed with that of its kind. */
-function tint(plain: THREE.Color, id: number, into: { r: number; g: number; b: number }): void {
+function tint(plain: THREE.Color, id: number, into: Colour): void {
   const turn = 2 * Math.PI * ((id * 0.618034) % 1);
   const channel = (of: number, shift: number) =>
     0.45 * of + 0.32 * (1 + Math.cos(turn + shift)) * 0.5;

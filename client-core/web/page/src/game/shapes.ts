@@ -4,7 +4,15 @@ import * as THREE from "three";
 import { RoundedBoxGeometry } from "three/examples/jsm/geometries/RoundedBoxGeometry.js";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import type { MeshDescription } from "../core/look.js";
-import type { Outfit, Sort, Thing } from "../core/roles.js";
+import {
+  type Figure,
+  type Outfit,
+  outfitOf,
+  type Sort,
+  sortOf,
+  type Thing,
+  thingOf,
+} from "../core/roles.js";
 import { coloured, unshared } from "./three_parts.js";
 
 /** A share of an object's own colour, or a colour that is the same on all objects. */
@@ -54,25 +62,23 @@ function outlineOf(...points: readonly (readonly [x: number, y: number])[]): THR
 
 const staff = (): Part => [rod(0.035, 0.035, 1, 8).translate(0.2, -0.4, 0), WOOD];
 
-/** What points, points along x. */
-export function geometryOf(form: MeshDescription["form"]): THREE.BufferGeometry {
+/** The shape of a kind of this form and figure. What points, points along x. */
+export function geometryOf(
+  form: MeshDescription["form"],
+  shown: Figure | null,
+): THREE.BufferGeometry {
   switch (form) {
     case "cube":
-      return thing("block");
+      return thing(thingOf(shown));
     case "ball":
-      return ball(0.5, 16, 12);
+      return new THREE.SphereGeometry(0.5, 16, 12);
     case "creature":
-      return creature("round");
+      return creature(sortOf(shown));
     case "figure":
-      return figure("plain");
+      return figure(outfitOf(shown));
     case "ship":
       return ship();
   }
-}
-
-/** Whether a shape has colours of its own, which its kind's colour is multiplied with. */
-export function hasParts(form: MeshDescription["form"]): boolean {
-  return form === "creature" || form === "figure" || form === "ship";
 }
 
 /** What the attribute `state` of an instance says; without one, a shape is plain. */
