@@ -76,7 +76,7 @@ fn draw_a_party(runtime: &Runtime, scratch: &ScratchFolder, folder: &Path) -> Re
 async fn draw_an_evening(mara: Page, folder: &Path) -> Result<()> {
     enter(&mara, "cellar").await?;
     draw(&mara, folder, "deus-classes").await?;
-    mara.press("Choose mage").await?;
+    mara.press("Mage").await?;
     let phase = async |phase: &str| {
         let text = "document.querySelector('.score').innerText.toLowerCase().includes(args.phase)";
         mara.wait_for(phase, text, json!({ "phase": phase })).await

@@ -43,6 +43,8 @@ export class CorePort {
   /** Called when the session has another token, and with undefined when it is over. */
   readonly #storeToken: (token: Uint8Array | undefined) => void;
   readonly #calls = new Map<number, Waiting>();
+  /** The newest one, and how it came. */
+  #schema: { text: string; schema: GameState["schema"] } | undefined;
   #lastCall = 0;
   #picture: Picture | undefined;
   #spares: ArrayBuffer[] = [];
@@ -177,7 +179,7 @@ export class CorePort {
   #handleNews({ state, game, events }: Extract<FromWorker, { say: "news" }>): void {
     this.state = state;
     if (game) {
-      this.game = game;
+      this.game = this.#withKnownSchema(game);
       // It shows another game.
       this.#picture = undefined;
     }
@@ -190,6 +192,17 @@ export class CorePort {
       }
       this.inbox.handle(envelope);
     }
+  }
+
+  /**
+   * The schema stays the same object as long as it says the same, as on another map: what a page
+   * has put into it, such as texts in another language, stays, too.
+   */
+  #withKnownSchema(game: GameState): GameState {
+    const text = JSON.stringify(game.schema);
+    const isKnown = this.#schema?.text === text;
+    if (!this.#schema || !isKnown) this.#schema = { text, schema: game.schema };
+    return { ...game, schema: this.#schema.schema };
   }
 
   #noteTexts(news: NewTexts | undefined): void {

@@ -215,8 +215,9 @@ export const texts = {
   /** Such as "Need: Iron ring". */
   chosen: (label: string, choice: string) => `${label}: ${choice}`,
   /** How many players in the room have chosen the same. */
-  chosen_by: (players: number) =>
-    ["Nobody yet", "1 player"][players] ?? `${players} players`,
+  chosen_by_none: "Nobody yet",
+  chosen_by_one: "1 player",
+  chosen_by: (players: number) => `${players} players`,
   nothing: "Nothing",
   you_have: (amount: number, name: string) => `You have ${amount} ${name}`,
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,

@@ -66,6 +66,19 @@ const GAME = {
 } as unknown as GameState;
 const STATE = { player: 1, name: "ann", room: 3, isConnected: true, token: Uint8Array.of(9) };
 
+test("a schema that comes again keeps what the page has put into it", async () => {
+  const { port, say, close } = connected();
+  const news = (schema: object) =>
+    say({ say: "news", state: STATE, game: { ...GAME, schema } as GameState, events: [] });
+  await news({ game: "a", kinds: [{ label: "Walker" }] });
+  Object.assign(port.game?.schema.kinds[0] ?? {}, { label: "Wanderin" });
+  await news({ game: "a", kinds: [{ label: "Walker" }] });
+  assert.equal(port.game?.schema.kinds[0]?.label, "Wanderin");
+  await news({ game: "b", kinds: [{ label: "Walker" }] });
+  assert.equal(port.game?.schema.kinds[0]?.label, "Walker");
+  close();
+});
+
 test("a frame shows the newest picture, moved on to its time, and asks for the next", async () => {
   const { port, said, say, close } = connected();
   const frame = new Frame(port);

@@ -40,7 +40,7 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
         let mana = table.mana;
         let help =
             format!("{} {health} health, {mana} mana. Spells: {}.", table.about, spells.join(", "));
-        (&*table.name, about(format!("Choose {}", spaced(&table.name)), help, NEWCOMER))
+        (&*table.name, about(label(&table.name), help, NEWCOMER))
     });
     let talents = content.talents.iter().map(|table| {
         let spell = content.spells.iter().find(|it| table.spell.as_ref() == Some(&it.name));
@@ -97,7 +97,7 @@ pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
     Item::name_in(schema, content.items.keys());
     for (command, shown) in schema.commands.iter().zip(&mut schema.presentation.commands) {
         let about = |(name, table): (&String, &ItemTable)| {
-            let label = format!("{} {}", shown.label, spaced(name));
+            let label = label(name);
             let cost = cost_of(content, &command.name, table);
             let help = help_of_item(table);
             let only_for = Some(Condition::set("alive"));

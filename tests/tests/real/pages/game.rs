@@ -269,7 +269,7 @@ fn a_page_chooses_a_class_and_fights_a_wave() -> Result<()> {
         ann.wait_for("cards of the classes", cards, json!({})).await?;
         ann.press("Choose later").await?;
         ann.press("Choose…").await?;
-        ann.press("Choose mage").await?;
+        ann.press("Mage").await?;
         let closed = "document.querySelector('.choice-cards').hidden";
         ann.wait_for("closed cards", closed, json!({})).await?;
         bob.type_in("choose warrior")?;

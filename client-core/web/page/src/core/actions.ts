@@ -55,7 +55,7 @@ export function actionsOf(schema: Schema): Action[] {
       const isUsable = all.length === 1 && !["", "click"].includes(wanted) && !RESERVED.has(wanted);
       const own = !isClick && isUsable ? wanted : null;
       const name = choice === undefined ? command.name : `${command.name} ${choice}`;
-      const label = about?.label || labelOfAction(command, choice);
+      const label = labelOfAction(command, choice, about?.label ?? "");
       const help = about?.help || command.help;
       const [cooldownMs, onlyFor] = [about?.cooldown_ms ?? 0, onlyForOf(command, about)];
       const reachM = about?.reach_cm ? about.reach_cm / 100 : Infinity;
@@ -82,10 +82,12 @@ export function giveDigits(actions: readonly Action[], schema: Schema): void {
   }
 }
 
-function labelOfAction(command: CommandKind, choice: string | undefined): string {
+/** `own` is the label of the choice; a label of the command stands before it. */
+function labelOfAction(command: CommandKind, choice: string | undefined, own: string): string {
   if (choice === undefined) return labelOf(command);
   const { name, label } = command;
-  return label ? `${label}: ${forPlayers(choice)}` : forPlayers(`${name} ${choice}`);
+  if (label) return `${label}: ${labelOf({ name: choice, label: own })}`;
+  return own || forPlayers(`${name} ${choice}`);
 }
 
 interface Variant {

@@ -7,9 +7,10 @@
 
 import type { CommandKind } from "../ambit/ambit.js";
 import { type Action, choiceOf, costText, countOf, helpOf, isTooDear } from "../core/actions.js";
+import { aboutOf } from "../core/action_tile.js";
 import { cardPictureOf } from "../core/card_pictures.js";
 import { countKey, type Known, purseOf } from "../core/known.js";
-import { asWords, forPlayers, labelOf } from "../core/words.js";
+import { asWords, labelOf } from "../core/words.js";
 import { button, div, el, setHidden, setText, span } from "../dom.js";
 import { texts } from "../texts.js";
 import { cardPicture } from "./card_pictures.js";
@@ -204,14 +205,15 @@ export class ChoiceCards {
     const [field] = action.command.fields;
     const sets = field?.type === "choice" ? field.sets : "";
     const others = this.#known.shares.get(countKey(sets, choiceOf(action))) ?? 0;
-    if (price && this.#open === this.#first && sets !== "") setText(price, texts.chosen_by(others));
+    if (price && this.#open === this.#first && sets !== "") setText(price, chosenBy(others));
   }
 
   #nameOf(action: Action): string {
     const choice = choiceOf(action);
     if (choice === "") return texts.nothing;
     const count = countOf(action, this.#known);
-    return count > 1 ? texts.times(forPlayers(choice), count) : forPlayers(choice);
+    const name = labelOf({ name: choice, label: aboutOf(action)?.label ?? "" });
+    return count > 1 ? texts.times(name, count) : name;
   }
 
   /** Arrow keys go from card to card. */
@@ -234,7 +236,13 @@ function isQuestion({ fields: [field] }: CommandKind): boolean {
   return field?.type === "choice" && field.optional && field.listed_in !== "";
 }
 
+function chosenBy(players: number): string {
+  const few = [texts.chosen_by_none, texts.chosen_by_one];
+  return few[players] ?? texts.chosen_by(players);
+}
+
 /** What the command does says what is to choose. */
 function titleOf(command: CommandKind): string {
-  return command.help || labelOf(command);
+  const { help } = command;
+  return help.endsWith(".") ? help.slice(0, -1) : help || labelOf(command);
 }

@@ -380,7 +380,7 @@ fn players_read_what_content_does() {
     };
     assert_eq!(about("cast", "firebolt"), firebolt);
     let mage = about("choose", "mage");
-    assert_eq!(mage.label, "Choose mage");
+    assert_eq!(mage.label, "Mage");
     assert_eq!(mage.only_for, Some(Condition::text("class", "newcomer")));
     // The bars are in per cent: this is what of.
     let help = "Burns and freezes many from afar; frail. 90 health, ";
