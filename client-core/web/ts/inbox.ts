@@ -142,17 +142,15 @@ export class Inbox {
       case "connecting":
       case "done":
       case "game":
-        break;
+        return;
       case "welcome":
         if (this.#welcome) this.lobby.push(event);
         this.#welcome = event;
         break;
       case "closed":
-        this.finish(event);
-        break;
+        return this.finish(event);
       case "rooms":
-        this.lobby.pushInstead((older) => older.ev === "rooms", event);
-        break;
+        return this.lobby.pushInstead((older) => older.ev === "rooms", event);
       case "players":
         if (event.room !== null) {
           const { room } = event;

@@ -5,6 +5,8 @@
  * `client-core/web/src/frame_buffers.rs` describes it.
  */
 
+import type { WebClient } from "../pkg/ambit_client_web.js";
+
 /** Floats of an object's transform: position 3, rotation 4, velocity 3, angular velocity 3. */
 export const TRANSFORM_FLOATS = 13;
 /** Floats of a component's value: the value; of a gauge also its rate and its maximum. */
@@ -71,21 +73,17 @@ export class Arrays {
 }
 
 /** The core's half: what a picture is copied from. */
-export interface PictureSource {
-  frame_layout(): number;
-  texts_after(number: number): string | undefined;
-  texts_dropped(): number;
-}
+type CoreOfPicture = Pick<WebClient, "frame_layout" | "texts_after" | "texts_dropped">;
 
 /** Copies pictures from the core's memory. */
 export class PictureCopier {
-  readonly #core: PictureSource;
+  readonly #core: CoreOfPicture;
   readonly #memory: WebAssembly.Memory;
   /** The highest number of a text that was passed on. */
   #lastText = 0;
   #dropped = 0;
 
-  constructor(core: PictureSource, memory: WebAssembly.Memory) {
+  constructor(core: CoreOfPicture, memory: WebAssembly.Memory) {
     this.#core = core;
     this.#memory = memory;
   }

@@ -28,6 +28,8 @@ import { translation } from "./language.js";
 import { texts } from "./texts.js";
 
 /** Where the name is kept for the next visit. */
+type Left = Extract<LobbyEvent, { ev: "left" }>;
+
 export const NAME_KEY = "ambit-name";
 /** Where the tab keeps which rooms have removed its player: a page that is loaded anew knows. */
 const BARRED_KEY = "ambit-barred";
@@ -154,7 +156,7 @@ export class App {
         if (event.reason === GAME_OVER) return void this.#showResult(result);
         // Without a reason the player has left.
         if (event.reason && event.reason !== "error_unspecified" && event.reason !== "left") {
-          void this.#tellOut(event.room, name, event.reason, event.message);
+          void this.#tellOut(event, name);
         }
         return;
       case "error":
@@ -172,12 +174,7 @@ export class App {
   }
 
   /** Why the player is out of a room, and the way back if it is still there. */
-  async #tellOut(
-    id: number,
-    name: string | undefined,
-    code: string,
-    message: string,
-  ): Promise<void> {
+  async #tellOut({ room: id, reason: code, message }: Left, name?: string): Promise<void> {
     showProblem(code, message);
     if (problemOf(code) !== "seat_lost" && problemOf(code) !== "idle") return;
     const rooms = await this.#client.watchRooms(true).catch(() => undefined);

@@ -12,13 +12,6 @@ export type FormField = ParameterListing & {
   value: string;
 };
 
-export interface CreateForm {
-  /** The game's own, and the size of the map: shown at once. */
-  first: FormField[];
-  /** Those of any room. */
-  more: FormField[];
-}
-
 /** Why an input is not allowed. */
 export type InputProblem =
   | { problem: "not_whole" | "not_a_number" | "not_a_size" }
@@ -33,8 +26,13 @@ const ROOM_KEYS = new Set(
 export function layOut(
   parameters: readonly ParameterListing[],
   suggested: Readonly<Record<string, string | number>> = {},
-): CreateForm {
-  const form: CreateForm = { first: [], more: [] };
+) {
+  const form = {
+    /** The game's own, and the size of the map: shown at once. */
+    first: [] as FormField[],
+    /** Those of any room. */
+    more: [] as FormField[],
+  };
   for (const parameter of parameters) {
     const list = ROOM_KEYS.has(parameter.key) ? form.more : form.first;
     // Players read a label instead of the key.

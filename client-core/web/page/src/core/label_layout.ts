@@ -1,5 +1,7 @@
 /** Which names are shown, so that none is written over another or over a bar. */
 
+import type { Frame } from "../ambit/ambit.js";
+
 const MAX_LABELS = 128;
 /** A name that is higher than that is no longer read as that of who is below. */
 const LINES = 2;
@@ -66,18 +68,12 @@ export function scaleToFit(nameWide: number, bodyWide: number): number {
 /** They change seldom: they are counted a few times a second. */
 const COUNT_MS = 300;
 
-/** What is read of a frame. */
-export interface LabelledFrame {
-  readonly count: number;
-  label(index: number): string | undefined;
-}
-
 /** Names that several objects in sight have, such as those of monsters: they tell little. */
 export class SharedNames {
   readonly #times = new Map<string, number>();
   #countedAt = -Infinity;
 
-  count(now: number, frame: LabelledFrame): void {
+  count(now: number, frame: Pick<Frame, "count" | "label">): void {
     if (now < this.#countedAt + COUNT_MS) return;
     this.#countedAt = now;
     this.#times.clear();

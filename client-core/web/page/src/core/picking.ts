@@ -1,16 +1,12 @@
 /** Which object is meant by a point of the screen, and which one comes next on the keyboard. */
 
+import type { Frame } from "../ambit/ambit.js";
 import type { Point, ViewCamera } from "./camera.js";
 
 /** A place on the screen counts as an object's up to that far away: a finger is not exact. */
 const REACH = 0.06;
 
-export interface Pickable {
-  count: number;
-  x(index: number): number;
-  y(index: number): number;
-  z(index: number): number;
-}
+type Pickable = Pick<Frame, "count" | "x" | "y" | "z">;
 
 const place: Point = { x: 0, y: 0, z: 0 };
 

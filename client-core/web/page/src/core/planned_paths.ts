@@ -27,16 +27,13 @@ export class PlannedPaths {
     switch (event.ev) {
       case "enter":
       case "update":
-        this.#read(event.id, event.components);
-        break;
+        return this.#read(event.id, event.components);
       case "leave":
-        this.#destinations.delete(event.id);
-        break;
+        return void this.#destinations.delete(event.id);
       case "started":
       // Which objects have left meanwhile is not known.
       case "missed":
-        this.#destinations.clear();
-        break;
+        return this.#destinations.clear();
     }
   }
 

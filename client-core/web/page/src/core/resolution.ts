@@ -26,7 +26,7 @@ export class Resolution {
   readonly #most: number;
   #at: number;
   /** Steps from here on were tried, and took too long. */
-  #tooMany: number;
+  #tooMany = STEPS.length;
   #sum = 0;
   #frames = 0;
   #good = 0;
@@ -37,7 +37,6 @@ export class Resolution {
     this.#most = most;
     const above = STEPS.findIndex((step) => step > Math.min(start, most));
     this.#at = Math.max(0, (above < 0 ? STEPS.length : above) - 1);
-    this.#tooMany = STEPS.length;
   }
 
   get ratio(): number {

@@ -75,16 +75,11 @@ export class ChoiceCards {
     const before = this.#groups;
     this.#groups = groups;
     this.#first = first;
+    // In the order in which the game declares them, also if another one came first.
     for (const command of groups.keys()) {
-      if (this.#buttons.has(command)) continue;
-      const name = texts.choose(labelOf(command));
-      const opener = button(name, () => this.#toggle(command), { title: command.help });
+      const opener = this.#buttons.get(command) ?? this.#openerOf(command);
       this.#buttons.set(command, opener);
-    }
-    // In the order in which the game declares them, whatever came first.
-    for (const command of groups.keys()) {
-      const opener = this.#buttons.get(command);
-      if (opener) this.openers.append(opener);
+      this.openers.append(opener);
     }
     const asked = [...groups.keys()].find((command) => isQuestion(command) && !before.has(command));
     if (isNew) this.#open = first;
@@ -126,6 +121,11 @@ export class ChoiceCards {
       return command !== this.#first;
     }
     return undefined;
+  }
+
+  #openerOf(command: CommandKind): HTMLElement {
+    const name = texts.choose(labelOf(command));
+    return button(name, () => this.#toggle(command), { title: command.help });
   }
 
   #toggle(command: CommandKind): void {

@@ -16,12 +16,6 @@ const PAUSE_MS = 100;
 /** Below this share a bar warns. */
 const LOW = 0.25;
 
-/** A flag with a label, such as that the avatar is hidden: its player has to know it. */
-interface Sign {
-  index: number;
-  element: HTMLElement;
-}
-
 type Row = ReturnType<typeof gaugeRow>;
 
 type Figure = ReturnType<typeof figuresOf>[number];
@@ -31,7 +25,8 @@ export class OwnValues {
   readonly #gauge: Gauge = { value: 0, rate: 0, max: 0 };
   readonly #kinds: readonly Kind[];
   #rows: Row[] = [];
-  #signs: Sign[] = [];
+  /** Flags with a label, such as that the avatar is hidden: its player has to know them. */
+  #signs: { index: number; element: HTMLElement }[] = [];
   #figures: Figure[] = [];
   #kind: Kind | undefined;
   #shownAt = -Infinity;

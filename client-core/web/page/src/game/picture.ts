@@ -15,6 +15,7 @@ import { shotWidths, Trails } from "../core/trails.js";
 import { forPlayers } from "../core/words.js";
 import { el } from "../dom.js";
 import { InterestLines } from "../overlay/interest_lines.js";
+import type { Overlay } from "../overlay/overlay.js";
 import { texts } from "../texts.js";
 import type { ScreenPlace } from "./aim.js";
 import { Billboards } from "./billboards.js";
@@ -56,12 +57,6 @@ const OWN_LIGHT = "#ffc94d";
 const NO_FIELDS = { at: null, from: null, reach: null, due: null };
 /** A ring of this share of the camera's distance is well visible. */
 const RING_SHARE = 1 / 26;
-
-/** What the figures of the line add to the picture. */
-export interface ShownOverlay {
-  readonly isOpen: boolean;
-  readonly showsAges: boolean;
-}
 
 export class Picture {
   readonly canvas = el("canvas", {
@@ -252,7 +247,7 @@ export class Picture {
     now: number,
     frame: Frame,
     paths: PlannedPaths,
-    overlay: ShownOverlay,
+    overlay: Pick<Overlay, "isOpen" | "showsAges">,
     ownRise: number,
   ): void {
     const begunAt = performance.now();

@@ -7,7 +7,7 @@
 import type { ViewCamera } from "../core/camera.js";
 
 export interface PointerHooks {
-  press(screenX: number, screenY: number): void;
+  press(): void;
   release(): void;
   move(): void;
 }
@@ -66,7 +66,7 @@ export class PointerInput {
       return;
     }
     this.isHeld = true;
-    this.#hooks.press(this.x, this.y);
+    this.#hooks.press();
   }
 
   #move(event: PointerEvent): void {

@@ -6,13 +6,6 @@ import { texts } from "../texts.js";
 /** To whom a message goes. */
 export type Addressee = { channel: "lobby" | "room" } | { channel: "whisper"; to: string };
 
-export interface AddresseeOption {
-  value: string;
-  label: string;
-  /** It was chosen, and is not there any more. */
-  isGone: boolean;
-}
-
 const LOBBY = "lobby";
 /** The value of the player's room. */
 export const ROOM = "room";
@@ -20,13 +13,14 @@ const PLAYER = "player:";
 
 /**
  * The addressees; `chosen` is the present one's value. A player who was chosen stays in the list
- * after having left or taken another name: otherwise a whisper would go to the first in the list.
+ * after having left or taken another name, as gone: otherwise a whisper would go to the first in
+ * the list.
  */
 export function addresseesOf(
   others: readonly PlayerListing[],
   isInRoom: boolean,
   chosen: string,
-): AddresseeOption[] {
+) {
   const options = [{ value: LOBBY, label: texts.to_lobby, isGone: false }];
   if (isInRoom) options.unshift({ value: ROOM, label: texts.to_room, isGone: false });
   for (const { name } of others) {

@@ -150,12 +150,10 @@ export class LobbyModel {
       case "rooms":
         return this.setRooms(event.rooms);
       case "room_changed":
-        this.rooms.set(event.room.id, event.room);
-        return;
+        return void this.rooms.set(event.room.id, event.room);
       case "joined":
       case "created":
-        this.rooms.set(event.id, event);
-        return;
+        return void this.rooms.set(event.id, event);
       case "room_gone":
         this.rooms.delete(event.room);
         this.#barred.delete(event.room);
@@ -169,17 +167,13 @@ export class LobbyModel {
           if (renamed) renamed.name = event.name;
         }
         return;
-      case "chat":
-        this.addChat({
-          channel: event.channel,
-          from: event.from,
-          to: this.everybody.find(({ id }) => id === event.to_id)?.name ?? "",
-          text: event.text,
-        });
-        return;
+      case "chat": {
+        const { channel, from, text } = event;
+        const to = this.everybody.find(({ id }) => id === event.to_id)?.name ?? "";
+        return this.addChat({ channel, from, to, text });
+      }
       case "notice":
-        this.addChat({ channel: "notice", from: "", to: "", text: event.message });
-        return;
+        return this.addChat({ channel: "notice", from: "", to: "", text: event.message });
       case "left":
         this.members = [];
         // What was said in a room is for those who are in it.

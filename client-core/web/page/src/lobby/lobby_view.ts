@@ -196,28 +196,24 @@ export class LobbyView {
     if (!isOut) return;
     const way = model.wayIn(client.games);
     this.#wayIn = way;
-    const isQuiet = model.rooms.size === 0;
+    const title = model.rooms.size === 0 ? texts.welcome : texts.play_alone;
     switch (way.to) {
       case "room": {
         const { name, game, players, capacity, running } = way.room;
-        setText(this.#welcomeTitle, running ? texts.jump_in : texts.waits);
-        setText(this.#enter, running ? texts.play_now : texts.join);
-        const seats = texts.seats(players, capacity);
-        setText(this.#welcomeHint, texts.plays(name, forPlayers(game), seats));
-        this.#showPicture(game, name);
+        const hint = texts.plays(name, forPlayers(game), texts.seats(players, capacity));
+        const enter = running ? texts.play_now : texts.join;
+        this.#offer(running ? texts.jump_in : texts.waits, enter, hint, game, name);
         break;
       }
-      case "walk":
-        setText(this.#welcomeTitle, isQuiet ? texts.welcome : texts.play_alone);
-        setText(this.#enter, texts.play_game(forPlayers(WALK_GAME)));
-        setText(this.#welcomeHint, texts.play_game_hint);
-        this.#showPicture(WALK_GAME, "");
+      case "walk": {
+        const enter = texts.play_game(forPlayers(WALK_GAME));
+        this.#offer(title, enter, texts.play_game_hint, WALK_GAME);
         break;
-      case "create":
-        setText(this.#welcomeTitle, isQuiet ? texts.welcome : texts.play_alone);
-        setText(this.#enter, texts.create_room);
-        setText(this.#welcomeHint, client.games.length > 0 ? texts.create_hint : texts.no_games);
-        this.#showPicture(client.games[0]?.name ?? "", "");
+      }
+      case "create": {
+        const hint = client.games.length > 0 ? texts.create_hint : texts.no_games;
+        this.#offer(title, texts.create_room, hint, client.games[0]?.name ?? "");
+      }
     }
     // Walking about makes a room, too.
     this.#enter.disabled =
@@ -226,7 +222,10 @@ export class LobbyView {
     setHidden(this.#create, way.to === "create");
   }
 
-  #showPicture(game: string, room: string): void {
+  #offer(title: string, enter: string, hint: string, game: string, room = ""): void {
+    setText(this.#welcomeTitle, title);
+    setText(this.#enter, enter);
+    setText(this.#welcomeHint, hint);
     if (!this.#shownPicture.by(game, room)) return;
     this.#welcomePicture.replaceChildren(gamePicture(game, room, "with_words"));
   }
