@@ -4,7 +4,8 @@ import type { EventKind, Frame, Game, GameEvent, Schema } from "../ambit/ambit.j
 import { type Announcement, announcementOf, stateOf } from "../core/announcements.js";
 import type { Action } from "../core/actions.js";
 import { felledBy } from "../core/felled.js";
-import { type DeclaredEvent, objectsOf, type Sentence, sentencesOf, textOf } from "../core/event_texts.js";
+import type { DeclaredEvent, Sentence } from "../core/event_texts.js";
+import { objectsOf, sentencesOf, textOf } from "../core/event_texts.js";
 import { labelText } from "../core/look.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { PlannedPaths } from "../core/planned_paths.js";

@@ -23,18 +23,7 @@ const OF_ELEMENTS: readonly string[] = ["beam", "blast", "cast"];
 /** A bubble around a body is so wide, in its extents. */
 const AROUND = 0.88;
 
-/** An object's components that have an effect. */
-interface Watched {
-  enter: Effect | null;
-  components: readonly (readonly [index: number, effect: Effect])[];
-  /** Flags of wrecks: their effect is seen once, where it happens. */
-  wrecks: readonly number[];
-  /** Flags that are seen as a bubble as long as they are set. */
-  lasting: readonly Lasting[];
-}
-
-type Lasting = ReturnType<typeof lastingOf>[number];
-
+type Watched = NonNullable<ReturnType<typeof watchedOf>>;
 const NOTHING: Pick<Watched, "lasting" | "wrecks"> = { lasting: [], wrecks: [] };
 
 export class Happenings {
@@ -54,17 +43,7 @@ export class Happenings {
   constructor(schema: Schema, camera: ViewCamera) {
     this.#camera = camera;
     this.#elements = elementsOf(schema);
-    this.#watched = schema.kinds.map((kind) => {
-      const { effect, components } = kind;
-      const lasting = lastingOf(kind);
-      const wrecks = wreckFlagsOf(kind);
-      const isLasting = (index: number) => lasting.some(({ component }) => component === index);
-      const own = components.flatMap(({ effect: shown }, index) =>
-        shown && !isLasting(index) && !wrecks.includes(index) ? [[index, shown] as const] : [],
-      );
-      const isNothing = !effect && own.length + lasting.length + wrecks.length === 0;
-      return isNothing ? undefined : { enter: effect, components: own, lasting, wrecks };
-    });
+    this.#watched = schema.kinds.map(watchedOf);
   }
 
   /** Another map. */
@@ -183,6 +162,21 @@ export class Happenings {
     set(into, frame.x(index), frame.y(index), frame.z(index));
     return true;
   };
+}
+
+/** What of a kind's objects has an effect; undefined if nothing has. */
+function watchedOf(kind: Kind) {
+  const { effect: enter, components } = kind;
+  // Flags that are seen as a bubble as long as they are set.
+  const lasting = lastingOf(kind);
+  // Flags of wrecks: their effect is seen once, where it happens.
+  const wrecks = wreckFlagsOf(kind);
+  const isLasting = (index: number) => lasting.some(({ component }) => component === index);
+  const own = components.flatMap(({ effect }, index) =>
+    effect && !isLasting(index) && !wrecks.includes(index) ? [[index, effect] as const] : [],
+  );
+  const isNothing = !enter && own.length + lasting.length + wrecks.length === 0;
+  return isNothing ? undefined : { enter, components: own, lasting, wrecks };
 }
 
 /**
