@@ -1,6 +1,6 @@
 //! Commands of a game from words or values, by its schema.
 //!
-//! A name and words, or typed values, go in; a command that [`Client::act`] accepts comes out, or
+//! A name and words, or [`Argument`]s, go in; a command that [`Client::act`] accepts comes out, or
 //! an error that says what was expected. Any client can so use any game.
 //!
 //! In words, a position is X and Y, on the ground; an object is its id; a choice is
@@ -10,28 +10,16 @@
 //!
 //! [`Client::act`]: crate::client::Client::act
 
-use ambit_proto::decimal::{Decimal, DecimalFormat};
+use std::collections::BTreeMap;
+
+use ambit_proto::decimal::DecimalFormat;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::{FieldValue, GameCommand};
 use ambit_proto::presentation::{CommandPresentation, Cost};
 use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
 use ambit_proto::space::Position;
 
-/// A value for a field of a command. Programs mostly pass what converts into it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Argument {
-    /// No value, for an optional field.
-    #[default]
-    None,
-    /// A point on the map, in metres: `[x, y]`, `[x, y, z]` or a [`Position`].
-    Position(Position),
-    /// A whole number, or the id of an object.
-    Number(i64),
-    /// A half float, or an angle in radians.
-    Decimal(f32),
-    /// A text, or the name of a choice.
-    Text(String),
-}
+use crate::argument::Argument;
 
 /// Why a command could not be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,59 +52,42 @@ pub fn parse(
 ) -> Result<GameCommand<ClientObjectId>, CommandWordsError> {
     let (name, mut rest) = words.split_first().map_or(("", words), |(name, rest)| (*name, rest));
     let (kind, declared) = find(schema, name)?;
-    let error = |problem| usage_error(declared, problem);
     let mut fields = Vec::with_capacity(declared.fields.len());
     for (index, field) in declared.fields.iter().enumerate() {
         let is_last = index + 1 == declared.fields.len();
-        let is_unknown_choice = matches!(field.ty, FieldType::Choice(_)) && !rest.is_empty();
-        let value = take_value(field, &mut rest, is_last).map_err(|problem| {
-            let usage = usage(declared);
-            if is_unknown_choice {
-                CommandWordsError::UnknownChoice { problem, usage }
-            } else {
-                CommandWordsError::Usage { problem, usage }
-            }
-        })?;
+        let word = rest.first().copied();
+        let argument = take_argument(field, &mut rest, is_last);
+        let value = argument.to_field(field).ok_or_else(|| misfit(declared, field, word))?;
         fields.push(value);
     }
     match rest.first() {
         None => Ok(GameCommand { kind, fields }),
-        Some(word) => Err(error(format!("'{word}' is too much"))),
+        Some(word) => Err(usage_error(declared, format!("'{word}' is too much"))),
     }
 }
 
-/// The command of this name with these values; optional ones at the end may be left out.
-pub fn build(
-    schema: &Schema,
-    name: &str,
-    values: impl IntoIterator<Item = FieldValue<ClientObjectId>>,
-) -> Result<GameCommand<ClientObjectId>, CommandWordsError> {
-    let (kind, declared) = find(schema, name)?;
-    let mut fields: Vec<_> = values.into_iter().take(declared.fields.len() + 1).collect();
-    if fields.len() > declared.fields.len() {
-        return Err(usage_error(declared, "there are too many values".into()));
-    }
-    fields.resize(declared.fields.len(), FieldValue::None);
-    match fields.iter().zip(&declared.fields).find(|(value, field)| !value.fits(field)) {
-        None => Ok(GameCommand { kind, fields }),
-        Some((_, field)) => Err(usage_error(declared, problem_of(field))),
-    }
-}
-
-/// The command called `name` with these arguments: a number may be the id of an object, a text the
-/// name of a choice. Optional ones at the end may be left out.
+/// The command called `name` with these arguments, in the order of its fields, or one that has them
+/// by name. Optional ones at the end may be left out.
 pub fn from_arguments(
     schema: &Schema,
     name: &str,
-    arguments: Vec<Argument>,
+    mut arguments: Vec<Argument>,
 ) -> Result<GameCommand<ClientObjectId>, CommandWordsError> {
-    let declared = schema.command_index(name).and_then(|kind| schema.command(kind));
-    let fields = declared.map_or(&[][..], |command| &command.fields);
-    let values = arguments
-        .into_iter()
-        .enumerate()
-        .map(|(index, argument)| value_of(argument, fields.get(index)));
-    build(schema, name, values)
+    let (kind, declared) = find(schema, name)?;
+    if let [Argument::Named(named)] = &mut arguments[..]
+        && !is_position(named, declared)
+    {
+        arguments = in_order(declared, std::mem::take(named))?;
+    }
+    if arguments.len() > declared.fields.len() {
+        return Err(usage_error(declared, "there are too many values".into()));
+    }
+    arguments.resize(declared.fields.len(), Argument::None);
+    let pairs = arguments.iter().zip(&declared.fields);
+    let fields = pairs.map(|(argument, field)| {
+        argument.to_field(field).ok_or_else(|| misfit(declared, field, None))
+    });
+    Ok(GameCommand { kind, fields: fields.collect::<Result<_, _>>()? })
 }
 
 /// What is wrong with the first position of a command that is not on a map of this size, in metres.
@@ -180,98 +151,71 @@ pub fn meaning(command: &CommandKind, shown: &CommandPresentation) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The value of a field; one that does not fit is refused later, with what was expected.
-fn value_of(argument: Argument, field: Option<&FieldSpec>) -> FieldValue<ClientObjectId> {
-    let ty = field.map(|field| &field.ty);
-    match (argument, ty) {
-        (Argument::None, _) => FieldValue::None,
-        (Argument::Position(position), _) => FieldValue::Position(position),
-        (Argument::Number(id), Some(FieldType::Object)) => u32::try_from(id)
-            .map_or(FieldValue::Number(id), |id| FieldValue::Object(ClientObjectId(id))),
-        (Argument::Number(number), Some(&FieldType::Decimal(format))) => {
-            format.within(number as f32).map_or(FieldValue::Number(number), FieldValue::Decimal)
-        }
-        (Argument::Number(number), _) => FieldValue::Number(number),
-        (Argument::Decimal(value), ty) => match ty {
-            Some(FieldType::Decimal(format)) => format.within(value),
-            _ => None,
-        }
-        .map_or_else(|| FieldValue::Text(value.to_string()), FieldValue::Decimal),
-        (Argument::Text(name), Some(choice @ FieldType::Choice(_))) => {
-            choice.choice_index(&name).map_or(FieldValue::Text(name), FieldValue::Choice)
-        }
-        (Argument::Text(text), _) => FieldValue::Text(text),
+/// Whether named values are a position: unless the command has fields with the names of axes.
+fn is_position(named: &BTreeMap<String, Argument>, command: &CommandKind) -> bool {
+    let has_axis =
+        |name| named.contains_key(name) && command.fields.iter().all(|field| field.name != name);
+    has_axis("x") && has_axis("y")
+}
+
+/// The values in the order of the fields.
+fn in_order(
+    command: &CommandKind,
+    mut named: BTreeMap<String, Argument>,
+) -> Result<Vec<Argument>, CommandWordsError> {
+    let values = command.fields.iter().map(|field| named.remove(&field.name).unwrap_or_default());
+    let values = values.collect();
+    match named.first_key_value() {
+        None => Ok(values),
+        Some((unknown, _)) => Err(usage_error(command, format!("there is no field '{unknown}'"))),
     }
 }
 
-fn find<'s>(schema: &'s Schema, name: &str) -> Result<(u8, &'s CommandKind), CommandWordsError> {
+pub(crate) fn find<'s>(
+    schema: &'s Schema,
+    name: &str,
+) -> Result<(u8, &'s CommandKind), CommandWordsError> {
     schema
         .command_index(name)
         .and_then(|kind| Some((kind, schema.command(kind)?)))
         .ok_or_else(|| CommandWordsError::UnknownCommand(name.to_owned()))
 }
 
-/// Takes the words of a field from `rest`. The error says what is wrong.
-fn take_value(
-    field: &FieldSpec,
-    rest: &mut &[&str],
-    is_last: bool,
-) -> Result<FieldValue<ClientObjectId>, String> {
-    let Some((&word, after)) = rest.split_first() else {
-        return if field.optional { Ok(FieldValue::None) } else { Err(problem_of(field)) };
-    };
-    if word == "-" && field.optional {
-        *rest = after;
-        return Ok(FieldValue::None);
+/// How many of these words are the next field's: of a text at the end, all.
+pub fn word_count(field: &FieldSpec, words: &[&str], is_last: bool) -> usize {
+    match field.ty {
+        _ if is_left_out(field, words) => 1,
+        FieldType::Position => 2,
+        FieldType::Text { .. } if is_last => usize::MAX,
+        _ => 1,
     }
-    let (value, after) = match &field.ty {
-        FieldType::Object => {
-            let id = word.trim_start_matches('#').parse().ok().map(ClientObjectId);
-            (id.map(FieldValue::Object), after)
-        }
-        FieldType::Number { .. } => (word.parse().ok().map(FieldValue::Number), after),
-        FieldType::Decimal(format) => (decimal(*format, word).map(FieldValue::Decimal), after),
-        FieldType::Choice(names) => (choice(names, word).map(FieldValue::Choice), after),
-        FieldType::Text { .. } if is_last => (Some(FieldValue::Text(rest.join(" "))), &[][..]),
-        FieldType::Text { .. } => (Some(FieldValue::Text(word.to_owned())), after),
-        FieldType::Position => {
-            let (words, after) = rest.split_at(rest.len().min(2));
-            (position(words).map(FieldValue::Position), after)
-        }
-    };
+}
+
+fn is_left_out(field: &FieldSpec, words: &[&str]) -> bool {
+    field.optional && words.first() == Some(&"-")
+}
+
+/// Takes the words of a field from `rest`.
+fn take_argument(field: &FieldSpec, rest: &mut &[&str], is_last: bool) -> Argument {
+    let count = word_count(field, rest, is_last).min(rest.len());
+    let is_none = count == 0 || is_left_out(field, rest);
+    let (words, after) = rest.split_at(count);
     *rest = after;
-    value
-        .filter(|value| value.fits(field))
-        .ok_or_else(|| format!("'{word}' is invalid: {}", problem_of(field)))
+    if is_none { Argument::None } else { Argument::Text(words.join(" ")) }
 }
 
-/// The index of a name. Between `no` and `yes`, the words for it elsewhere serve as well.
-fn choice(names: &[String], word: &str) -> Option<u8> {
-    let name = match word {
-        "true" | "on" if names == ["no", "yes"] => "yes",
-        "false" | "off" if names == ["no", "yes"] => "no",
-        word => word,
-    };
-    let index = names.iter().position(|other| other == name)?;
-    u8::try_from(index).ok()
-}
-
-/// A number; an angle may be in degrees.
-fn decimal(format: DecimalFormat, word: &str) -> Option<Decimal> {
-    let degrees = ["°", "deg"].into_iter().find_map(|unit| word.strip_suffix(unit));
-    let value: f32 = match degrees.filter(|_| format == DecimalFormat::Angle) {
-        Some(degrees) => degrees.parse::<f32>().ok()?.to_radians(),
-        None => word.parse().ok()?,
-    };
-    format.within(value)
-}
-
-/// X and Y. The client checks the range when it sends the command.
-fn position(words: &[&str]) -> Option<Position> {
-    let metres = |word: &str| word.parse().ok().filter(|metres: &f32| metres.is_finite());
-    match words {
-        [x, y] => Some(Position::on_ground(metres(x)?, metres(y)?)),
-        _ => None,
+/// A value is not one of its field. `word` is the first one of a player who has typed it.
+pub(crate) fn misfit(
+    command: &CommandKind,
+    field: &FieldSpec,
+    word: Option<&str>,
+) -> CommandWordsError {
+    let problem = problem_of(field);
+    let Some(word) = word else { return usage_error(command, problem) };
+    let problem = format!("'{word}' is invalid: {problem}");
+    match field.ty {
+        FieldType::Choice(_) => CommandWordsError::UnknownChoice { problem, usage: usage(command) },
+        _ => usage_error(command, problem),
     }
 }
 
@@ -414,12 +358,78 @@ mod tests {
     #[test]
     fn values_are_checked_and_optional_ones_may_be_left_out() {
         let schema = Schema::example();
-        let bolt = FieldValue::Choice(0);
-        let cast = build(&schema, "cast", [bolt.clone()]).expect("it fits");
-        assert_eq!(cast.fields, [bolt, FieldValue::None, FieldValue::None]);
-        assert!(build(&schema, "cast", []).is_err());
-        assert!(build(&schema, "rest", [FieldValue::None]).is_err());
-        assert!(build(&schema, "shout", [FieldValue::Number(0)]).is_err());
+        let given = |name, arguments| from_arguments(&schema, name, arguments);
+        let cast = given("cast", vec!["bolt".into()]).expect("it fits");
+        assert_eq!(cast.fields, [FieldValue::Choice(0), FieldValue::None, FieldValue::None]);
+        assert!(given("cast", vec![]).is_err());
+        assert!(given("rest", vec![Argument::None]).is_err());
+        assert!(given("shout", vec![Argument::Number(0)]).is_err());
+    }
+
+    #[test]
+    fn values_of_a_page_and_words_of_the_console_make_the_same_command() {
+        let mut schema = Schema::example_with_poses();
+        let flag = FieldSpec::new("on", FieldType::choice(["no", "yes"]));
+        let name = "lamp".to_owned();
+        schema.commands.push(CommandKind { name, fields: vec![flag], ..CommandKind::default() });
+        for (line, pages) in [
+            ("rest", &["[]", "[{}]"][..]),
+            (
+                "walk-to 1 2.5",
+                &[
+                    "[[1, 2.5]]",
+                    r#"[{"x": 1, "y": 2.5}]"#,
+                    r#"[{"to": {"x": 1, "y": 2.5}}]"#,
+                    r#"["1 2.5"]"#,
+                ],
+            ),
+            (
+                "cast bolt 1 2.5 #7",
+                &[
+                    r#"["bolt", [1, 2.5], 7]"#,
+                    r##"["bolt", {"x": 1, "y": 2.5, "z": 0}, "#7"]"##,
+                    r#"[{"spell": "bolt", "at": [1, 2.5], "target": 7}]"#,
+                ],
+            ),
+            ("cast heal - 7", &[r#"["heal", null, 7]"#, r#"[{"target": 7, "spell": "heal"}]"#]),
+            ("cast heal", &[r#"["heal"]"#, r#"[{"spell": "heal", "at": null}]"#]),
+            ("shout 9 good day", &[r#"[9, "good day"]"#, r#"["9", "good day"]"#]),
+            ("aim 90° -0.5", &["[1.5707964, -0.5]", r#"["90°", "-0.5"]"#]),
+            ("aim 1", &["[1]", r#"[{"heading": 1}]"#]),
+            ("lamp on", &["[true]", r#"["yes"]"#]),
+            ("lamp no", &["[false]", r#"[{"on": false}]"#]),
+        ] {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let typed = parse(&schema, &words).expect(line);
+            for page in pages {
+                let values = serde_json::from_str(page).expect(page);
+                assert_eq!(
+                    from_arguments(&schema, words[0], values).as_ref(),
+                    Ok(&typed),
+                    "{page}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_of_a_page_that_is_none_of_the_field_is_explained() {
+        let schema = Schema::example();
+        for (page, expected) in [
+            (r#"[{"spel": "bolt"}]"#, "there is no field 'spel'; expected cast SPELL"),
+            (r#"["bolt", {"x": 1}]"#, "at is a position X Y, two numbers of metres"),
+            (r#"["bolt", null, 1e300]"#, "target is the number of an object; expected cast SPELL"),
+            (r#"["bolt", null, true]"#, "target is the number of an object"),
+            (r#"["bolt", null, null, 1]"#, "there are too many values"),
+        ] {
+            let values = serde_json::from_str(page).expect(page);
+            let error = from_arguments(&schema, "cast", values).expect_err(page).to_string();
+            assert!(error.contains(expected), "{page}: {error}");
+        }
+        for page in ["[[1]]", r#"[["x", "y"]]"#, "[[1, 2, 3, 4]]"] {
+            let error = serde_json::from_str::<Vec<Argument>>(page).expect_err(page).to_string();
+            assert!(error.contains("no value for a command: a position is [x, y]"), "{error}");
+        }
     }
 
     fn check(line: &str, fields: &[FieldValue<ClientObjectId>]) {

@@ -11,14 +11,15 @@
 //! known-hosts file, [`resume_token`] the file of a session that can be resumed, [`user_directory`]
 //! the place of such files. Without it the crate needs neither threads, sockets nor a source of
 //! randomness, and compiles for `wasm32-unknown-unknown`. [`command_words`] makes commands of any
-//! game, [`typed_command`] those of a game that the program
-//! knows, and [`typed_reads`] reads what that one declares.
+//! game from words and [`argument`]s, [`typed_command`] those of a game that the program knows, and
+//! [`typed_reads`] reads what that one declares.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
 
 #![warn(missing_docs, reason = "authors of clients import this crate")]
 
+pub mod argument;
 pub mod client;
 pub mod command_words;
 pub mod frame;

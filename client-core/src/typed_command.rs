@@ -14,7 +14,7 @@ use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::{GameCommand, TypedCommand, TypedId as _};
 use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
 
-use crate::command_words::{self, CommandWordsError, problem_of, usage};
+use crate::command_words::{CommandWordsError, find, misfit, problem_of, usage};
 
 /// Why a typed command could not be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,24 +65,28 @@ pub fn build<C: TypedCommand>(
 ) -> Result<GameCommand<ClientObjectId>, TypedCommandError> {
     let GameCommand { kind, fields } = command.into_command();
     let declarations: Vec<_> = C::declarations().into_iter().map(|(kind, _)| kind).collect();
-    let known = &declarations[usize::from(kind)];
-    check(schema, known)?;
+    let (kind, declared) = check(schema, &declarations[usize::from(kind)])?;
     let in_sight =
         fields.iter().map(|field| field.rename_object(|object| object.client_object_id()));
     let fields = in_sight.collect::<Option<Vec<_>>>().ok_or(TypedCommandError::NoSuchObject)?;
-    Ok(command_words::build(schema, &known.name, fields)?)
+    match fields.iter().zip(&declared.fields).find(|(value, field)| !value.fits(field)) {
+        None => Ok(GameCommand { kind, fields }),
+        Some((_, field)) => Err(misfit(declared, field, None).into()),
+    }
 }
 
-/// Checks that the room's game declares the fields of a command as the client knows them.
-fn check(schema: &Schema, known: &CommandKind) -> Result<(), CommandMismatch> {
-    let declared = schema.command_index(&known.name).and_then(|kind| schema.command(kind));
-    match declared {
-        Some(declared) if have_same_fields(declared, known) => Ok(()),
-        Some(declared) => Err(CommandMismatch::OtherFields {
+/// The command as the room's game declares it: with the fields that the client knows.
+fn check<'s>(
+    schema: &'s Schema,
+    known: &CommandKind,
+) -> Result<(u8, &'s CommandKind), CommandMismatch> {
+    match find(schema, &known.name) {
+        Ok((kind, declared)) if have_same_fields(declared, known) => Ok((kind, declared)),
+        Ok((_, declared)) => Err(CommandMismatch::OtherFields {
             server: form(declared, known),
             client: form(known, declared),
         }),
-        None => Err(CommandMismatch::Missing { client: form(known, known) }),
+        Err(_) => Err(CommandMismatch::Missing { client: form(known, known) }),
     }
 }
 
@@ -136,7 +140,11 @@ mod tests {
             }
         }
         for known in &known {
-            assert_eq!(check(&schema, known), Ok(()), "{}", known.name);
+            let (kind, declared) = check(&schema, known).expect(&known.name);
+            assert_eq!(
+                (Some(kind), &declared.name),
+                (schema.command_index(&known.name), &known.name)
+            );
         }
     }
 

@@ -29,7 +29,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use crate::dump::EventDump;
 use crate::fault_detector::FaultDetector;
 use crate::profiles::Profile;
-use crate::profiles::crowd::{BotSurroundings, CommandIds, CrowdBot};
+use crate::profiles::crowd::{BotSurroundings, CrowdBot, walk_command};
 use crate::profiles::cubes::{CubesBot, KeyPresses};
 use crate::profiles::deus::{self, DeusBot, DeusView};
 use crate::profiles::monkey::{MonkeyAct, MonkeyBot};
@@ -220,7 +220,7 @@ impl Bot {
         let by_game =
             |client: &mut Client, _| client.rules().map(|rules| Profile::for_game(&rules.schema));
         let can_walk = |client: &mut Client, _| {
-            client.rules().is_none_or(|rules| CommandIds::from_schema(&rules.schema).can_walk())
+            client.rules().is_none_or(|rules| walk_command(&rules.schema).is_some())
         };
         let chosen = self.settings.profile.or_else(|| self.handle.run(by_game));
         // Without rules the game is gone again.

@@ -9,7 +9,7 @@ pub(crate) mod shooter;
 use ambit_proto::schema::Schema;
 use clap::ValueEnum;
 
-use self::crowd::CommandIds;
+use self::crowd::walk_command;
 
 /// The game of a created room, if nothing says which one.
 const DEFAULT_GAME: &str = "field";
@@ -63,8 +63,8 @@ impl Profile {
 
     /// The default profile of a game.
     pub(crate) fn for_game(schema: &Schema) -> Self {
-        let can_walk = || CommandIds::from_schema(schema).can_walk();
-        let by_commands = || if can_walk() { Self::Crowd } else { Self::Monkey };
+        let can_walk = walk_command(schema).is_some();
+        let by_commands = || if can_walk { Self::Crowd } else { Self::Monkey };
         Self::for_name(&schema.game).unwrap_or_else(by_commands)
     }
 }

@@ -1,25 +1,10 @@
-//! Commands: from a program's values to the fields that the game declares.
+//! Why a command was not sent.
 
+pub use ambit_client_core::argument::{Argument, IntoArguments};
 use ambit_client_core::client::CommandError;
-pub use ambit_client_core::command_words::{Argument, CommandWordsError};
+pub use ambit_client_core::command_words::CommandWordsError;
 pub use ambit_client_core::typed_command::CommandMismatch;
 use ambit_client_core::typed_command::TypedCommandError;
-use ambit_proto::ids::ClientObjectId;
-use ambit_proto::space::Position;
-
-/// What converts into an [`Argument`]: whole numbers, ids of objects, positions, texts, names of
-/// choices, and each of these in an `Option`.
-pub trait IntoArgument {
-    /// The argument.
-    fn into_argument(self) -> Argument;
-}
-
-/// The arguments of a command: `()` for none, one value, a tuple of up to eight, or a list of
-/// [`Argument`]s. Optional ones at the end may be left out.
-pub trait IntoArguments {
-    /// The arguments, in the order of the command's fields.
-    fn into_arguments(self) -> Vec<Argument>;
-}
 
 /// Why a command was not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,143 +65,15 @@ impl From<TypedCommandError> for SendError {
     }
 }
 
-impl IntoArgument for Argument {
-    fn into_argument(self) -> Argument {
-        self
-    }
-}
-
-impl<T: IntoArgument> IntoArgument for Option<T> {
-    fn into_argument(self) -> Argument {
-        self.map_or(Argument::None, T::into_argument)
-    }
-}
-
-impl IntoArgument for Position {
-    fn into_argument(self) -> Argument {
-        Argument::Position(self)
-    }
-}
-
-impl IntoArgument for &str {
-    fn into_argument(self) -> Argument {
-        Argument::Text(self.to_owned())
-    }
-}
-
-impl IntoArgument for String {
-    fn into_argument(self) -> Argument {
-        Argument::Text(self)
-    }
-}
-
-impl IntoArgument for [f32; 2] {
-    fn into_argument(self) -> Argument {
-        let [x, y] = self;
-        Argument::Position(Position::on_ground(x, y))
-    }
-}
-
-impl IntoArgument for [f32; 3] {
-    fn into_argument(self) -> Argument {
-        let [x, y, z] = self;
-        Argument::Position(Position::new(x, y, z))
-    }
-}
-
-impl IntoArgument for [f64; 2] {
-    fn into_argument(self) -> Argument {
-        self.map(|metres| metres as f32).into_argument()
-    }
-}
-
-impl IntoArgument for [f64; 3] {
-    fn into_argument(self) -> Argument {
-        self.map(|metres| metres as f32).into_argument()
-    }
-}
-
-macro_rules! numbers {
-    ($($number:ty),*) => {$(
-        impl IntoArgument for $number {
-            fn into_argument(self) -> Argument {
-                Argument::Number(self.into())
-            }
-        }
-    )*};
-}
-
-numbers!(i8, i16, i32, i64, u8, u16, u32);
-
-/// A half float, or an angle in radians.
-impl IntoArgument for f32 {
-    fn into_argument(self) -> Argument {
-        Argument::Decimal(self)
-    }
-}
-
-/// A half float, or an angle in radians.
-impl IntoArgument for f64 {
-    fn into_argument(self) -> Argument {
-        Argument::Decimal(self as f32)
-    }
-}
-
-impl IntoArgument for ClientObjectId {
-    fn into_argument(self) -> Argument {
-        self.0.into_argument()
-    }
-}
-
-impl IntoArguments for () {
-    fn into_arguments(self) -> Vec<Argument> {
-        Vec::new()
-    }
-}
-
-impl IntoArguments for Vec<Argument> {
-    fn into_arguments(self) -> Vec<Argument> {
-        self
-    }
-}
-
-impl<T: IntoArgument> IntoArguments for T {
-    fn into_arguments(self) -> Vec<Argument> {
-        vec![self.into_argument()]
-    }
-}
-
-macro_rules! tuples {
-    ($($($name:ident)*;)*) => {$(
-        impl<$($name: IntoArgument),*> IntoArguments for ($($name,)*) {
-            #[expect(non_snake_case, reason = "type parameters name the values, too")]
-            fn into_arguments(self) -> Vec<Argument> {
-                let ($($name,)*) = self;
-                vec![$($name.into_argument()),*]
-            }
-        }
-    )*};
-}
-
-tuples! {
-    A;
-    A B;
-    A B C;
-    A B C D;
-    A B C D E;
-    A B C D E F;
-    A B C D E F G;
-    A B C D E F G H;
-}
-
 #[cfg(test)]
 mod tests {
     use ambit::prelude::{Choice, Command, Id, Kind, Number, Path};
     use ambit_client_core::command_words::from_arguments as command;
     use ambit_client_core::typed_command;
-    use ambit_proto::ids::ObjectId;
+    use ambit_proto::ids::{ClientObjectId, ObjectId};
     use ambit_proto::message::{FieldValue, TypedCommand, TypedId};
     use ambit_proto::schema::Schema;
+    use ambit_proto::space::Position;
 
     use super::*;
 

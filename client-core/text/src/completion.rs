@@ -425,15 +425,10 @@ fn next_field<'s>(command: &'s CommandKind, mut words: &[&str]) -> Option<NextFi
     for (index, field) in command.fields.iter().enumerate() {
         let is_last = index + 1 == command.fields.len();
         let next = |begins| NextField { field, begins, is_last };
-        let count = match (words.first(), &field.ty) {
-            (None, _) => return Some(next(true)),
-            (Some(&"-"), _) if field.optional => 1,
-            (_, FieldType::Position) if is_last => 3,
-            (_, FieldType::Position) => 2,
-            (_, FieldType::Text { .. }) if is_last => usize::MAX,
-            _ => 1,
-        };
-        match words.split_at_checked(count) {
+        if words.is_empty() {
+            return Some(next(true));
+        }
+        match words.split_at_checked(command_words::word_count(field, words, is_last)) {
             Some((_, after)) => words = after,
             None => return Some(next(false)),
         }

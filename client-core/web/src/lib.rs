@@ -6,7 +6,7 @@
 //! timers, the clock. Game authors use its API and never see this one.
 //!
 //! What happens once in a while crosses the boundary as JSON: the schema, events, arguments of
-//! commands (`schema_json`, `event_json`, `arguments`). What happens in each frame crosses it
+//! commands (`schema_json`, `event_json`, `send`). What happens in each frame crosses it
 //! as memory that both sides read (`frame_buffers`).
 //!
 //! Physics of games are in modules of their own, which the page loads when a game asks for them
@@ -14,7 +14,6 @@
 //!
 //! Units: milliseconds of the page's clock (`performance.now()`), metres, radians.
 
-mod arguments;
 mod event_json;
 mod frame_buffers;
 mod motions;

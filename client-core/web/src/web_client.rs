@@ -35,7 +35,6 @@ use prost::Message;
 use serde_json::{Value as Json, json};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::arguments;
 use crate::event_json::envelope;
 use crate::frame_buffers::FrameBuffers;
 use crate::motions;
@@ -306,14 +305,13 @@ impl WebClient {
         self.collect(time(now));
     }
 
-    /// Sends a command by its name; `values` is a JSON list (`arguments`). Returns its number.
+    /// Sends a command by its name; `values` is a JSON list (`Argument`). Returns its number.
     pub fn send(&mut self, now: f64, name: &str, values: &str) -> Result<u32, String> {
         let schema = self.client.schema().cloned();
         let schema = schema.ok_or_else(|| command_error(CommandError::NotPlaying))?;
-        let kind = schema.command_index(name);
-        let declared = kind.and_then(|kind| schema.command(kind));
-        let values = arguments(values, declared)
-            .map_err(|message| error(&codes::name(ErrorCode::Malformed), &message))?;
+        let values = serde_json::from_str(values).map_err(|problem| {
+            error(&codes::name(ErrorCode::Malformed), &format!("not a list of values: {problem}"))
+        })?;
         let command = command_words::from_arguments(&schema, name, values)
             .map_err(|problem| words_error(&problem))?;
         let number = self.client.act(time(now), &command);

@@ -1,6 +1,7 @@
 /**
  * Events: what happens in the lobby, and what happens in a game; `ev` is the kind. Times are room
- * time in milliseconds, positions metres. Made from `ambit_client_core::client::event` by its test
+ * time in milliseconds, positions metres. And the values of commands. Made from
+ * `ambit_client_core::client::event` and `ambit_client_core::argument` by the test
  * `the_events_for_typescript_are_those_of_the_enums`, with `AMBIT_RENEW_TYPES=1`.
  */
 
@@ -433,3 +434,16 @@ export type SchemaEvent = {
    */
   late: boolean;
 };
+
+/**
+ * A value for a field of a command: a number (of an angle the radians), the id of an object, yes
+ * or no, a text, the name of a choice, a position (`[x, y]`, `[x, y, z]`, `{ x, y }`), or none for
+ * an optional field. A text may be any value as a player writes it: `#7`, `90°`, `1.5 20`. An
+ * object with the names of the fields has the values of them all.
+ */
+export type Value =
+  | boolean
+  | number
+  | string
+  | readonly number[]
+  | { [key in string]: Value } | null;

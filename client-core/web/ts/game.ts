@@ -2,23 +2,11 @@
 
 import type { CorePort } from "./core_port.js";
 import { AmbitError } from "./errors.js";
-import type { GameEvent } from "./events.js";
+import type { GameEvent, Value } from "./events.js";
 import { Frame } from "./frame.js";
 import type { GameQueue } from "./inbox.js";
 import type { GameRules } from "./rules.js";
 import type { Schema } from "./schema.js";
-
-/**
- * A value for a field of a command: a number (of an angle the radians), the id of an object, a text,
- * the name of a choice, a position (`[x, y]`, `[x, y, z]`, `{x, y}`), or null for an optional field.
- */
-export type Value =
-  | number
-  | string
-  | boolean
-  | null
-  | readonly number[]
-  | { x: number; y: number; z?: number };
 
 /** An obstacle of the static map, which stands upright. In metres. */
 export interface StaticObstacle {
@@ -78,7 +66,7 @@ export class Game {
    * Resolves to a number as soon as it is sent; if the game refuses the command, the event `refused`
    * has the same one. An error says what the game expects.
    */
-  async send(name: string, ...values: Value[] | [Record<string, Value>]): Promise<number> {
+  async send(name: string, ...values: readonly Value[]): Promise<number> {
     if (this.isOver) throw new AmbitError("not_playing", "not in a game");
     return (await this.#port.call("send", name, JSON.stringify(values))) as number;
   }

@@ -23,6 +23,7 @@ export type {
   ParameterListing,
   PlayerListing,
   RoomListing,
+  Value,
 } from "./events.js";
 export {
   FLAG_MOVES,
@@ -32,7 +33,7 @@ export {
   TRANSFORM_FLOATS,
   VALUE_FLOATS,
 } from "./frame.js";
-export type { Game, StaticObstacle, Value } from "./game.js";
+export type { Game, StaticObstacle } from "./game.js";
 export type { Room } from "./room.js";
 export type { GameRules } from "./rules.js";
 export type {

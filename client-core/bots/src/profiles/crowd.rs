@@ -4,12 +4,15 @@
 //! The time and the surroundings go in, a command comes out now and then. No clock and no I/O;
 //! random decisions follow from the seed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_client_core::argument::IntoArguments;
 use ambit_client_core::client::Client;
+use ambit_client_core::command_words;
 use ambit_proto::ids::ClientObjectId;
-use ambit_proto::message::{FieldValue, GameCommand};
-use ambit_proto::schema::{CommandKind, FieldType, Schema};
+use ambit_proto::message::GameCommand;
+use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 
@@ -43,7 +46,7 @@ pub(crate) struct CrowdBot {
 }
 
 /// What a bot knows when it decides.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BotSurroundings {
     /// The avatar's position.
     pub(crate) position: Position,
@@ -53,21 +56,8 @@ pub(crate) struct BotSurroundings {
     pub(crate) nearest: Option<Position>,
     /// Extent of the map, in metres.
     pub(crate) map: (f32, f32),
-    /// What the bot may do.
-    pub(crate) commands: CommandIds,
-}
-
-/// The numbers of the commands and spells that bots use, if the game has them.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CommandIds {
-    /// The first command whose only field is a position.
-    walk: Option<u8>,
-    /// A choice of a spell, and perhaps a position.
-    cast: Option<u8>,
-    bolt: Option<u8>,
-    heal: Option<u8>,
-    veil: Option<u8>,
-    blink: Option<u8>,
+    /// What the game declares.
+    pub(crate) schema: Arc<Schema>,
 }
 
 impl BotSurroundings {
@@ -83,37 +73,17 @@ impl BotSurroundings {
             moving: avatar.moves(t),
             nearest: casts.then(|| nearest(client, now, position)).flatten(),
             map: (rules.map.width_m, rules.map.height_m),
-            commands: CommandIds::from_schema(&rules.schema),
+            schema: rules.schema.clone(),
         })
     }
 }
 
-impl CommandIds {
-    /// Whether bots can walk, and so do anything at all.
-    pub(crate) const fn can_walk(&self) -> bool {
-        self.walk.is_some()
-    }
-
-    /// Those of a game.
-    pub(crate) fn from_schema(schema: &Schema) -> Self {
-        let only_field = |command: &CommandKind| match &command.fields[..] {
-            [field] => Some(field.ty.clone()),
-            _ => None,
-        };
-        let walk = schema
-            .commands
-            .iter()
-            .position(|command| only_field(command) == Some(FieldType::Position));
-        let cast = schema.command_index("cast");
-        let spells =
-            cast.and_then(|cast| schema.command(cast)).and_then(|cast| match &cast.fields[..] {
-                [spell, at] if at.ty == FieldType::Position && at.optional => Some(&spell.ty),
-                _ => None,
-            });
-        let [bolt, heal, veil, blink] =
-            ["bolt", "heal", "veil", "blink"].map(|name| spells?.choice_index(name));
-        CommandIds { walk: walk.map(|index| index as u8), cast, bolt, heal, veil, blink }
-    }
+/// The command by which bots walk: the first one whose only field is a position.
+pub(crate) fn walk_command(schema: &Schema) -> Option<&CommandKind> {
+    let is_walk = |command: &&CommandKind| {
+        matches!(&command.fields[..], [FieldSpec { ty: FieldType::Position, .. }])
+    };
+    schema.commands.iter().find(is_walk)
 }
 
 impl CrowdBot {
@@ -150,27 +120,24 @@ impl CrowdBot {
         self.resting = false;
         self.walk_at = now + random_duration(&mut self.rng, WALK_MS);
         let (width, height) = around.map;
-        let to = Position::on_ground(self.random_coordinate(width), self.random_coordinate(height));
-        Some(GameCommand { kind: around.commands.walk?, fields: vec![FieldValue::Position(to)] })
+        let to = [self.random_coordinate(width), self.random_coordinate(height)];
+        command(around, &walk_command(&around.schema)?.name, to)
     }
 
     fn cast(&mut self, around: &BotSurroundings) -> Option<GameCommand<ClientObjectId>> {
-        let CommandIds { cast, bolt, heal, veil, blink, .. } = around.commands;
         let (spell, at) = match self.rng.u32(0..10) {
             0..5 => {
                 let in_reach = LEAST_BOLT_M..=BOLT_M;
                 let target = around
                     .nearest
                     .filter(|target| in_reach.contains(&target.ground_distance(around.position)))?;
-                (bolt?, Some(aim(around, target)))
+                ("bolt", Some(aim(around, target)))
             }
-            5..7 => (heal?, None),
-            7 => (veil?, None),
-            _ => (blink?, Some(self.blink_target(around))),
+            5..7 => ("heal", None),
+            7 => ("veil", None),
+            _ => ("blink", Some(self.blink_target(around))),
         };
-        let at =
-            at.map_or(FieldValue::None, |(x, y)| FieldValue::Position(Position::on_ground(x, y)));
-        Some(GameCommand { kind: cast?, fields: vec![FieldValue::Choice(spell), at] })
+        command(around, "cast", (spell, at.map(<[f32; 2]>::from)))
     }
 
     /// A random place in reach of a blink.
@@ -185,6 +152,15 @@ impl CrowdBot {
     fn random_coordinate(&mut self, extent: f32) -> f32 {
         EDGE_M + self.rng.f32() * (extent - 2.0 * EDGE_M)
     }
+}
+
+/// The command, if the game has it.
+fn command(
+    around: &BotSurroundings,
+    name: &str,
+    arguments: impl IntoArguments,
+) -> Option<GameCommand<ClientObjectId>> {
+    command_words::from_arguments(&around.schema, name, arguments.into_arguments()).ok()
 }
 
 fn nearest(client: &Client, now: LocalTime, from: Position) -> Option<Position> {
@@ -219,11 +195,12 @@ fn on_map(around: &BotSurroundings, x: f32, y: f32) -> (f32, f32) {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::message::FieldValue;
+
     use super::*;
 
     const MAP: (f32, f32) = (200.0, 100.0);
     const WALK: u8 = 0;
-    const CAST: u8 = 1;
 
     #[test]
     fn a_bot_walks_and_casts_spells_within_the_map() {
@@ -279,7 +256,7 @@ mod tests {
     #[test]
     fn in_a_game_without_spells_a_bot_only_walks() {
         let mut harness = CrowdBotHarness::new(4);
-        harness.around.commands.cast = None;
+        Arc::make_mut(&mut harness.around.schema).commands.truncate(1);
         assert!(harness.run_for(Duration::from_mins(5)).iter().all(|action| action.kind == WALK));
     }
 
@@ -299,17 +276,19 @@ mod tests {
 
     impl CrowdBotHarness {
         fn new(seed: u64) -> Self {
-            let commands = CommandIds {
-                walk: Some(WALK),
-                cast: Some(CAST),
-                bolt: Some(0),
-                heal: Some(1),
-                veil: Some(2),
-                blink: Some(3),
+            let command = |name: &str, fields: Vec<FieldSpec>| CommandKind {
+                name: name.into(),
+                fields,
+                ..CommandKind::default()
             };
+            let spell = FieldType::choice(["bolt", "heal", "veil", "blink"]);
+            let at = FieldSpec::new("at", FieldType::Position);
+            let cast = vec![FieldSpec::new("spell", spell), at.clone().optional()];
+            let commands = vec![command("walk-to", vec![at]), command("cast", cast)];
+            let schema = Arc::new(Schema { commands, ..Schema::default() });
             let position = Position::on_ground(50.0, 50.0);
             let nearest = Some(Position::on_ground(52.0, 50.0));
-            let around = BotSurroundings { position, moving: true, nearest, map: MAP, commands };
+            let around = BotSurroundings { position, moving: true, nearest, map: MAP, schema };
             CrowdBotHarness {
                 crowd: CrowdBot::new(LocalTime::ZERO, seed),
                 around,

@@ -6,6 +6,7 @@ use std::path::Path;
 use ambit_proto::examples::typescript::TypeFile;
 use ts_rs::{Config, TS};
 
+use crate::argument::Argument;
 use crate::client::event::*;
 use crate::client::model::*;
 
@@ -65,7 +66,8 @@ fn the_events_for_typescript_are_those_of_the_enums() {
     let mut file = TypeFile::new(concat!(
         "/**
  * Events: what happens in the lobby, and what happens in a game; `ev` is the kind. Times are room
- * time in milliseconds, positions metres. Made from `ambit_client_core::client::event` by its test
+ * time in milliseconds, positions metres. And the values of commands. Made from
+ * `ambit_client_core::client::event` and `ambit_client_core::argument` by the test
 ",
         " * `the_events_for_typescript_are_those_of_the_enums`, with `AMBIT_RENEW_TYPES=1`.
  */
@@ -89,6 +91,7 @@ fn the_events_for_typescript_are_those_of_the_enums() {
     add::<ObjectState>(&mut file);
     add::<ComponentValues>(&mut file);
     add::<SchemaEvent>(&mut file);
+    add::<Argument>(&mut file);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
     if std::env::var_os("AMBIT_RENEW_TYPES").is_some() {
         fs::write(&path, file.text()).expect("the file can be written");

@@ -4,7 +4,7 @@
  * A place or an object comes from a click or from the keyboard; all other fields from a form.
  */
 
-import type { Field, Game, Value } from "../ambit/ambit.js";
+import type { Field, Game } from "../ambit/ambit.js";
 import { type Action, CommandDraft } from "../core/actions.js";
 import type { Point } from "../core/camera.js";
 import type { PendingCommands } from "../core/pending_commands.js";
@@ -18,7 +18,7 @@ export interface CommanderHooks {
   /** The command was not even sent. */
   onError(label: string, message: string): void;
   /** Asks for a field that is neither a place nor an object; undefined if the player cancels. */
-  ask(label: string, field: Field): Promise<Value | undefined>;
+  ask(label: string, field: Field): Promise<string | undefined>;
   /** From now to the effect, in milliseconds. */
   lagMs(): number;
   /** Where the avatar is. */

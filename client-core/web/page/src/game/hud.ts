@@ -1,6 +1,6 @@
 /** Buttons, hints and messages over the picture. All from the schema of the game. */
 
-import type { Control, Field, Schema, Value } from "../ambit/ambit.js";
+import type { Control, Field, Schema } from "../ambit/ambit.js";
 import { type Action, type CommandDraft, helpOf } from "../core/actions.js";
 import { tileOf } from "../core/action_tile.js";
 import type { Answers } from "../core/answers.js";
@@ -271,7 +271,8 @@ export class Hud {
     this.say(texts.gamepad(name));
   }
 
-  async ask(label: string, field: Field): Promise<Value | undefined> {
+  /** What the player writes into a form; undefined for none. */
+  async ask(label: string, field: Field): Promise<string | undefined> {
     const input =
       field.type === "choice"
         ? el("select", {}, ...this.#optionsOf(field))
@@ -279,7 +280,7 @@ export class Hud {
     const name = labelOf(field);
     const isOk = await askInDialog(label, field.type === "angle" ? `${name} (°)` : name, input);
     if (!isOk || (input.value === "" && field.optional)) return undefined;
-    return valueOf(field, input.value);
+    return field.type === "angle" ? `${input.value}°` : input.value;
   }
 
   /** Those that are for the player now. */
@@ -444,10 +445,4 @@ function inputOf(field: Field): Record<string, string | boolean> {
   }
   const isNumber = field.type === "half" || field.type === "angle";
   return isNumber ? { ...number, step: "any" } : { type: "text" };
-}
-
-/** What the player has written; an angle is asked for in degrees. */
-function valueOf({ type }: Field, written: string): Value {
-  if (type === "angle") return (Number(written) * Math.PI) / 180;
-  return type === "number" || type === "half" ? Number(written) : written;
 }
