@@ -1,7 +1,7 @@
 //! Typed commands: values of the game's own type, for clients that know the game.
 //!
 //! A value and the schema of the room go in; a command that [`Client::act`] accepts comes out.
-//! [`command_words`] makes commands of any game.
+//! [`command_words`](crate::command_words) makes commands of any game.
 //!
 //! Invariant: a client that was built with another version of the game sends no command with
 //! another meaning. The command is found by its name, and the room's game must declare its fields

@@ -40,7 +40,7 @@ pub struct ClientConfig {
     pub render: RenderTiming,
     /// What this client shares with games: physics, or how avatars are steered; each game's shared
     /// crate has its own. Objects of simulated kinds without physics are drawn between the host's
-    /// poses, and [`ViewEvent::PhysicsMissing`](super::event::ViewEvent::PhysicsMissing) says so.
+    /// poses, and [`GameEvent::PhysicsMissing`](super::event::GameEvent::PhysicsMissing) says so.
     pub motions: Vec<SharedMotion>,
     /// Whether the client predicts the player's own avatar: from its inputs in a game that it
     /// simulates, and from commands that walk it. Without a choice, it predicts avatars that are
