@@ -151,16 +151,13 @@ export class CorePort {
   #handle(message: FromWorker): void {
     switch (message.say) {
       case "returned":
-        this.#take(message.call)?.resolve(message.value);
-        break;
+        return this.#take(message.call)?.resolve(message.value);
       case "failed": {
         const { call, code } = message;
-        this.#take(call)?.reject(new AmbitError(code, message.message));
-        break;
+        return this.#take(call)?.reject(new AmbitError(code, message.message));
       }
       case "news":
-        this.#handleNews(message);
-        break;
+        return this.#handleNews(message);
       case "picture":
         if (this.#picture) this.reuse(this.#picture.buffer);
         this.#picture = message.picture;

@@ -103,12 +103,6 @@ export class EdgePointers {
     setHidden(this.nobody, this.#hasSeen || now < this.#nobodyAt + ALONE_MS);
   }
 
-  #wordsOf(frame: Frame, index: number): string {
-    const { avatar } = frame;
-    const [dx, dy] = [frame.x(index) - frame.x(avatar), frame.y(index) - frame.y(avatar)];
-    return texts.how_far(frame.label(index) ?? "", Math.round(Math.hypot(dx, dy)));
-  }
-
   /** Sorted in; the farthest one falls out. */
   #insert(count: number, index: number, away: number): number {
     const [indices, distances] = [this.#indices, this.#distances];
@@ -136,7 +130,9 @@ export class EdgePointers {
     const isNearest = index === this.#indices[0];
     setHidden(who, !isNearest);
     if (isNearest) {
-      setText(who, this.#wordsOf(frame, index));
+      const { avatar } = frame;
+      const away = Math.hypot(frame.x(index) - frame.x(avatar), frame.y(index) - frame.y(avatar));
+      setText(who, texts.how_far(frame.label(index) ?? "", Math.round(away)));
       const side = this.#side;
       who.style.translate = `calc(${50 * side - 50}% + ${BESIDE_PX * side}px) -50%`;
     }

@@ -13,17 +13,14 @@ export class Keyboard {
   /** `act` is called once for each press; true if the key was used. */
   constructor(act: (key: string) => boolean) {
     const { signal } = this.#end;
-    addEventListener(
-      "keydown",
-      (event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey || isForElement(event)) return;
-        const key = normaliseKey(event.key);
-        if (!event.repeat) this.#keys.press(key);
-        const isUsed = event.repeat ? isScrolling(key) : act(key) || isScrolling(key);
-        if (isUsed) event.preventDefault();
-      },
-      { signal },
-    );
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isForElement(event)) return;
+      const key = normaliseKey(event.key);
+      if (!event.repeat) this.#keys.press(key);
+      const isUsed = event.repeat ? isScrolling(key) : act(key) || isScrolling(key);
+      if (isUsed) event.preventDefault();
+    };
+    addEventListener("keydown", press, { signal });
     addEventListener("keyup", ({ key }) => this.#keys.release(normaliseKey(key)), { signal });
   }
 
