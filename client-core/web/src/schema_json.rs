@@ -186,22 +186,7 @@ mod tests {
                 "name": "spell", "label": "Which spell", "type": "choice",
                 "choices": ["bolt", "heal"], "listed_in": "book", "sets": "name",
                 "optional": false,
-                "about": [
-                    {
-                        "label": "Bolt of fire", "help": "Flies straight on.", "cooldown_ms": 600,
-                        "only_for": { "of": "name", "is": "mage" }, "outcome": "won",
-                        "alone": false,
-                        "reach_cm": 1_500,
-                        "cost": { "of": "mana", "amount": 8 }, "sign": "fire", "made_of": "fire",
-                        "thing": "scroll", "tint": "#804020", "raises": "clock",
-                    },
-                    {
-                        "label": "", "help": "", "cooldown_ms": 0, "only_for": null,
-                        "outcome": null, "alone": true,
-                        "reach_cm": 0, "cost": null, "sign": null, "made_of": null, "thing": null,
-                        "tint": null, "raises": null,
-                    },
-                ],
+                "about": Schema::example().presentation.command(2).field(0).choices,
             })
         );
         let times = json!({

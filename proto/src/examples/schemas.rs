@@ -189,12 +189,12 @@ fn shown_commands() -> Vec<CommandPresentation> {
         outcome: Some(Outcome::Won),
         reach_cm: 1_500,
         cost: Some(Cost { of: "mana".into(), amount: 8 }),
-        alone: false,
         sign: Some(Sign::Fire),
         made_of: Some(Element::Fire),
         thing: Some(Thing::Scroll),
         tint: Some(0x80_4020),
         raises: Some(Sign::Clock),
+        ..ChoicePresentation::default()
     };
     let heal = ChoicePresentation { alone: true, ..ChoicePresentation::default() };
     let spell = FieldPresentation {

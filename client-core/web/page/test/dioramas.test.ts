@@ -1,3 +1,4 @@
+import { PLAIN_COMPONENT } from "./declared.js";
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -157,7 +158,7 @@ function kindOf(
   look: Partial<Kind["look"]>,
   variants: Kind["variants"] = [],
 ): Kind {
-  const plain = { label: "", unit: "", sign: null, role: null, words: [], effect: null };
+  const plain = PLAIN_COMPONENT;
   const at = { ...plain, name: "at" };
   const components: Kind["components"] = [
     ...(place === "path" ? [{ ...at, type: place } as const] : []),

@@ -12,6 +12,7 @@ import {
   SHAPES,
 } from "../src/core/effects.js";
 import { shownEffects } from "../src/core/event_effects.js";
+import { PLAIN_CHOICE } from "./declared.js";
 import { sentencesOf, textOf } from "../src/core/event_texts.js";
 import { Moments } from "../src/core/moments.js";
 import { MAX_VOICES, TIMBRES, Voices } from "../src/core/voices.js";
@@ -98,8 +99,7 @@ test("an event is told in words; what cannot be said is left out", () => {
     label: "",
     type: "choice",
     choices: ["bolt", "ice-ball"],
-    about: [{ label: "Bolt of fire", help: "", cooldown_ms: 0, only_for: null, outcome: null, alone: false, reach_cm: 0, cost: null,
-      sign: null, made_of: null, thing: null, tint: null, raises: null }],
+    about: [{ ...PLAIN_CHOICE, label: "Bolt of fire" }],
     listed_in: "",
     sets: "",
     optional: false,

@@ -1,3 +1,4 @@
+import { PLAIN_COMPONENT } from "./declared.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Component, Control, Direction, Kind, Schema } from "../src/ambit/ambit.js";
@@ -68,7 +69,7 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
     effect: null,
   });
   const part = (name: string, more: Partial<Component>) =>
-    ({ name, label: "", unit: "", sign: null, role: null, words: [], effect: null, ...more }) as Component;
+    ({ ...PLAIN_COMPONENT, name, ...more }) as Component;
   const score = kind("score", [
     part("round", { type: "half" }),
     part("team", { type: "text", max_bytes: 9 }),

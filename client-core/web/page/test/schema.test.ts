@@ -11,19 +11,18 @@ import {
   isOffered,
 } from "../src/core/actions.js";
 import { describeMesh, hidingFlagsOf, parseColour } from "../src/core/look.js";
+import { PLAIN_CHOICE, PLAIN_COMPONENT } from "./declared.js";
 import { hashOf, outfitOf, sortOf, thingOf, variantOf } from "../src/core/roles.js";
 
 const [MAGE, HEALER] = [{ of: "class", is: "mage" }, { of: "class", is: "healer" }];
 const [SHARE, MERCHANT] = [{ of: "phase", is: "share" }, { of: "phase", is: "merchant" }];
 const PLACE: Field = { name: "to", label: "", type: "position", optional: false };
 const AT: Field = { name: "at", label: "", type: "position", optional: true };
-const NOTHING_ABOUT: Choice = { label: "", help: "", cooldown_ms: 0, only_for: null, outcome: null, alone: false, reach_cm: 0, cost: null,
-  sign: null, made_of: null, thing: null, tint: null, raises: null };
 const SPELL: Field = choice({}, {});
 
 function choice(...about: Partial<Choice>[]): Field {
   const choices = ["bolt", "heal", "sing", "aim"].slice(0, about.length);
-  const texts = about.map((text) => ({ ...NOTHING_ABOUT, ...text }));
+  const texts = about.map((text) => ({ ...PLAIN_CHOICE, ...text }));
   return { name: "spell", label: "", type: "choice", choices, about: texts, listed_in: "",
     sets: "", optional: false };
 }
@@ -230,7 +229,7 @@ function kind(type: "path" | "pose", look: Partial<Look>): Kind {
   return {
     name: "thing",
     label: "",
-    components: [{ name: "place", label: "", unit: "", sign: null, role: null, words: [], effect: null, ...place }],
+    components: [{ ...PLAIN_COMPONENT, name: "place", ...place }],
     variants: [],
     effect: null,
     simulated: false,
