@@ -118,9 +118,7 @@ mod tests {
 
     #[test]
     fn the_other_end_reads_what_was_written() {
-        for counts in
-            [vec![], vec![(0, 1)], vec![(0, 99), (63, 1)], Vec::from_iter((0..64).zip(1..))]
-        {
+        for counts in [vec![], vec![(0, 1)], vec![(0, 99), (63, 1)], (0..64).zip(1..).collect()] {
             let counts = Counts::new(counts);
             let read = read(&written(&counts)).expect("the encoding is valid");
             assert_eq!(read, counts);

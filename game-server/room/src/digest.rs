@@ -2,7 +2,7 @@
 //!
 //! A room between two ticks goes in; some bytes come out, which are the same for the same state of
 //! the same build: a hash of what the game saves, one of the world, and 16 bits for each object
-//! that has changed since it was listed last, at most [`MOST_LISTED`] a tick, in turn. A recording
+//! that has changed since it was listed last, at most 64 a tick, in turn. A recording
 //! has a digest of each tick. A game whose state has no fixed order, such as a `HashMap`, departs
 //! in the first one: its saved bytes differ.
 //!
@@ -198,12 +198,8 @@ impl fmt::Display for Seconds {
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the replay departs from what was played ")?;
-        match self.same_until {
-            Some(_) => {
-                write!(f, "at its tick at {}, the first one that differs: ", Seconds(self.at))?
-            }
-            None => write!(f, "at its tick at {}, the first that is compared: ", Seconds(self.at))?,
-        }
+        let first = if self.same_until.is_some() { "one that differs" } else { "that is compared" };
+        write!(f, "at its tick at {}, the first {first}: ", Seconds(self.at))?;
         let parts = match (self.is_of_game, self.is_of_world) {
             (true, true) => "the game's own fields and the world differ",
             (true, false) => {

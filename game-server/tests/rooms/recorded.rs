@@ -180,7 +180,7 @@ fn a_replay_says_when_and_in_which_object_it_departs() {
     assert_eq!((departure.at, departure.is_of_world), (GameTime::from_millis(2_050), true));
     assert_eq!(departure.named_at, Some(departure.at));
     let named: Vec<_> = departure.objects.iter().map(|&(id, _)| id).collect();
-    assert_eq!(named, Vec::from_iter(strayed), "and no other");
+    assert_eq!(named, strayed.into_iter().collect::<Vec<_>>(), "and no other");
     let text = departure.to_string();
     assert!(text.contains("departs from what was played at its tick at 2.050 s, "), "{text}");
     let object = format!("these objects do: {} (npc)", named[0]);
