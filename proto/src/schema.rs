@@ -385,7 +385,10 @@ pub enum SchemaProblem {
     #[error("a text has 1 to {MAX_TEXT_BYTES} bytes at most, not {max_bytes}")]
     BadText { max_bytes: u32 },
     /// Counts of what is no choice of a command.
-    #[error("counts are of the names of a choice of a command, each 1 to {MAX_COUNT} at most")]
+    #[error(
+        "counts are of a list of which a command chooses: give a command a field `Listed<LIST>` of \
+         the same list; at most 1 to {MAX_COUNT} of each name"
+    )]
     BadCounts,
     /// A choice from a list of data that has no names.
     #[error("its list has no names; give them in `Game::schema`: `List::name_in(schema, [...])`")]

@@ -198,12 +198,18 @@ fn table_of<'j>(kind: &str, columns: &[&str], rows: impl Iterator<Item = &'j Jso
     format!("{kind}:\n{}", lines.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// A value in a cell: a gauge rounded to a whole number.
+/// A value in a cell: a gauge rounded to a whole number, counts as `2 ring, 1 stone`.
 fn cell_text(value: &Json) -> String {
     match value {
         Json::Null => String::new(),
         Json::String(text) => text.clone(),
-        Json::Object(_) => format!("{:.0}", float(&value["value"])),
+        Json::Object(gauge) if gauge.contains_key("max") => {
+            format!("{:.0}", float(&value["value"]))
+        }
+        Json::Object(counts) => {
+            let counts = counts.iter().map(|(name, count)| format!("{count} {name}"));
+            counts.collect::<Vec<_>>().join(", ")
+        }
         other => other.to_string(),
     }
 }

@@ -74,6 +74,8 @@ pub struct Room {
     trace: Vec<TraceLine>,
     stats: RoomStats,
     last: Option<GameTime>,
+    /// The first tick after which the game was over. A room that goes on elsewhere waits again.
+    over_since: Option<GameTime>,
 }
 
 impl Room {
@@ -102,6 +104,7 @@ impl Room {
             trace: Vec::new(),
             stats: RoomStats::default(),
             last: None,
+            over_since: None,
         }
     }
 
@@ -124,7 +127,11 @@ impl Room {
             outputs.push(RoomOutput::Datagram { client, bytes });
         });
         if self.game.is_finished() {
-            outputs.push(RoomOutput::Finished);
+            // What the game has said last takes effect a local lag later: clients see it first.
+            let since = *self.over_since.get_or_insert(now);
+            if now >= since + self.config.delay {
+                outputs.push(RoomOutput::Finished);
+            }
         }
         self.count(now);
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::command_words;
+use ambit_proto::counts::Counts;
 use ambit_proto::ids::{ObjectId, PlayerId, RoomId};
 use ambit_proto::schema::Component;
 use ambit_proto::space::Position;
@@ -201,7 +202,7 @@ fn act(system: &mut System, user: usize, id: RoomId) {
 struct Owned {
     gold: i64,
     items: i64,
-    bag: String,
+    bag: Counts,
     kills: i64,
     class: String,
     is_alive: bool,
@@ -219,7 +220,7 @@ fn owned(room: &Room, player: PlayerId) -> Owned {
     Owned {
         gold: number(row, "gold"),
         items: number(row, "items"),
-        bag: text(room, row, "bag"),
+        bag: world.counts(row, index(room, row, "bag")).clone(),
         kills: number(row, "kills"),
         class: text(room, row, "class"),
         is_alive: world.flag(row, index(room, row, "alive")),

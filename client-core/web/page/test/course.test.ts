@@ -12,17 +12,17 @@ import { LastTables } from "../src/core/ending.js";
 import { type WatchedFrame, Watching } from "../src/core/watching.js";
 
 const PLAIN = {
-  isState: false, clock: "", phase: "", outcome: null, ofPlayers: [],
-  ofEnd: { winner: undefined, reason: undefined },
+  isState: false, clock: "", phase: "", outcome: null, roles: [],
 };
 
 test("the end has all who were there, and what the state says", () => {
   const last = new LastTables();
-  const row = (own: boolean, ...cells: string[]) => ({ cells, own });
+  let id = 0;
+  const row = (own: boolean, ...cells: string[]) => ({ cells, own, id: (id += 1) });
   const state = (outcome: "lost" | null, ...cells: string[]) => ({
     ...PLAIN, title: "Course", columns: ["Wave", "Phase", "Time left", "Monsters", "Why"],
     rows: [row(false, ...cells)], isState: true, clock: cells[2] ?? "", phase: cells[1] ?? "",
-    outcome, ofEnd: { winner: undefined, reason: "Why" },
+    outcome, roles: [null, null, null, null, "reason" as const],
   });
   const columns = ["Name", "Kills", "Gold", "Bag"];
   const table = { ...PLAIN, title: "Score", columns };
@@ -43,16 +43,22 @@ test("the end has all who were there, and what the state says", () => {
 test("whoever is the winner has won, and others read who it is", () => {
   const ending = (winner: string) => {
     const last = new LastTables();
-    const [state, score] = [{ cells: [winner], own: false }, { cells: ["ann", "3"], own: true }];
-    const ofEnd = { winner: "Best", reason: undefined };
+    const state = { cells: [winner], own: false, id: 1 };
+    const others = [["red", "3", "ann"], ["red", "5", "bob"]];
+    const score = others.map((cells, at) => ({ cells, own: at === 0, id: 2 + at }));
+    const winners = ["winner" as const];
+    const roles = [null, null, "player" as const];
     last.note([
-      { ...PLAIN, title: "Match", columns: ["Best"], rows: [state], isState: true, ofEnd },
-      { ...PLAIN, title: "Score", columns: ["Name", "Points"], rows: [score] },
+      { ...PLAIN, title: "Match", columns: ["Best"], rows: [state], isState: true, roles: winners },
+      { ...PLAIN, title: "Score", columns: ["Team", "Points", "Name"], rows: score, roles },
     ]);
     return last.ending();
   };
   assert.equal(ending("ann").outcome, "won");
   assert.deepEqual([ending("bob").outcome, ending("bob").winner], ["over", "bob"]);
+  // Two of a team are two, though the first column is the same.
+  const names = ending("ann").tables[0]?.rows.map(({ cells }) => cells[2]);
+  assert.deepEqual(names, ["bob", "ann"]);
 });
 
 test("what a spell is made of is declared, and holds for what was named before", () => {

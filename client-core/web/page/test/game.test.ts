@@ -1,7 +1,7 @@
 import { PLAIN_COMPONENT } from "./declared.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Component, Control, Direction, Kind, Schema } from "../src/ambit/ambit.js";
+import type { Component, Control, Direction, Kind } from "../src/ambit/ambit.js";
 import { colourByAge } from "../src/core/age_colour.js";
 import {
   angleOfWay,
@@ -53,8 +53,7 @@ const JUMP = control("jump", ["space"]);
 const CONTROLS = [LEFT, RIGHT, UP, DOWN, JUMP];
 
 const PLAIN = {
-  clock: "", phase: "", outcome: null, ofPlayers: [] as string[],
-  ofEnd: { winner: undefined, reason: undefined },
+  clock: "", phase: "", outcome: null,
 };
 
 test("what is room-wide is a table of each kind, the first in points on top", () => {
@@ -94,6 +93,7 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
   const frame = {
     rows: (name?: string) => (name === "score" ? [0, 1] : [2]),
     isOwn: (index: number) => index === 1,
+    id: (index: number) => 10 + index,
     component: (index: number, component: number) => values[index]?.[component],
   };
   assert.deepEqual(scoreTablesOf(frame, kinds.filter(isRoomWide)), [
@@ -101,19 +101,20 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
       title: "The best",
       columns: ["Name", "Points won", "Round", "Ping"],
       rows: [
-        { cells: ["bob", "12", "2", "0 ms"], own: true },
-        { cells: ["<b>ann</b>", "7", "0.099976", "30 ms"], own: false },
+        { cells: ["bob", "12", "2", "0 ms"], own: true, id: 11 },
+        { cells: ["<b>ann</b>", "7", "0.099976", "30 ms"], own: false, id: 10 },
       ],
       isState: false,
       ...PLAIN,
-      ofPlayers: ["Name"],
+      roles: ["player", null, null, null],
     },
     {
       title: "Match",
       columns: ["Time left", "From"],
-      rows: [{ cells: ["9:52", "-90°"], own: false }],
+      rows: [{ cells: ["9:52", "-90°"], own: false, id: 12 }],
       isState: true,
       ...PLAIN,
+      roles: [null, null],
       clock: "9:52",
     },
   ]);
@@ -128,24 +129,32 @@ test("a text is shown in its words, and says what the state is in", () => {
   const part = (name: string, role: string | null, words: object[]) =>
     ({ name, label: "", unit: "", type: "text", max_bytes: 9, role, words });
   const course = {
-    name: "course", components: [part("phase", null, words), part("best", "winner", [])], label: "",
+    name: "course", label: "",
+    components: [
+      part("weather", null, []), part("phase", null, words), part("best", "winner", words),
+    ],
   };
-  const kinds = [course] as unknown as Kind[];
-  const shown = (phase: string) => {
+  const shown = (phase: string, kinds = [course] as unknown as Kind[]) => {
     const frame = {
       rows: () => [0],
       isOwn: () => false,
-      component: (_: number, component: number) => [phase, "share"][component],
+      id: () => 1,
+      component: (_: number, component: number) => ["rain", phase, "share"][component],
     };
-    const chosen = chosenTexts({ kinds, commands: [] } as unknown as Schema);
+    const chosen = chosenTexts({ commands: [] });
     const { rows, phase: shown, outcome } = scoreTablesOf(frame, kinds, chosen)[0] ?? {};
-    return [...(rows?.[0]?.cells ?? []), shown, outcome];
+    return [...(rows?.[0]?.cells.slice(1) ?? []), shown, outcome];
   };
   // A winner who is called so is no phase.
   const share = "Sharing out the chest";
   assert.deepEqual(shown("share"), [share, "share", share, null]);
   assert.deepEqual(shown("to-arms"), ["To arms", "share", "To arms", null]);
   assert.deepEqual(shown("doom"), ["Doom", "share", "Doom", "lost"]);
+  // Whatever other words stand before it.
+  const rain = part("weather", null, [{ is: "rain", label: "", outcome: null }]);
+  const [, ...others] = course.components;
+  const rainy = [{ ...course, components: [rain, ...others] }] as unknown as Kind[];
+  assert.deepEqual(shown("doom", rainy), ["Doom", "share", "Rain", "lost"]);
 });
 
 test("a bar says how much is left of how much, or which share", () => {
@@ -161,8 +170,8 @@ test("a name that is too long ends with an ellipsis", () => {
 });
 
 test("a long table shows the best rows, and the own one", () => {
-  const rows = Array.from({ length: 9 }, (_, place) => ({ cells: [`${place}`], own: place === 7 }));
-  const table = { title: "", columns: ["Name"], rows, isState: false, ...PLAIN };
+  const rows = Array.from({ length: 9 }, (_, place) => ({ cells: [`${place}`], own: place === 7, id: place }));
+  const table = { title: "", columns: ["Name"], rows, isState: false, ...PLAIN, roles: [] };
   assert.deepEqual(shortened(table).map(({ cells }) => cells[0]), ["0", "1", "2", "3", "7"]);
 });
 

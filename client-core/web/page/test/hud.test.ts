@@ -129,9 +129,8 @@ test("a tile has the declared sign, and the colour of what it is made of", () =>
 });
 
 test("the own place in a table is shared by whoever has as many points", () => {
-  const row = (name: string, points: string, own = false) => ({ cells: [name, points], own });
-  const table = { title: "", columns: ["Name", "Kills"], isState: false, clock: "", phase: "", outcome: null, ofPlayers: [],
-    ofEnd: { winner: undefined, reason: undefined } };
+  const row = (name: string, points: string, own = false) => ({ cells: [name, points], own, id: 1 });
+  const table = { title: "", columns: ["Name", "Kills"], isState: false, clock: "", phase: "", outcome: null, roles: [] };
   const rows = [row("a", "9"), row("b", "4"), row("c", "4", true)];
   assert.deepEqual(placeOf({ ...table, rows }), { place: 2, of: 3, points: "4", column: "Kills" });
   assert.equal(placeOf({ ...table, rows: [row("a", "9")] }), undefined);

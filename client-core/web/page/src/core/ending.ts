@@ -52,7 +52,9 @@ export class LastTables {
       const kept = this.#rows.get(table.title) ?? new Map<string, KeptRow>();
       this.#rows.set(table.title, kept);
       for (const row of table.rows) {
-        const key = row.cells[0] ?? "";
+        // A player who comes again has another row; one who is renamed has the same one.
+        const name = row.cells[table.roles.indexOf("player")];
+        const key = row.own ? "own" : name ? `name ${name}` : `row ${row.id}`;
         if (!kept.has(key) && kept.size >= MOST_KEPT) continue;
         kept.set(key, { row, columns: table.columns });
       }
@@ -61,19 +63,20 @@ export class LastTables {
 
   ending(): Ending {
     const states = [...this.#states.values()];
-    const pairs = states.flatMap(({ columns, rows, ...state }) =>
-      columns.map((column, at) => ({ column, value: rows[0]?.cells[at] ?? "", ...state })),
+    const pairs = states.flatMap(({ columns, rows, roles, ...state }) =>
+      columns.map((column, at) => {
+        return { ...state, column, role: roles[at], value: rows[0]?.cells[at] ?? "" };
+      }),
     );
-    const said = (role: "winner" | "reason") =>
-      pairs.find(({ column, ofEnd }) => column === ofEnd[role])?.value ?? "";
+    const said = (wanted: "winner" | "reason") =>
+      pairs.find(({ role }) => role === wanted)?.value ?? "";
     const [winner, reason] = [said("winner"), said("reason")];
     const tables = [...this.#tables.values()].map((table) => this.#whole(table));
-    const own = tables.flatMap(({ rows }) => rows).find((row) => row.own)?.cells[0];
+    const own = this.#ownName();
     const outcome = states.find((state) => state.outcome)?.outcome ?? "over";
     const facts = pairs.filter(
-      ({ column, value, clock, phase, ofEnd }) =>
-        !["", "0", clock, phase].includes(value) &&
-        ![ofEnd.winner, ofEnd.reason].includes(column),
+      ({ role, value, clock, phase }) =>
+        !["", "0", clock, phase].includes(value) && role !== "winner" && role !== "reason",
     );
     return {
       outcome: outcome === "over" && winner !== "" && winner === own ? "won" : outcome,
@@ -82,6 +85,15 @@ export class LastTables {
       facts: facts.map(({ column, value }) => [column, value] as const),
       tables,
     };
+  }
+
+  /** As its row has it: in the column of players' names, otherwise in the first one. */
+  #ownName(): string | undefined {
+    for (const { rows, roles } of this.#tables.values()) {
+      const own = rows.find((row) => row.own);
+      if (own) return own.cells[Math.max(0, roles.indexOf("player"))];
+    }
+    return undefined;
   }
 
   #whole(table: ScoreTable): EndTable {

@@ -22,16 +22,16 @@ export interface ScoreTable {
   phase: string;
   /** How the game has ended, if the state says so. */
   outcome: Outcome | null;
-  /** The columns with names of players. */
-  ofPlayers: readonly string[];
-  /** The columns that say who has won, and why the game has ended. */
-  ofEnd: Readonly<Record<"winner" | "reason", string | undefined>>;
+  /** What each column is about. */
+  roles: readonly Component["role"][];
 }
 
 export interface ScoreRow {
   cells: string[];
   /** Whether it is the player's own. */
   own: boolean;
+  /** The same as long as the row is there. */
+  id: number;
 }
 
 /** Columns and rows of a table that are shown beside the game, until the player wants all. */
@@ -39,7 +39,7 @@ export const SHORT_COLUMNS = 2;
 export const SHORT_ROWS = 5;
 
 /** What is read of a frame. */
-export type RoomWideFrame = Pick<Frame, "rows" | "isOwn" | "component">;
+export type RoomWideFrame = Pick<Frame, "rows" | "isOwn" | "component" | "id">;
 
 /** Whether the objects of a kind have no place. */
 export function isRoomWide(kind: Kind): boolean {
@@ -48,7 +48,7 @@ export function isRoomWide(kind: Kind): boolean {
 
 /**
  * The tables of these kinds; none of a kind without objects. `chosen` are the names of the texts
- * that are words of the game ({@link chosenTexts}).
+ * that players choose ({@link chosenTexts}).
  */
 export function scoreTablesOf(
   frame: RoomWideFrame,
@@ -98,10 +98,11 @@ function tableOf(frame: RoomWideFrame, kind: Kind, chosen: ReadonlySet<string>):
   const place = (component: Component) =>
     component === name ? 0 : component === ranked ? 1 : SHORT_COLUMNS;
   const columns = components.toSorted((a, b) => (isState ? 0 : place(a) - place(b)));
-  const said = isState ? components.find(({ words }) => words.length > 0) : undefined;
-  const phase = said ? String(value(indices[0] as number, said.index)) : "";
-  const columnOf = (role: Component["role"]) =>
-    components.filter((component) => component.role === role).map(labelOf);
+  const said = isState ? components.filter(({ words }) => words.length > 0) : [];
+  const textOf = ({ index }: { index: number }) => String(value(indices[0] as number, index));
+  const [phase] = said;
+  const outcomes = said.map((component) =>
+    component.words.find(({ is }) => is === textOf(component))?.outcome);
   return {
     title: labelOf(kind),
     columns: columns.map(labelOf),
@@ -111,18 +112,18 @@ function tableOf(frame: RoomWideFrame, kind: Kind, chosen: ReadonlySet<string>):
         cells: columns.map((component) => {
           const cell = cellOf(component, value(row, component.index));
           // Players write their names themselves, the game those of what they choose.
-          return component.type === "text" && chosen.has(component.name) && cell !== ""
-            ? wordOf(component, cell)
-            : cell;
+          const isOfGame = component.words.length > 0 || chosen.has(component.name);
+          const isWord = component.type === "text" && component.role === null && isOfGame;
+          return isWord && cell !== "" ? wordOf(component, cell) : cell;
         }),
         own: frame.isOwn(row),
+        id: frame.id(row),
       })),
     isState,
     clock: isState ? clockOf(components, (index) => value(indices[0] as number, index)) : "",
-    phase: said ? wordOf(said, phase) : "",
-    outcome: said?.words.find(({ is }) => is === phase)?.outcome ?? null,
-    ofPlayers: [...columnOf("player"), ...columnOf("winner")],
-    ofEnd: { winner: columnOf("winner")[0], reason: columnOf("reason")[0] },
+    phase: phase ? wordOf(phase, textOf(phase)) : "",
+    outcome: outcomes.find(Boolean) ?? null,
+    roles: columns.map(({ role }) => role),
   };
 }
 

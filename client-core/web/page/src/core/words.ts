@@ -31,11 +31,8 @@ export function wordOf({ words }: Pick<Component, "words">, text: string): strin
   return labelOf({ name: text, label: words.find(({ is }) => is === text)?.label ?? "" });
 }
 
-/** The names of the texts that are one of some words, or that a choice of the player sets. */
-export function chosenTexts({ commands, kinds }: Pick<Schema, "commands" | "kinds">): Set<string> {
-  const components = kinds.flatMap((kind) => kind.components);
-  const worded = components.filter(({ words }) => words.length > 0).map(({ name }) => name);
+/** The names of the texts that a choice of the player sets. */
+export function chosenTexts({ commands }: Pick<Schema, "commands">): Set<string> {
   const fields = commands.flatMap((command) => command.fields);
-  const set = fields.map((field) => (field.type === "choice" ? field.sets : ""));
-  return new Set([...worded, ...set.filter(Boolean)]);
+  return new Set(fields.flatMap((field) => (field.type === "choice" ? [field.sets] : [])));
 }

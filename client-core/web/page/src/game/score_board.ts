@@ -85,15 +85,19 @@ export class ScoreBoard {
 }
 
 /** Such as: Round 1, Points to win 50, Time left 9:52. Players' names stay as they write them. */
-function stateOf({ title, columns, rows, ofPlayers }: ScoreTable): HTMLElement {
+function stateOf({ title, columns, rows, roles }: ScoreTable): HTMLElement {
   const cells = rows[0]?.cells ?? [];
   const pairs = columns.flatMap((column, index) => {
     const cell = cells[index] ?? "";
     if (cell === "") return [];
-    const shown = el("dd", ofPlayers.includes(column) ? { class: "player" } : {}, cell);
+    const shown = el("dd", isName(roles[index]) ? { class: "player" } : {}, cell);
     return [el("div", {}, el("dt", {}, column), shown)];
   });
   return el("dl", { "aria-label": title }, ...pairs);
+}
+
+function isName(role: ScoreTable["roles"][number] | undefined): boolean {
+  return role === "player" || role === "winner";
 }
 
 function tableOf(table: ScoreTable, isWhole: boolean): HTMLElement {

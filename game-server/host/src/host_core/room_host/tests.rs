@@ -487,6 +487,10 @@ fn players_learn_of_a_game_s_end_when_it_can_no_longer_be_lost() {
         host.join(1, ANN, 1);
         let outputs = host.tick();
         assert!(matches!(outputs[..], [.., RoomHostOutput::Datagram { .. }]));
+        // Clients see what the game has said last: it takes effect a local lag after its end.
+        for _ in 0..2 {
+            assert_eq!(last_messages(host.tick()), []);
+        }
         let outputs = host.tick();
         assert!(outputs.iter().any(|it| matches!(it, RoomHostOutput::Journal(_))));
         assert_eq!(last_messages(outputs), []);
