@@ -487,8 +487,9 @@ fn players_learn_of_a_game_s_end_when_it_can_no_longer_be_lost() {
         host.join(1, ANN, 1);
         let outputs = host.tick();
         assert!(matches!(outputs[..], [.., RoomHostOutput::Datagram { .. }]));
-        // Clients see what the game has said last: it takes effect a local lag after its end.
-        for _ in 0..2 {
+        // Clients see what the game has said last: it takes effect a local lag after its end, three
+        // ticks.
+        for _ in 0..3 {
             assert_eq!(last_messages(host.tick()), []);
         }
         let outputs = host.tick();
