@@ -35,8 +35,6 @@ mod field;
 mod freshness;
 mod place;
 
-use std::collections::BTreeMap;
-
 use prost::Message;
 
 pub use self::component::{
@@ -473,14 +471,6 @@ impl Schema {
     pub fn names_of(&self, of: &CountedChoice) -> Option<&[String]> {
         let field = self.command(of.command)?.fields.get(usize::from(of.field))?;
         if let FieldType::Choice(names) = &field.ty { Some(names) } else { None }
-    }
-
-    /// Counts by their names.
-    pub fn named_counts(&self, codec: &Codec, counts: &Counts) -> BTreeMap<String, u32> {
-        let Codec::Counts(of) = codec else { return BTreeMap::new() };
-        let names = self.names_of(of).unwrap_or_default();
-        let named = |(index, count)| Some((names.get(usize::from(index))?.clone(), count));
-        counts.iter().filter_map(named).collect()
     }
 
     /// Gives the names of a list of data to each choice among them ([`FieldType::listed`]) and to

@@ -353,11 +353,11 @@ mod tests {
         let gauge = json!({ "value": 59.7, "rate": -1.0, "max": 300.0 });
         let round = json!({
             "id": 9, "kind": "match", "own": false,
-            "components": { "round": 2, "time_left": gauge },
+            "components": { "bag": { "ring": 2, "stone": 1 }, "round": 2, "time_left": gauge },
         });
         let kinds = json!([
             { "kind": "score", "columns": ["name", "points", "hits", "secret"] },
-            { "kind": "match", "columns": ["round", "time_left"] },
+            { "kind": "match", "columns": ["round", "time_left", "bag"] },
         ]);
         let rows = json!([row(false, "ann", 7), round, row(true, "bobby", 12)]);
         let table = json!({ "ev": "table", "t": 5, "kinds": kinds, "rows": rows });
@@ -365,7 +365,7 @@ mod tests {
                         name   points  hits\n\
                         bobby  12      3     you\n\
                         ann    7       3\n\
-                        match: round 2, time_left 60";
+                        match: round 2, time_left 60, bag 2 ring, 1 stone";
         assert_eq!(text(&table), expected);
         let none = json!({ "ev": "table", "t": 5, "kinds": [], "rows": [] });
         assert_eq!(text(&none), "this game has no table");

@@ -48,7 +48,7 @@ impl Games {
     #[must_use]
     pub fn with<G: Game>(self) -> Self {
         let game = Typed(G::default());
-        let schema = game.schema();
+        let schema = schema_by_default::<G>();
         check_event_names(&schema);
         if let Err(error) = schema.check() {
             panic!("the game {:?} cannot be offered: {error}", G::INFO.name);
@@ -62,7 +62,7 @@ impl Games {
             )
         });
         check_shots::<G>(&schema);
-        check_hints::<G>();
+        check_hints::<G>(&schema);
         let refusals = G::Refusal::declarations();
         let is_general = |name: &str| codes::from_name(name).is_some();
         if let Some((refusal, _)) = refusals.iter().find(|(it, _)| is_general(&it.name)) {
@@ -241,13 +241,17 @@ fn check_shots<G: Game>(schema: &Schema) {
     }
 }
 
-/// Words in commands by which clients decide what to offer: one that is misspelt would never be
-/// offered, or always. They are checked as a room without parameters has them.
-fn check_hints<G: Game>() {
+/// Of a room without parameters: the game is configured first, as in any room.
+fn schema_by_default<G: Game>() -> Schema {
     let parameters =
         CheckedParameters::parse(&BTreeMap::new(), &[ROOM_PARAMETERS, G::Parameters::TABLE]);
     let made = parameters.ok().and_then(|it| Typed::<G>::make(&it).ok());
-    let schema = made.map_or_else(|| Typed(G::default()).schema(), |game| game.schema());
+    made.map_or_else(|| Typed(G::default()).schema(), |game| game.schema())
+}
+
+/// Words in commands by which clients decide what to offer: one that is misspelt would never be
+/// offered, or always.
+fn check_hints<G: Game>(schema: &Schema) {
     let fails = |problem: String| -> ! {
         panic!("the game {:?} cannot be offered: {problem}", G::INFO.name)
     };
@@ -277,7 +281,7 @@ fn check_hints<G: Game>() {
                     list(known)
                 ));
             }
-            let words = words_of(&schema, of);
+            let words = words_of(schema, of);
             if !is.is_empty() && !words.contains(&is.as_str()) {
                 fails(format!(
                     "its command {:?} is only for {of:?} when it is {is:?}, which is none of its \

@@ -2,9 +2,14 @@
 
 mod lines;
 
-use ambit_client_core::client::event::{Facing, NamedField, ObjectUpdated, SchemaEvent};
+use std::sync::Arc;
+
+use ambit_client_core::client::event::{
+    Facing, NamedCounts, NamedField, ObjectUpdated, SchemaEvent,
+};
 use ambit_client_core::client::model::{AllowedValues, ParameterListing};
 use ambit_client_core::client::stats::RoomLateness;
+use ambit_proto::counts::Counts;
 use ambit_proto::message::FieldValue;
 
 use super::*;
@@ -23,6 +28,20 @@ fn a_parameter_has_its_key_and_its_label() {
         "kind": "whole", "min": 0, "max": 9,
     });
     assert_eq!(json, expected);
+}
+
+/// As many names as there may be, each as long as it may be in the content of `deus`.
+#[test]
+fn each_name_that_is_counted_has_its_count() {
+    let names: Vec<Arc<str>> =
+        (0..64).map(|at| format!("{at:02}-item-of-a-long-name-x").into()).collect();
+    let counts = Counts::new((0..64).map(|at| (at, if at < 36 { 2 } else { 1 })));
+    let value = ComponentValue::Counts(NamedCounts { names: names.into(), counts });
+    let json = json!(value);
+    let listed = json.as_object().expect("an object");
+    let sum: u64 = listed.values().filter_map(Json::as_u64).sum();
+    assert_eq!((listed.len(), sum), (64, 100));
+    assert_eq!(json["63-item-of-a-long-name-x"], 1);
 }
 
 #[test]

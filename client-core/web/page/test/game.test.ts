@@ -150,7 +150,7 @@ test("a text is shown in its words, and says what the state is in", () => {
   assert.deepEqual(shown("share"), [share, "share", share, null]);
   assert.deepEqual(shown("to-arms"), ["To arms", "share", "To arms", null]);
   assert.deepEqual(shown("doom"), ["Doom", "share", "Doom", "lost"]);
-  // Whatever other words stand before it.
+  // Also behind other words.
   const rain = part("weather", null, [{ is: "rain", label: "", outcome: null }]);
   const [, ...others] = course.components;
   const rainy = [{ ...course, components: [rain, ...others] }] as unknown as Kind[];

@@ -175,6 +175,14 @@ test("what is listed can be chosen, and nothing as well", () => {
   const known = { counts: new Map([["bag", new Map(two)]]) };
   const counted = actions.filter(({ listedIn }) => listedIn === "bag").map((it) => countOf(it, known));
   assert.deepEqual(counted, [0, 2, 0]);
+  // All of as many as there may be.
+  const many = Array.from({ length: 64 }, (_, at) => `${at}-item-of-a-long-name-xy`);
+  const long = { ...choice(...many.map(() => about)), choices: many, listed_in: "bag" } as Field;
+  const full = { counts: new Map([["bag", new Map(many.map((name, at) => [name, at + 1]))]]) };
+  const all = actionsOf(schema([{ ...command("sell", null, [long]), only_for: MERCHANT }]));
+  const merchant = { ...full, flags: new Set(["alive"]), texts: new Map([["phase", "merchant"]]) };
+  const sold = all.filter((action) => isOffered(action, merchant));
+  assert.deepEqual(sold.map((action) => countOf(action, full)), many.map((_, at) => at + 1));
   // One of three that there may be is behind the same button, and nothing alone behind none.
   const groups = (...args: Parameters<typeof offered>) =>
     [...groupsOf(offered(...args))].map(([{ name }, { length }]) => [name, length]);

@@ -164,6 +164,64 @@ impl List for Page {
     const NAME: &'static str = "page";
 }
 
+#[test]
+fn a_list_may_be_as_long_as_a_parameter_says_by_default() {
+    #[derive(Parameters)]
+    struct Settings {
+        /// Pages of a book.
+        #[parameter(default = 3, range = 1..=64)]
+        pages: u32,
+    }
+
+    #[derive(Kind)]
+    struct Reader {
+        path: Path,
+    }
+
+    #[derive(Command)]
+    enum Command {
+        /// Read.
+        Read { page: Listed<Page> },
+    }
+
+    #[derive(Default, Serialize, Deserialize, Declare)]
+    #[declare(kinds(Reader), parameters = Settings)]
+    struct Library {
+        pages: u32,
+    }
+
+    impl Game for Library {
+        const INFO: GameInfo = GameInfo::new("library", "Read.");
+        type Avatar = Reader;
+        type Command = Command;
+        type Refusal = NoRefusal;
+
+        fn configure(&mut self, settings: Settings) -> Result<(), BadParameter> {
+            self.pages = settings.pages;
+            Ok(())
+        }
+
+        fn schema(&self, schema: &mut ambit::schema::Schema) {
+            Page::name_in(schema, (0..self.pages).map(|page| format!("page-{page}")));
+        }
+
+        fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Reader> {
+            world.spawn(Reader { path: Path::at(world.centre()) })
+        }
+
+        fn command(
+            &mut self,
+            _: &mut World<Self>,
+            _: Player<'_, Self>,
+            Command::Read { page }: Command,
+        ) -> Result<(), NoRefusal> {
+            let _ = page;
+            Ok(())
+        }
+    }
+    let _ = Games::new().with::<Library>();
+}
+
 /// A game whose commands have these hints for clients.
 macro_rules! hinting_game {
     ($game:ident, [$($command:meta)?], $schema:expr) => {

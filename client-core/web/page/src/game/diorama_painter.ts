@@ -36,7 +36,7 @@ const ASK_MS = 12;
 const MOST_MS = 8_000;
 /** Anything later than the beginning of all effects. */
 const NOW_MS = 10_000;
-/** For so long what is seen has happened. */
+/** How old the effects in the picture are. */
 const SINCE_MS = 260;
 
 export class DioramaPainter {

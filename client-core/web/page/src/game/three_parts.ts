@@ -30,7 +30,7 @@ export function unshared(geometry: THREE.BufferGeometry): THREE.BufferGeometry {
   return plain;
 }
 
-/** Instances that are drawn wherever they are. */
+/** Instances that are drawn in sight or not. */
 export function instances(
   geometry: THREE.BufferGeometry,
   material: THREE.Material,
