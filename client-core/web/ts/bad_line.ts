@@ -58,8 +58,6 @@ interface Waiting {
 }
 
 export class BadLine {
-  /** May change at any time; what is under way keeps its time of arrival. */
-  conditions: LineConditions;
   readonly #random: Random;
   /** In order of sending, and so of arrival. */
   readonly #stream: Waiting[] = [];
@@ -68,9 +66,12 @@ export class BadLine {
   /** When the newest stop begins or began. */
   #stopsAt = -Infinity;
 
-  constructor(seed: number, conditions: LineConditions = { ...GOOD_LINE }) {
+  constructor(
+    seed: number,
+    /** May change at any time; what is under way keeps its time of arrival. */
+    public conditions: LineConditions = { ...GOOD_LINE },
+  ) {
     this.#random = new Random(seed);
-    this.conditions = conditions;
   }
 
   handleStream(now: number, bytes: Uint8Array): void {

@@ -41,13 +41,8 @@ export interface ConnectionHandler {
 }
 
 export class Connection {
-  /** The server's address. */
-  readonly address: string;
-  readonly #transport: WebTransport;
-  readonly #stream: WebTransportBidirectionalStream;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #datagrams: WritableStreamDefaultWriter<Uint8Array>;
-  readonly #shaper: LineShaper;
   #waitingChunks = 0;
   #waitingDatagrams = 0;
   #handler: ConnectionHandler | undefined;
@@ -88,15 +83,12 @@ export class Connection {
   }
 
   private constructor(
-    address: string,
-    transport: WebTransport,
-    stream: WebTransportBidirectionalStream,
-    shaper: LineShaper,
+    /** The server's address. */
+    readonly address: string,
+    private readonly transport: WebTransport,
+    private readonly stream: WebTransportBidirectionalStream,
+    private readonly shaper: LineShaper,
   ) {
-    this.#shaper = shaper;
-    this.address = address;
-    this.#transport = transport;
-    this.#stream = stream;
     this.#writer = stream.writable.getWriter();
     const datagrams = transport.datagrams;
     datagrams.incomingHighWaterMark = INCOMING_DATAGRAMS;
@@ -108,8 +100,8 @@ export class Connection {
     this.#handler = handler;
     const pass = (bytes: Uint8Array): void => this.#handler?.bytes(bytes);
     const passDatagram = (bytes: Uint8Array): void => this.#handler?.datagram(bytes);
-    void this.#read("datagram", this.#transport.datagrams.readable, passDatagram);
-    void this.#watchEnd(this.#read("stream", this.#stream.readable, pass));
+    void this.#read("datagram", this.transport.datagrams.readable, passDatagram);
+    void this.#watchEnd(this.#read("stream", this.stream.readable, pass));
   }
 
   /** Sends bytes on the stream. False if too many wait already. */
@@ -121,13 +113,13 @@ export class Connection {
     };
     // The end of the session has the reason of a failure.
     const write = (later: Uint8Array) => void this.#writer.write(later).then(written, written);
-    this.#shaper.send("up", "stream", bytes, write);
+    this.shaper.send("up", "stream", bytes, write);
     return true;
   }
 
   /** Sends a datagram, or drops it. */
   sendDatagram(bytes: Uint8Array): void {
-    this.#shaper.send("up", "datagram", bytes, this.#writeDatagram);
+    this.shaper.send("up", "datagram", bytes, this.#writeDatagram);
   }
 
   readonly #writeDatagram = (bytes: Uint8Array): void => {
@@ -143,8 +135,8 @@ export class Connection {
   async close(): Promise<void> {
     this.#handler = undefined;
     await within(DRAIN_TIMEOUT_MS, this.#writer.close()).catch(() => {});
-    closeTransport(this.#transport, QUIT);
-    await within(DRAIN_TIMEOUT_MS, this.#transport.closed).catch(() => {});
+    closeTransport(this.transport, QUIT);
+    await within(DRAIN_TIMEOUT_MS, this.transport.closed).catch(() => {});
   }
 
   /**
@@ -153,7 +145,7 @@ export class Connection {
    */
   suspend(quits = false): void {
     this.#isSuspended = true;
-    closeTransport(this.#transport, quits ? QUIT : SUSPENDED);
+    closeTransport(this.transport, quits ? QUIT : SUSPENDED);
   }
 
   async #read(
@@ -166,7 +158,7 @@ export class Connection {
       for (;;) {
         const { value, done } = await reader.read();
         if (done) return;
-        this.#shaper.send("down", lane, value, pass);
+        this.shaper.send("down", lane, value, pass);
       }
     } catch {
       // The end of the session has the reason.
@@ -174,7 +166,7 @@ export class Connection {
   }
 
   async #watchEnd(read: Promise<void>): Promise<void> {
-    const closed = this.#transport.closed.then(
+    const closed = this.transport.closed.then(
       ({ closeCode, reason }) => ({ code: closeCode, reason: reason ?? "" }),
       (thrown) => ({ code: undefined, reason: messageOf(thrown) }),
     );
@@ -188,7 +180,7 @@ export class Connection {
         }));
     const handler = this.#handler;
     this.#handler = undefined;
-    closeTransport(this.#transport);
+    closeTransport(this.transport);
     if (this.#isSuspended) handler?.closed(undefined, "the page was left");
     else handler?.closed(last.code, last.reason);
   }

@@ -39,9 +39,6 @@ export class CorePort {
   game: GameState | undefined;
   /** Texts of pictures, by number. */
   texts = new Map<number, string>();
-  readonly #port: MessagePort;
-  /** Called when the session has another token, and with undefined when it is over. */
-  readonly #storeToken: (token: Uint8Array | undefined) => void;
   readonly #calls = new Map<number, Waiting>();
   /** The newest one, and how it came. */
   #schema: { text: string; schema: GameState["schema"] } | undefined;
@@ -49,9 +46,11 @@ export class CorePort {
   #picture: Picture | undefined;
   #spares: ArrayBuffer[] = [];
 
-  constructor(port: MessagePort, storeToken: (token: Uint8Array | undefined) => void) {
-    this.#port = port;
-    this.#storeToken = storeToken;
+  constructor(
+    private readonly port: MessagePort,
+    /** Called when the session has another token, and with undefined when it is over. */
+    private readonly storeToken: (token: Uint8Array | undefined) => void,
+  ) {
     port.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#handle(data);
   }
 
@@ -145,7 +144,7 @@ export class CorePort {
   }
 
   #post(message: ToWorker, transfer: Transferable[] = []): void {
-    this.#port.postMessage(message, transfer);
+    this.port.postMessage(message, transfer);
   }
 
   #handle(message: FromWorker): void {
@@ -182,10 +181,10 @@ export class CorePort {
     }
     for (const envelope of events) {
       const { event } = envelope;
-      if (event.ev === "welcome") this.#storeToken(state.token);
+      if (event.ev === "welcome") this.storeToken(state.token);
       // Otherwise the session may still be there when the page is loaded again.
       if (event.ev === "closed" && (event.code === "quit" || event.code === "taken_over")) {
-        this.#storeToken(undefined);
+        this.storeToken(undefined);
       }
       this.inbox.handle(envelope);
     }

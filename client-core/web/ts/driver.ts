@@ -59,9 +59,6 @@ class Line {
 }
 
 export class Driver {
-  readonly #core: WebClient;
-  readonly #directory: Directory;
-  readonly #report: (events: Envelope[]) => void;
   /** How bad the line is: shared with all shapers. */
   readonly #conditions: LineConditions;
   readonly #physics: PhysicsLoader;
@@ -80,9 +77,9 @@ export class Driver {
 
   /** `report` gets the events of the core, in order. */
   constructor(
-    core: WebClient,
-    directory: Directory,
-    report: (events: Envelope[]) => void,
+    private readonly core: WebClient,
+    private readonly directory: Directory,
+    private readonly report: (events: Envelope[]) => void,
     conditions: LineConditions,
     physics: Readonly<Record<string, ModuleSource>>,
   ) {
@@ -92,9 +89,6 @@ export class Driver {
         this.run((core, now) => core.add_physics(now, game, description)),
       remove: (game) => this.run((core, now) => core.remove_physics(now, game)),
     });
-    this.#core = core;
-    this.#directory = directory;
-    this.#report = report;
   }
 
   /** The line is as bad as this from now on. */
@@ -104,14 +98,14 @@ export class Driver {
 
   /** Reads from the core. One that has panicked cannot be read: then `instead` counts. */
   read<R>(get: (core: WebClient) => R, instead: R): R {
-    return this.#failed ? instead : get(this.#core);
+    return this.#failed ? instead : get(this.core);
   }
 
   /** Calls the core, and does what it asks for. */
   run<R>(call: (core: WebClient, now: number) => R): R {
     if (this.#failed) throw new AmbitError("client_failed", "the client has failed");
     try {
-      return call(this.#core, performance.now());
+      return call(this.core, performance.now());
     } catch (thrown) {
       if (thrown instanceof WebAssembly.RuntimeError) this.#fail(thrown);
       throw coreError(thrown);
@@ -132,7 +126,7 @@ export class Driver {
   }
 
   stats(): Stats {
-    const core = this.#core;
+    const core = this.core;
     // What a core that has panicked has counted is lost.
     const counted = this.read(() => core.stats(performance.now()), this.#counted);
     this.#counted = counted;
@@ -145,7 +139,7 @@ export class Driver {
     if (this.#failed) return shown;
     const begin = performance.now();
     try {
-      shown = this.#core.draw(begin, time);
+      shown = this.core.draw(begin, time);
       this.#took.drawing_ms += performance.now() - begin;
     } catch (thrown) {
       this.#fail(thrown);
@@ -165,7 +159,7 @@ export class Driver {
   }
 
   #settle(now: number): void {
-    const core = this.#core;
+    const core = this.core;
     // Timers of pages in the background are late, and packets are not.
     if (core.next_deadline() <= now) core.handle_timeout(now);
     for (let number = core.poll_output(); number !== 0; number = core.poll_output()) {
@@ -179,7 +173,7 @@ export class Driver {
       if (event.ev === "notice" && event.code === "physics_missing") this.#loadPhysics(event);
       else events.push(envelope);
     }
-    if (events.length > 0) this.#report(events);
+    if (events.length > 0) this.report(events);
     if (now >= this.#probeAt) {
       this.#probeAt = now + KEEP_ALIVE_MS;
       this.#world?.connection?.sendDatagram(PROBE);
@@ -191,7 +185,7 @@ export class Driver {
   #loadPhysics(event: NoticeEvent): void {
     void this.#physics.handleMissing(event.game ?? "", (why) => {
       if (why !== undefined) event.message = `${event.message} (${why})`;
-      this.#report([{ of: "game", request: 0, event }]);
+      this.report([{ of: "game", request: 0, event }]);
     });
   }
 
@@ -208,7 +202,7 @@ export class Driver {
   }
 
   #execute(number: number): void {
-    const core = this.#core;
+    const core = this.core;
     switch (number) {
       case CONNECT_WORLD:
         this.#abandonWorld();
@@ -315,12 +309,12 @@ export class Driver {
   /** The servers to dial; configured ones as they describe themselves now. */
   async #servers({ servers, configured }: Target): Promise<ServerAddress[]> {
     if (servers.length > 0) return this.#reachable(servers);
-    const before = this.#directory.find(configured);
-    const addresses = await this.#directory.read();
+    const before = this.directory.find(configured);
+    const addresses = await this.directory.read();
     this.run((core) => core.set_servers(addresses));
-    const present = this.#directory.find(configured);
+    const present = this.directory.find(configured);
     // A server may have moved.
-    return present.length === before.length ? present : this.#directory.find(addresses);
+    return present.length === before.length ? present : this.directory.find(addresses);
   }
 
   /** A shaper for one connection; each takes two seeds, one for each direction. */
@@ -350,7 +344,7 @@ export class Driver {
     this.#closeGame();
     const message = `the client failed: ${messageOf(thrown)}`;
     const event = { ev: "closed", code: "client_failed", message } as const;
-    this.#report([{ of: "lobby", request: 0, event }]);
+    this.report([{ of: "lobby", request: 0, event }]);
   }
 }
 

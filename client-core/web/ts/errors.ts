@@ -7,12 +7,9 @@
  * `"not_playing"`, `"too_many_requests"`, `"bad_message"`, `"bad_option"`, `"client_failed"`.
  */
 export class AmbitError extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string) {
+  constructor(readonly code: string, message: string) {
     super(message);
     this.name = "AmbitError";
-    this.code = code;
   }
 }
 

@@ -25,31 +25,27 @@ interface PhysicsExports {
 
 /** A memory as words. The view is made anew only after the memory has grown. */
 class Words {
-  readonly #memory: WebAssembly.Memory;
   #view: Uint32Array;
 
-  constructor(memory: WebAssembly.Memory) {
-    this.#memory = memory;
+  constructor(private readonly memory: WebAssembly.Memory) {
     this.#view = new Uint32Array(memory.buffer);
   }
 
   get view(): Uint32Array {
-    if (this.#view.buffer !== this.#memory.buffer) {
-      this.#view = new Uint32Array(this.#memory.buffer);
+    if (this.#view.buffer !== this.memory.buffer) {
+      this.#view = new Uint32Array(this.memory.buffer);
     }
     return this.#view;
   }
 }
 
 class PhysicsModule {
-  readonly exports: PhysicsExports;
   readonly words: Words;
   /** Called once, when it has failed. */
   readonly listeners = new Set<(why: string) => void>();
   hasFailed = false;
 
-  constructor(exports: PhysicsExports) {
-    this.exports = exports;
+  constructor(readonly exports: PhysicsExports) {
     this.words = new Words(exports.memory);
   }
 
@@ -156,33 +152,31 @@ export interface PhysicsUser {
 
 /** Loads the physics that games ask for, for one client. */
 export class PhysicsLoader {
-  readonly #sources: Readonly<Record<string, ModuleSource>>;
-  readonly #user: PhysicsUser;
   /** What the client got. */
   readonly #added = new Set<string>();
   readonly #problems = new Map<string, string>();
 
-  constructor(sources: Readonly<Record<string, ModuleSource>>, user: PhysicsUser) {
-    this.#sources = sources;
-    this.#user = user;
-  }
+  constructor(
+    private readonly sources: Readonly<Record<string, ModuleSource>>,
+    private readonly user: PhysicsUser,
+  ) {}
 
   /**
    * The client has no physics for a game. Loads it; if that does not help, calls `missing` with
    * what is known about the reason.
    */
   async handleMissing(game: string, missing: (why: string | undefined) => void): Promise<void> {
-    const source = this.#sources[game];
+    const source = this.sources[game];
     if (source === undefined || this.#added.has(game)) return missing(this.#problems.get(game));
     this.#problems.delete(game);
     try {
       const module = await loadOnce(game, source);
       module.listeners.add((why) => {
         this.#problems.set(game, why);
-        this.#user.remove(game);
+        this.user.remove(game);
       });
       this.#added.add(game);
-      this.#user.add(game, module.description());
+      this.user.add(game, module.description());
     } catch (thrown) {
       this.#added.delete(game);
       missing(messageOf(thrown));

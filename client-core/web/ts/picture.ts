@@ -77,21 +77,16 @@ type CoreOfPicture = Pick<WebClient, "frame_layout" | "texts_after" | "texts_dro
 
 /** Copies pictures from the core's memory. */
 export class PictureCopier {
-  readonly #core: CoreOfPicture;
-  readonly #memory: WebAssembly.Memory;
   /** The highest number of a text that was passed on. */
   #lastText = 0;
   #dropped = 0;
 
-  constructor(core: CoreOfPicture, memory: WebAssembly.Memory) {
-    this.#core = core;
-    this.#memory = memory;
-  }
+  constructor(private readonly core: CoreOfPicture, private readonly memory: WebAssembly.Memory) {}
 
   /** The picture that the core has drawn last, in `spare` if that is large enough. */
   copy(at: number, time: number, spare: ArrayBuffer | undefined): Picture {
-    const from = this.#memory.buffer;
-    const layout = new Uint32Array(from, this.#core.frame_layout(), LAYOUT_NUMBERS);
+    const from = this.memory.buffer;
+    const layout = new Uint32Array(from, this.core.frame_layout(), LAYOUT_NUMBERS);
     const [count = 0, roomWide = 0, avatar = 0, values = 0] = layout;
     const objects = count + roomWide;
     const bytes = Arrays.bytes(objects, values);
@@ -108,11 +103,11 @@ export class PictureCopier {
   }
 
   #newTexts(): NewTexts | undefined {
-    const dropped = this.#core.texts_dropped();
+    const dropped = this.core.texts_dropped();
     const replaces = dropped !== this.#dropped;
     this.#dropped = dropped;
     if (replaces) this.#lastText = 0;
-    const json = this.#core.texts_after(this.#lastText);
+    const json = this.core.texts_after(this.#lastText);
     if (json === undefined && !replaces) return undefined;
     const texts = JSON.parse(json ?? "[]") as NewTexts["texts"];
     this.#lastText = texts.at(-1)?.[0] ?? this.#lastText;

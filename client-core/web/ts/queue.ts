@@ -15,13 +15,8 @@ export class EventQueue<E extends { ev: string }> {
   #missed = 0;
   #closed = false;
   #readers: (() => void)[] = [];
-  readonly #max: number;
-  readonly #isUpdate: (event: E) => boolean;
 
-  constructor(max: number, isUpdate: (event: E) => boolean) {
-    this.#max = max;
-    this.#isUpdate = isUpdate;
-  }
+  constructor(private readonly max: number, private readonly isUpdate: (event: E) => boolean) {}
 
   /** Whether the last event was appended. */
   get isClosed(): boolean {
@@ -30,7 +25,7 @@ export class EventQueue<E extends { ev: string }> {
 
   push(event: E): void {
     if (this.#closed) return;
-    if (this.#events.length >= this.#max) this.#makeRoom();
+    if (this.#events.length >= this.max) this.#makeRoom();
     this.#events.push(event);
     this.#wake();
   }
@@ -72,8 +67,8 @@ export class EventQueue<E extends { ev: string }> {
 
   #makeRoom(): void {
     const before = this.#events.length;
-    const kept = this.#events.filter((event) => !this.#isUpdate(event));
-    this.#events = kept.slice(Math.max(0, kept.length - this.#max / 2));
+    const kept = this.#events.filter((event) => !this.isUpdate(event));
+    this.#events = kept.slice(Math.max(0, kept.length - this.max / 2));
     this.#missed += before - this.#events.length;
   }
 

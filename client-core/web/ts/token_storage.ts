@@ -12,46 +12,42 @@ export type Kept = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 export class TokenStorage {
   readonly #key: string | undefined;
-  readonly #tab: () => Kept;
-  readonly #common: () => Kept;
 
   /** Both storages are asked for when they are used: a browser may refuse that. */
   constructor(
     keep: boolean | string | undefined,
-    tab: () => Kept = () => sessionStorage,
-    common: () => Kept = () => localStorage,
+    private readonly tab: () => Kept = () => sessionStorage,
+    private readonly common: () => Kept = () => localStorage,
   ) {
     if (keep) this.#key = keep === true ? "ambit-session" : `ambit-session-${keep}`;
-    this.#tab = tab;
-    this.#common = common;
   }
 
   /** The session that this page goes on with; empty for a new one. */
   read(): Uint8Array {
-    const own = this.#get(this.#tab);
-    const left = this.#get(this.#common);
+    const own = this.#get(this.tab);
+    const left = this.#get(this.common);
     const text = own ?? left;
-    if (text === left) this.#set(this.#common, undefined);
+    if (text === left) this.#set(this.common, undefined);
     // A copy of the tab has it, as after a reload.
-    if (text && !own) this.#set(this.#tab, text);
+    if (text && !own) this.#set(this.tab, text);
     return bytesOf(text ?? "");
   }
 
   /** The session has another token; undefined if it is over. */
   write(token: Uint8Array | undefined): void {
-    this.#set(this.#tab, token && btoa(String.fromCharCode(...token)));
+    this.#set(this.tab, token && btoa(String.fromCharCode(...token)));
   }
 
   /** The page is left. */
   leave(): void {
-    const own = this.#get(this.#tab);
-    if (own) this.#set(this.#common, own);
+    const own = this.#get(this.tab);
+    if (own) this.#set(this.common, own);
   }
 
   /** The page is there again as it was left. */
   comeBack(): void {
-    const own = this.#get(this.#tab);
-    if (own && own === this.#get(this.#common)) this.#set(this.#common, undefined);
+    const own = this.#get(this.tab);
+    if (own && own === this.#get(this.common)) this.#set(this.common, undefined);
   }
 
   #get(storage: () => Kept): string | undefined {

@@ -26,7 +26,6 @@ const MAX_SPARES = 3;
 type DrawMessage = Extract<ToWorker, { do: "draw" }>;
 
 class ServedClient {
-  readonly #port: MessagePort;
   #driver: Driver | undefined;
   #copier: PictureCopier | undefined;
   #spares: ArrayBuffer[] = [];
@@ -39,8 +38,7 @@ class ServedClient {
     token: new Uint8Array(0),
   };
 
-  constructor(port: MessagePort) {
-    this.#port = port;
+  constructor(private readonly port: MessagePort) {
     port.onmessage = ({ data }: MessageEvent<ToWorker>) => this.#handle(data);
   }
 
@@ -158,7 +156,7 @@ class ServedClient {
   }
 
   #post(message: FromWorker, transfer: Transferable[] = []): void {
-    this.#port.postMessage(message, transfer);
+    this.port.postMessage(message, transfer);
   }
 }
 

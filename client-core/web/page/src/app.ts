@@ -46,13 +46,9 @@ const WALK_PARAMETERS = { size: "60x60", obstacles: 14, npcs: 30, wolves: 4, pil
 const DEFAULT_MARGIN_M = 1;
 
 export class App {
-  readonly #client: Client;
   readonly #model = new LobbyModel();
   readonly #lobby: LobbyView;
-  readonly #page: HTMLElement;
   readonly #descriptions = new Map<string, Promise<GameDescription>>();
-  /** The connection is closed for good: says so, and connects again. */
-  readonly #reconnect: (code: string, message: string) => void;
   #view: GameView | undefined;
   #playing: Room | undefined;
   /** As the player's room was listed: once it has closed, it is in no list. */
@@ -66,13 +62,11 @@ export class App {
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(
-    page: HTMLElement,
-    client: Client,
-    reconnect: (code: string, message: string) => void,
+    private readonly page: HTMLElement,
+    private readonly client: Client,
+    /** The connection is closed for good: says so, and connects again. */
+    private readonly reconnect: (code: string, message: string) => void,
   ) {
-    this.#page = page;
-    this.#client = client;
-    this.#reconnect = reconnect;
     const act = (does: () => Promise<unknown>) => {
       endPassingProblem();
       this.#try(does);
@@ -107,17 +101,17 @@ export class App {
   }
 
   async #run(): Promise<void> {
-    const { room } = this.#client;
+    const { room } = this.client;
     if (room) this.#try(() => this.#enter(room));
     this.#try(async () => {
-      this.#model.setRooms(await this.#client.watchRooms(true));
+      this.#model.setRooms(await this.client.watchRooms(true));
       const isRunning = room && this.#model.rooms.get(room.id)?.running;
       if (!isRunning) setHidden(this.#lobby.element, false);
       await this.#follow();
       await this.#readPlayers();
     });
     for (;;) {
-      const event = await this.#client.nextEvent();
+      const event = await this.client.nextEvent();
       if (!event) break;
       this.#handle(event);
       this.#update();
@@ -130,7 +124,7 @@ export class App {
   /** The address may name a room: who is given the link gets into it. */
   readonly #follow = async (): Promise<void> => {
     const id = roomOf(location.hash);
-    const { room } = this.#client;
+    const { room } = this.client;
     if (room && id === undefined) return this.#leave();
     // Who is in a room goes on with it, and its address comes back.
     if (room) return showAddress(room.id);
@@ -141,11 +135,11 @@ export class App {
   };
 
   #handle(event: LobbyEvent): void {
-    this.#model.handle(event, this.#client.room?.id);
+    this.#model.handle(event, this.client.room?.id);
     switch (event.ev) {
       case "joined":
       case "created":
-        if (this.#client.room) this.#try(() => this.#enter(this.#client.room as Room));
+        if (this.client.room) this.#try(() => this.#enter(this.client.room as Room));
         return;
       case "left":
         const result = this.#view?.result() ?? this.#result;
@@ -165,10 +159,10 @@ export class App {
         return this.#showChat();
       case "closed":
         this.#model.forget();
-        return this.#reconnect(event.code || "server_gone", event.message);
+        return this.reconnect(event.code || "server_gone", event.message);
       case "welcome":
         endProblem();
-        if (!event.resumed) this.#try(() => this.#client.watchRooms(true));
+        if (!event.resumed) this.#try(() => this.client.watchRooms(true));
         return;
     }
   }
@@ -177,14 +171,14 @@ export class App {
   async #tellOut({ room: id, reason: code, message }: Left, name?: string): Promise<void> {
     showProblem(code, message);
     if (problemOf(code) !== "seat_lost" && problemOf(code) !== "idle") return;
-    const rooms = await this.#client.watchRooms(true).catch(() => undefined);
-    if (!rooms || this.#client.room) return;
+    const rooms = await this.client.watchRooms(true).catch(() => undefined);
+    if (!rooms || this.client.room) return;
     this.#model.setRooms(rooms);
     this.#update();
     const room = this.#model.rooms.get(id);
     // A server that was started again counts its rooms from the beginning.
     if (!room || room.name !== name) return;
-    if (this.#model.actionOf(room, this.#client.games) !== "join") return;
+    if (this.#model.actionOf(room, this.client.games) !== "join") return;
     const back = () => this.#try(() => this.#join(id));
     showProblem(code, message, back, texts.back_into(room.name));
   }
@@ -210,7 +204,7 @@ export class App {
       if (this.#playing !== room) return;
       this.#closeGame();
       // That the player has left by itself is no problem.
-      if (this.#client.room) showError(thrown, () => this.#try(() => this.#rejoin(room)));
+      if (this.client.room) showError(thrown, () => this.#try(() => this.#rejoin(room)));
     } finally {
       this.#entering -= 1;
       this.#update();
@@ -224,7 +218,7 @@ export class App {
     translation.schema(schema);
     const description = await this.#describe(schema.game).catch(() => undefined);
     if (game.isOver || this.#view) return;
-    this.#view = new GameView(this.#client, game, schema, {
+    this.#view = new GameView(this.client, game, schema, {
       settingsOf: (rules) => this.#settingsOf(room, rules, description),
       toggleLobby: () => this.#toggleLobby(),
       closeLobby: () => {
@@ -238,8 +232,8 @@ export class App {
       ended: (code, message) => this.#ended(room, code, message),
     });
     endPassingProblem();
-    this.#page.append(this.#view.element);
-    this.#page.classList.add("playing");
+    this.page.append(this.#view.element);
+    this.page.classList.add("playing");
     // Who is writing something goes on with it, beside the game.
     if (this.#isTyping()) return;
     setHidden(this.#lobby.element, true);
@@ -254,10 +248,10 @@ export class App {
     const ended = this.#listing;
     // Whoever chooses a password is asked again: it is nowhere.
     if (ended?.game !== result.game || ended.password) return this.#create(result.game);
-    const made = this.#model.madeAgain(ended, this.#client.games);
+    const made = this.#model.madeAgain(ended, this.client.games);
     if (made) return void (await this.#join(made.id));
     const { name, game, capacity, parameters } = ended;
-    void this.#enter(await this.#client.createRoom(name, game, { capacity, parameters }));
+    void this.#enter(await this.client.createRoom(name, game, { capacity, parameters }));
   }
 
   #ended(room: Room, code: string, message: string): void {
@@ -265,14 +259,14 @@ export class App {
     this.#closeGame();
     this.#update();
     if (code === "left" || code === "" || code === GAME_OVER) return;
-    const isMember = this.#client.room?.id === room.id;
+    const isMember = this.client.room?.id === room.id;
     // The lobby says why a player is out of the room.
     if (isMember) showProblem(code, message, () => this.#try(() => this.#rejoin(room)));
   }
 
   /** A game that could not be reached is entered again only with another seat. */
   async #rejoin(room: Room): Promise<void> {
-    const present = this.#client.room;
+    const present = this.client.room;
     // An old banner offers it, too, when the player is in another room or plays again.
     if (this.#view || (present && present.id !== room.id)) return;
     if (present) await room.leave();
@@ -286,7 +280,7 @@ export class App {
     this.#playing = undefined;
     this.#unread = 0;
     handle.game = undefined;
-    this.#page.classList.remove("playing");
+    this.page.classList.remove("playing");
     setHidden(this.#lobby.element, false);
   }
 
@@ -308,7 +302,7 @@ export class App {
     const line = this.#model.chat.at(-1);
     if (!this.#view || !line || !this.#lobby.element.hidden) return;
     this.#view.showChat(format(line));
-    if (line.from === this.#client.name) return;
+    if (line.from === this.client.name) return;
     this.#unread += 1;
     this.#view.showUnread(this.#unread);
   }
@@ -328,7 +322,7 @@ export class App {
   #describe(game: string): Promise<GameDescription> {
     let description = this.#descriptions.get(game);
     if (!description) {
-      description = this.#client.describeGame(game);
+      description = this.client.describeGame(game);
       description.catch(() => this.#descriptions.delete(game));
       this.#descriptions.set(game, description);
     }
@@ -336,8 +330,8 @@ export class App {
   }
 
   async #rename(name: string): Promise<void> {
-    await this.#client.rename(name);
-    localStorage.setItem(NAME_KEY, this.#client.name);
+    await this.client.rename(name);
+    localStorage.setItem(NAME_KEY, this.client.name);
   }
 
   async #join(id: number): Promise<void> {
@@ -349,7 +343,7 @@ export class App {
         const password = isLocked ? await this.#askPassword(listed.name, problem) : "";
         if (password === undefined) return;
         try {
-          return await this.#enter(await this.#client.joinRoom(id, { password }));
+          return await this.#enter(await this.client.joinRoom(id, { password }));
         } catch (thrown) {
           if (!isLocked || codeOf(thrown) !== "wrong_password") throw thrown;
         }
@@ -358,7 +352,7 @@ export class App {
       if (codeOf(thrown) === "kicked") this.#model.bar(id);
       this.#update();
       // No seat: a link to it does not stay in the address.
-      if (!this.#client.room) showAddress(undefined);
+      if (!this.client.room) showAddress(undefined);
       throw thrown;
     }
   }
@@ -375,7 +369,7 @@ export class App {
     try {
       const kept: unknown = JSON.parse(sessionStorage.getItem(BARRED_KEY) ?? "null");
       const { player, rooms } = kept as { player: number; rooms: number[] };
-      if (player === this.#client.player) rooms.forEach((room) => this.#model.bar(room));
+      if (player === this.client.player) rooms.forEach((room) => this.#model.bar(room));
     } catch {
       // Nothing is known, or not in this form: the server says it again.
     }
@@ -384,23 +378,23 @@ export class App {
   #keepBarred(): void {
     const rooms = this.#model.barred;
     if (rooms.length === 0) return sessionStorage.removeItem(BARRED_KEY);
-    sessionStorage.setItem(BARRED_KEY, JSON.stringify({ player: this.#client.player, rooms }));
+    sessionStorage.setItem(BARRED_KEY, JSON.stringify({ player: this.client.player, rooms }));
   }
 
   async #create(game?: string): Promise<void> {
-    const { games, name } = this.#client;
+    const { games, name } = this.client;
     const describe = (game: string) => this.#describe(game);
     const suggest = (game: string) => (game === WALK_GAME ? WALK_PARAMETERS : {});
     const suggestedName = texts.own_room(name);
     await askForRoom(games, suggestedName, game, describe, suggest, async (wanted) => {
-      const room = await this.#client.createRoom(wanted.name, wanted.game, wanted.settings);
+      const room = await this.client.createRoom(wanted.name, wanted.game, wanted.settings);
       void this.#enter(room);
     });
   }
 
   /** Where it runs, or in a room that is made for it, with pilots. */
   async #playGame(game: string): Promise<void> {
-    const client = this.#client;
+    const client = this.client;
     const running = this.#model.runningRoomOf(game, client.games);
     if (running) return this.#join(running.id);
     const description = await this.#describe(game).catch(() => undefined);
@@ -413,25 +407,25 @@ export class App {
   }
 
   async #start(): Promise<void> {
-    const { room } = this.#client;
+    const { room } = this.client;
     await room?.start();
     // After a game that has failed, nobody waits for the next one.
     if (room) await this.#enter(room);
   }
 
   async #leave(): Promise<void> {
-    await this.#client.room?.leave();
+    await this.client.room?.leave();
     this.#model.leaveRoom();
     this.#closeGame();
     showAddress(undefined);
   }
 
   async #say(to: Addressee, text: string): Promise<boolean> {
-    const { room } = this.#client;
+    const { room } = this.client;
     try {
-      if (to.channel === "whisper") await this.#client.whisper(to.to, text);
+      if (to.channel === "whisper") await this.client.whisper(to.to, text);
       else if (to.channel === "room" && room) await room.say(text);
-      else await this.#client.say(text);
+      else await this.client.say(text);
       return true;
     } catch (thrown) {
       showError(thrown);
@@ -440,9 +434,9 @@ export class App {
   }
 
   async #readPlayers(): Promise<void> {
-    if (document.hidden || !this.#client.isConnected) return;
+    if (document.hidden || !this.client.isConnected) return;
     try {
-      this.#model.everybody = await this.#client.players();
+      this.#model.everybody = await this.client.players();
       this.#update();
     } catch {
       // The next time.
@@ -462,14 +456,14 @@ export class App {
   #update(): void {
     this.#keepBarred();
     const game = this.#view ? "shown" : this.#entering > 0 ? "entering" : "none";
-    this.#lobby.update(this.#client, this.#model, game);
+    this.#lobby.update(this.client, this.#model, game);
   }
 
   /** Whether there is an unfinished text in the field that has the focus. */
   #isTyping(): boolean {
     const { activeElement } = document;
     if (!(activeElement instanceof HTMLInputElement)) return false;
-    return activeElement.value !== "" && activeElement.value !== this.#client.name;
+    return activeElement.value !== "" && activeElement.value !== this.client.name;
   }
 }
 

@@ -236,12 +236,10 @@ function onlyForOf(command: CommandKind, about: Choice | undefined): Condition[]
 
 /** A command that is being given: its fields are filled one after the other. */
 export class CommandDraft {
-  readonly action: Action;
   readonly values: Record<string, Value>;
   #filled = 0;
 
-  constructor(action: Action) {
-    this.action = action;
+  constructor(readonly action: Action) {
     this.values = { ...action.preset };
   }
 

@@ -74,7 +74,6 @@ const RANGES = {
 } as const;
 
 export class ViewCamera {
-  readonly mode: CameraMode;
   /** What it follows. */
   readonly target: Point = { x: 0, y: 0, z: 0 };
   /** What it looks at: the target, but not so near the border that half of the picture is empty. */
@@ -106,8 +105,7 @@ export class ViewCamera {
   #most: number;
 
   /** `isFloor`: all that there is to see is on a floor, and the picture shows little besides. */
-  constructor(mode: CameraMode, isFloor = false) {
-    this.mode = mode;
+  constructor(readonly mode: CameraMode, isFloor = false) {
     this.#staysInside = mode === "above" || isFloor;
     if (mode === "above") this.pitch = PITCH_ABOVE;
     else this.pitch = isFloor ? PITCH_FLOOR : PITCH_AROUND;

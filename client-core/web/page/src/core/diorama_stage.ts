@@ -122,9 +122,6 @@ interface Traits {
 
 /** Collects a scene, moves what is in it by chance, and may turn it to its mirror image. */
 export class Stage {
-  readonly #random: () => number;
-  readonly #schema: Schema;
-  readonly #scale: number;
   readonly #side: 1 | -1;
   readonly #obstacles: StaticObstacle[] = [];
   readonly #objects: DioramaObject[] = [];
@@ -132,10 +129,11 @@ export class Stage {
   readonly #streaks: Streak[] = [];
 
   /** Lengths are multiplied by `scale`; sizes of kinds and effects are those that are declared. */
-  constructor(random: () => number, schema: Schema, scale: number) {
-    this.#random = random;
-    this.#schema = schema;
-    this.#scale = scale;
+  constructor(
+    private readonly random: () => number,
+    private readonly schema: Schema,
+    private readonly scale: number,
+  ) {
     this.#side = random() < 0.5 ? 1 : -1;
   }
 
@@ -145,8 +143,8 @@ export class Stage {
   }
 
   boulder(x: number, y: number): void {
-    const half: Place = [0.8 + 1.4 * this.#random(), 1.1, 0.8 + 0.7 * this.#random()];
-    this.wall(x + 3 * this.#chance(), y + 3 * this.#chance(), half, this.#random());
+    const half: Place = [0.8 + 1.4 * this.random(), 1.1, 0.8 + 0.7 * this.random()];
+    this.wall(x + 3 * this.#chance(), y + 3 * this.#chance(), half, this.random());
   }
 
   /** Between `low` and `low + 2 * halfZ`. */
@@ -181,7 +179,7 @@ export class Stage {
     this.#add(member, [atX, atY, walks ? 0 : height], turn, isOwn, name);
     if (form !== "ship") return;
     // The flames of its engines.
-    const long = scale[0] / this.#scale;
+    const long = scale[0] / this.scale;
     const [dx, dy] = [long * Math.cos(facing), long * Math.sin(facing)];
     const back: Place = [atX - 0.35 * dx, atY - 0.35 * dy, height];
     this.#streak(back, [-0.64 * dx, -0.64 * dy, 0], 0.125 * long, kind.look.colour);
@@ -201,12 +199,12 @@ export class Stage {
     const yaw = this.#mirrored(Math.atan2(way[1], way[0]));
     if (member) this.#add(member, at, unit(0, 0, Math.sin(yaw / 2), Math.cos(yaw / 2)));
     const behind = way.map((part) => -0.7 * part) as unknown as Place;
-    this.#streak(at, behind, (0.4 * look.size) / this.#scale, look.colour);
+    this.#streak(at, behind, (0.4 * look.size) / this.scale, look.colour);
   }
 
   /** An effect that would hide all others is smaller. */
   happen(effect: Effect, most: number, at: Place, from: Place): void {
-    const size = Math.min(effect.size, this.#scale * most);
+    const size = Math.min(effect.size, this.scale * most);
     this.#happenings.push({
       effect: { ...effect, size },
       at: this.#placed(at),
@@ -217,16 +215,16 @@ export class Stage {
   /** In lengths of the scene. */
   heightOf(member: Member): number {
     const kind = this.#kindOf(member);
-    return kind ? describeMesh(kind).scale[2] / this.#scale : 0;
+    return kind ? describeMesh(kind).scale[2] / this.scale : 0;
   }
 
   diorama({ distance, pitch, fog, extent }: Omit<DioramaView, "target" | "turn">): Diorama {
-    const by = this.#scale;
+    const by = this.scale;
     const wide = Math.max(1, by);
-    const turn = 0.5 * (this.#random() - 0.5);
-    const { scenery } = this.#schema;
+    const turn = 0.5 * (this.random() - 0.5);
+    const { scenery } = this.schema;
     return {
-      schema: { ...this.#schema, scenery: { ...scenery, camera: "around", no_grid: true } },
+      schema: { ...this.schema, scenery: { ...scenery, camera: "around", no_grid: true } },
       obstacles: this.#obstacles,
       objects: this.#objects,
       happenings: this.#happenings,
@@ -241,36 +239,36 @@ export class Stage {
   }
 
   #kindOf(member: Member | undefined): Kind | undefined {
-    return this.#schema.kinds[member?.kind ?? -1];
+    return this.schema.kinds[member?.kind ?? -1];
   }
 
   #add({ kind, role }: Member, at: Place, turn: DioramaObject["turn"], isOwn = false, name = role) {
-    const { label } = (this.#schema.kinds[kind] as Kind).look;
+    const { label } = (this.schema.kinds[kind] as Kind).look;
     const shown = label === null ? undefined : (name ?? role);
     this.#objects.push({ kind, at: this.#placed(at), turn, label: shown, role, isOwn });
   }
 
   #streak(at: Place, behind: Place, wide: number, colour: string): void {
-    const by = wide * this.#scale;
+    const by = wide * this.scale;
     this.#streaks.push({ at: this.#placed(at), behind: this.#placed(behind), wide: by,
       glow: 3.2 * by, colour: colourOf(colour) });
   }
 
   /** With one of the looks that the game declares, if there are some. */
   #stand(shape: StaticObstacle["shape"], at: Place, half: Place, yaw: number): void {
-    const [centre, halves] = [this.#placed(at), half.map((length) => this.#scale * length)];
-    const look = this.#schema.scenery.obstacles.length > 0 ? 0 : null;
+    const [centre, halves] = [this.#placed(at), half.map((length) => this.scale * length)];
+    const look = this.schema.scenery.obstacles.length > 0 ? 0 : null;
     this.#obstacles.push({ shape, centre: [...centre], half: halves as StaticObstacle["half"], yaw,
       look });
   }
 
   /** From -1 to 1. */
   #chance(): number {
-    return 2 * this.#random() - 1;
+    return 2 * this.random() - 1;
   }
 
   #placed([x, y, z]: Place): Place {
-    return [this.#side * this.#scale * x, this.#scale * y, this.#scale * z];
+    return [this.#side * this.scale * x, this.scale * y, this.scale * z];
   }
 
   #mirrored(way: number): number {

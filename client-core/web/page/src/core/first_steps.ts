@@ -23,13 +23,9 @@ const MAX_GAMES = 50;
 export class FirstSteps {
   /** Empty in a game that is known. */
   readonly steps: readonly Step[];
-  readonly #kept: Kept;
-  readonly #game: string;
   readonly #done = new Set<Deed>();
 
-  constructor(kept: Kept, game: string, steps: readonly Step[]) {
-    this.#kept = kept;
-    this.#game = game;
+  constructor(private readonly kept: Kept, private readonly game: string, steps: readonly Step[]) {
     const isKnown = kept.getItem(KEY) === NONE || playedBefore(kept).includes(game);
     this.steps = isKnown ? [] : steps;
   }
@@ -54,13 +50,13 @@ export class FirstSteps {
   refuse(): void {
     for (const { deed } of this.steps) this.#done.add(deed);
     this.#remember();
-    this.#kept.setItem(KEY, NONE);
+    this.kept.setItem(KEY, NONE);
   }
 
   #remember(): void {
-    const played = playedBefore(this.#kept);
-    if (!played.includes(this.#game)) played.push(this.#game);
-    this.#kept.setItem(GAME_KEY, played.slice(-MAX_GAMES).join(" "));
+    const played = playedBefore(this.kept);
+    if (!played.includes(this.game)) played.push(this.game);
+    this.kept.setItem(GAME_KEY, played.slice(-MAX_GAMES).join(" "));
   }
 }
 

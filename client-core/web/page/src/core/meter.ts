@@ -6,22 +6,19 @@ import type { Stats } from "../ambit/ambit.js";
 export class RateMeter {
   readonly #times: number[] = [];
   readonly #counts: number[] = [];
-  readonly #windowMs: number;
 
-  constructor(windowMs = 2_000) {
-    this.#windowMs = windowMs;
-  }
+  constructor(private readonly windowMs = 2_000) {}
 
   /** Takes the counter's value; returns the rate. */
   sample(now: number, count: number): number {
     // After a pause it would be a mean over the whole pause.
-    if (now - (this.#times.at(-1) ?? now) > this.#windowMs) {
+    if (now - (this.#times.at(-1) ?? now) > this.windowMs) {
       this.#times.length = 0;
       this.#counts.length = 0;
     }
     this.#times.push(now);
     this.#counts.push(count);
-    while (this.#times.length > 2 && (this.#times[1] as number) < now - this.#windowMs) {
+    while (this.#times.length > 2 && (this.#times[1] as number) < now - this.windowMs) {
       this.#times.shift();
       this.#counts.shift();
     }

@@ -12,28 +12,23 @@ interface Notice {
 }
 
 export class Notices {
-  readonly #most: number;
-  readonly #shownMs: number;
   readonly #list: Notice[] = [];
 
   /** At most `most` at a time, each for `shownMs`. */
-  constructor(most: number, shownMs: number) {
-    this.#most = most;
-    this.#shownMs = shownMs;
-  }
+  constructor(private readonly most: number, private readonly shownMs: number) {}
 
   /** The newest one last; the oldest one makes room for it. `isOwn`: it is about the player. */
   add(now: number, text: string, isOwn = false): void {
     this.expire(now);
     const known = this.#list.find((notice) => notice.text === text);
-    const until = now + this.#shownMs;
+    const until = now + this.shownMs;
     if (known) {
       known.times += 1;
       known.until = until;
       return;
     }
     this.#list.push({ text, times: 1, until, isOwn });
-    if (this.#list.length <= this.#most) return;
+    if (this.#list.length <= this.most) return;
     const others = this.#list.findIndex((notice) => !notice.isOwn);
     this.#list.splice(Math.max(others, 0), 1);
   }

@@ -22,8 +22,6 @@ export const SMOOTH: Pace = { fast: 17.5, slow: 22 };
 export const BEARABLE: Pace = { fast: 38, slow: 62 };
 
 export class Resolution {
-  readonly #pace: Pace;
-  readonly #most: number;
   #at: number;
   /** Steps from here on were tried, and took too long. */
   #tooMany = STEPS.length;
@@ -32,15 +30,13 @@ export class Resolution {
   #good = 0;
 
   /** Begins near `start`; never above `most`. */
-  constructor(start: number, most: number, pace: Pace) {
-    this.#pace = pace;
-    this.#most = most;
+  constructor(start: number, private readonly most: number, private readonly pace: Pace) {
     const above = STEPS.findIndex((step) => step > Math.min(start, most));
     this.#at = Math.max(0, (above < 0 ? STEPS.length : above) - 1);
   }
 
   get ratio(): number {
-    return Math.min(STEPS[this.#at] as number, this.#most);
+    return Math.min(STEPS[this.#at] as number, this.most);
   }
 
   /** After each frame. True if the ratio is another one now. */
@@ -51,15 +47,15 @@ export class Resolution {
     if (this.#frames < FRAMES) return false;
     const mean = this.#sum / this.#frames;
     this.#sum = this.#frames = 0;
-    if (mean > this.#pace.slow && this.#at > 0) {
+    if (mean > this.pace.slow && this.#at > 0) {
       this.#good = 0;
       this.#tooMany = this.#at;
       this.#at -= 1;
       return true;
     }
-    this.#good = mean < this.#pace.fast ? this.#good + 1 : 0;
+    this.#good = mean < this.pace.fast ? this.#good + 1 : 0;
     const next = this.#at + 1;
-    const isUseful = next < this.#tooMany && (STEPS[this.#at] as number) < this.#most;
+    const isUseful = next < this.#tooMany && (STEPS[this.#at] as number) < this.most;
     if (this.#good < PATIENCE || !isUseful) return false;
     this.#good = 0;
     this.#at = next;

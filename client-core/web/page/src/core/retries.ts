@@ -4,13 +4,10 @@
 export const RETRY_MS = 5_000;
 
 export class Retries {
-  readonly #attempt: () => Promise<boolean>;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `attempt` says whether it is to be repeated. */
-  constructor(attempt: () => Promise<boolean>) {
-    this.#attempt = attempt;
-  }
+  constructor(private readonly attempt: () => Promise<boolean>) {}
 
   /** The next attempt is made after a pause, and so on. */
   begin(): void {
@@ -26,7 +23,7 @@ export class Retries {
 
   async #next(): Promise<void> {
     const timer = this.#timer;
-    const isAgain = await this.#attempt();
+    const isAgain = await this.attempt();
     // The player was faster.
     if (isAgain && timer === this.#timer) this.begin();
   }

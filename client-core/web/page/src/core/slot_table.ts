@@ -9,17 +9,17 @@ export class SlotTable {
   readonly #slots = new Map<string, number>();
   /** The frame in which each slot was used last. */
   readonly #usedIn: Uint32Array;
-  readonly #paint: (name: string, slot: number) => void;
-  readonly #clear: () => void;
   #frame = 1;
   #used = 0;
   #isShort = false;
 
   /** `clear` is called when all slots are freed, `paint` when a name gets one. */
-  constructor(size: number, paint: (name: string, slot: number) => void, clear: () => void) {
+  constructor(
+    size: number,
+    private readonly paint: (name: string, slot: number) => void,
+    private readonly clear: () => void,
+  ) {
     this.#usedIn = new Uint32Array(size);
-    this.#paint = paint;
-    this.#clear = clear;
   }
 
   /** Begins a frame. */
@@ -27,7 +27,7 @@ export class SlotTable {
     // While all slots are in use, freeing them would only paint all names again in each frame.
     if (this.#isShort && this.#used < this.#usedIn.length) {
       this.#slots.clear();
-      this.#clear();
+      this.clear();
     }
     this.#isShort = false;
     this.#used = 0;
@@ -44,7 +44,7 @@ export class SlotTable {
         return -1;
       }
       this.#slots.set(name, slot);
-      this.#paint(name, slot);
+      this.paint(name, slot);
     }
     if (this.#usedIn[slot] !== this.#frame) {
       this.#usedIn[slot] = this.#frame;

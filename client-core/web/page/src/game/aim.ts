@@ -25,14 +25,10 @@ export class Aim {
   usesKeys = false;
   /** Seen from around, the ground is aimed at; from above, the height of the avatar. */
   readonly #isOnFloor: boolean;
-  readonly #camera: ViewCamera;
-  readonly pointer: ScreenPlace;
   #extent: Extent = { west: 0, south: 0, width: 0, height: 0 };
   #chosen = 0;
 
-  constructor(camera: ViewCamera, pointer: ScreenPlace) {
-    this.#camera = camera;
-    this.pointer = pointer;
+  constructor(private readonly camera: ViewCamera, readonly pointer: ScreenPlace) {
     this.#isOnFloor = camera.mode === "around";
   }
 
@@ -44,9 +40,9 @@ export class Aim {
 
   /** The place under the pointer. False if that is the sky. */
   underPointer(into: Point): boolean {
-    const height = this.#isOnFloor ? 0 : this.#camera.target.z;
+    const height = this.#isOnFloor ? 0 : this.camera.target.z;
     const { x, y } = this.pointer;
-    if (!this.#camera.groundPoint(x, y, height, into)) return false;
+    if (!this.camera.groundPoint(x, y, height, into)) return false;
     this.keepOnMap(into);
     return true;
   }
@@ -66,7 +62,7 @@ export class Aim {
 
   /** Some metres up the screen: at the avatar itself, a bolt would have no way to go. */
   ahead(): Point {
-    const { right, target } = this.#camera;
+    const { right, target } = this.camera;
     return this.put(target.x - AHEAD_M * right.y, target.y + AHEAD_M * right.x);
   }
 
@@ -79,7 +75,7 @@ export class Aim {
   /** The id of the object under the pointer; undefined if there is none. */
   objectUnderPointer(frame: Frame): number | undefined {
     const { x, y } = this.pointer;
-    const index = pickObject(this.#camera, frame, x, y, (other) => !frame.isOwn(other));
+    const index = pickObject(this.camera, frame, x, y, (other) => !frame.isOwn(other));
     return index < 0 ? undefined : frame.id(index);
   }
 
@@ -88,8 +84,8 @@ export class Aim {
     const across = Number(held.has("arrowright")) - Number(held.has("arrowleft"));
     const along = Number(held.has("arrowup")) - Number(held.has("arrowdown"));
     if (across === 0 && along === 0) return;
-    const { right } = this.#camera;
-    if (!this.usesKeys) Object.assign(this.place, this.#camera.target);
+    const { right } = this.camera;
+    if (!this.usesKeys) Object.assign(this.place, this.camera.target);
     this.usesKeys = true;
     const way = AIM_M_PER_S * seconds;
     this.place.x += (right.x * across - right.y * along) * way;
@@ -99,7 +95,7 @@ export class Aim {
 
   /** Chooses the nearest object, or with a step the next or the one before, and marks it. */
   choose(frame: Frame, step: number): void {
-    const { x, y } = this.#camera.target;
+    const { x, y } = this.camera.target;
     const others = nearestFirst(frame, x, y, (index) => !frame.isOwn(index));
     const at = step === 0 ? 0 : others.indexOf(frame.indexOf(this.#chosen)) + step;
     const index = others[(at + others.length) % Math.max(1, others.length)];

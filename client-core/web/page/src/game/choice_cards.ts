@@ -33,7 +33,6 @@ export class ChoiceCards {
   readonly element = el("section", { class: "choice-cards", role: "dialog", hidden: true });
   /** A button for each choice that there is. */
   readonly openers = el("div", { class: "openers", hidden: true });
-  readonly #hooks: ChoiceCardsHooks;
   readonly #cards = div("cards");
   readonly #title = el("h2");
   /** What one has to pay with. */
@@ -47,8 +46,7 @@ export class ChoiceCards {
   #shown: readonly Action[] = [];
   #known: Paid = { numbers: new Map(), gauges: new Map(), counts: new Map(), shares: new Map() };
 
-  constructor(hooks: ChoiceCardsHooks) {
-    this.#hooks = hooks;
+  constructor(private readonly hooks: ChoiceCardsHooks) {
     const words = div("words", this.#title, this.#purse);
     const header = el("header", {}, words, this.#close);
     this.element.append(header, this.#cards);
@@ -93,7 +91,7 @@ export class ChoiceCards {
     if (!this.#open) return false;
     this.#open = undefined;
     this.#show();
-    this.#hooks.changed(false);
+    this.hooks.changed(false);
     return true;
   }
 
@@ -132,7 +130,7 @@ export class ChoiceCards {
     if (this.#open === command) return void this.close();
     this.#open = command;
     this.#show();
-    this.#hooks.changed(true);
+    this.hooks.changed(true);
     this.#cards.querySelector("button")?.focus();
   }
 
@@ -187,8 +185,8 @@ export class ChoiceCards {
       "data-card": `${command.name} ${choice}`,
     };
     return button(
-      this.#hooks.pictureOf(choice) ?? cardPicture(cardPictureOf(action)),
-      () => this.#hooks.begin(action),
+      this.hooks.pictureOf(choice) ?? cardPicture(cardPictureOf(action)),
+      () => this.hooks.begin(action),
       attributes,
       el("strong", {}, this.#nameOf(action)),
       span("about", help),

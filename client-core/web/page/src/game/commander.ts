@@ -26,17 +26,14 @@ export interface CommanderHooks {
 }
 
 export class Commander {
-  readonly #game: Game;
-  readonly #pending: PendingCommands;
-  readonly #hooks: CommanderHooks;
   #draft: CommandDraft | undefined;
   #place: Point | undefined;
 
-  constructor(game: Game, pending: PendingCommands, hooks: CommanderHooks) {
-    this.#game = game;
-    this.#pending = pending;
-    this.#hooks = hooks;
-  }
+  constructor(
+    private readonly game: Game,
+    private readonly pending: PendingCommands,
+    private readonly hooks: CommanderHooks,
+  ) {}
 
   get draft(): CommandDraft | undefined {
     return this.#draft;
@@ -44,7 +41,7 @@ export class Commander {
 
   /** From now to the effect of a command. */
   get lagMs(): number {
-    return this.#hooks.lagMs();
+    return this.hooks.lagMs();
   }
 
   /** Begins a command. Pressed again, a button leaves out what is optional. */
@@ -57,7 +54,7 @@ export class Commander {
 
   cancel(): void {
     this.#draft = undefined;
-    this.#hooks.onDraft(undefined);
+    this.hooks.onDraft(undefined);
   }
 
   /** Ends a command that is none of these; true if there was one. */
@@ -70,7 +67,7 @@ export class Commander {
   /** The place nearest to this one that the command reaches. */
   givePlace(wanted: Point): void {
     if (this.#draft?.next?.type !== "position") return;
-    const place = withinReach(wanted, this.#hooks.avatarPlace(), this.#draft.action.reachM);
+    const place = withinReach(wanted, this.hooks.avatarPlace(), this.#draft.action.reachM);
     this.#place = { ...place };
     this.#draft.fill([place.x, place.y, place.z]);
     this.#goOn();
@@ -88,12 +85,12 @@ export class Commander {
     if (!draft) return;
     if (!next) {
       this.#draft = undefined;
-      this.#hooks.onDraft(undefined);
+      this.hooks.onDraft(undefined);
       return this.#send(draft);
     }
-    this.#hooks.onDraft(draft);
+    this.hooks.onDraft(draft);
     if (next.type === "position" || next.type === "object") return;
-    void this.#hooks.ask(draft.action.label, next).then((value) => {
+    void this.hooks.ask(draft.action.label, next).then((value) => {
       if (this.#draft !== draft) return;
       if (value === undefined && !next.optional) return this.cancel();
       draft.fill(value ?? null);
@@ -104,15 +101,15 @@ export class Commander {
   #send({ action, values }: CommandDraft): void {
     const place = this.#place;
     const given = performance.now();
-    this.#hooks.onGiven(action);
+    this.hooks.onGiven(action);
     const note = (number: number) => {
-      const pending = this.#pending.give(given, number, action.label, this.#hooks.lagMs());
+      const pending = this.pending.give(given, number, action.label, this.hooks.lagMs());
       if (place) Object.assign(pending, place);
     };
     const fail = (thrown: unknown) => {
       const message = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#hooks.onError(action.label, message);
+      this.hooks.onError(action.label, message);
     };
-    this.#game.send(action.command.name, values).then(note, fail);
+    this.game.send(action.command.name, values).then(note, fail);
   }
 }

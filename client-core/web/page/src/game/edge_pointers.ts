@@ -23,7 +23,6 @@ const ALONE_MS = 1_200;
 
 export class EdgePointers {
   readonly element = el("div", { class: "edge-pointers", "aria-hidden": "true" });
-  readonly #attackers: Attackers;
   readonly #pointers = Array.from({ length: MAX_POINTERS }, () =>
     el("div", { class: "edge-pointer", hidden: true }, span("arrow"), span("who")),
   );
@@ -44,8 +43,7 @@ export class EdgePointers {
   #hasSeen = false;
 
   /** `looks`: the view looks ahead, so that turning shows others. */
-  constructor(attackers: Attackers, looks: boolean) {
-    this.#attackers = attackers;
+  constructor(private readonly attackers: Attackers, looks: boolean) {
     this.#hasSeen = !looks;
     this.element.append(...this.#pointers);
   }
@@ -60,7 +58,7 @@ export class EdgePointers {
       const [x, y] = [frame.x(index), frame.y(index)];
       if (!edgePlace(camera, x, y, frame.z(index), this.#at, this.#place)) continue;
       const away = Math.hypot(x - frame.x(avatar), y - frame.y(avatar));
-      const hasHit = this.#attackers.has(now, frame.id(index));
+      const hasHit = this.attackers.has(now, frame.id(index));
       count = this.#insert(count, index, hasHit ? away - 1e6 : away);
     }
     if (avatar >= 0 && !this.#hasSeen) this.#search(now, others);
@@ -119,7 +117,7 @@ export class EdgePointers {
 
   #show(pointer: HTMLElement, now: number, frame: Frame, index: number): void {
     const place = this.#place;
-    const hasHit = this.#attackers.has(now, frame.id(index));
+    const hasHit = this.attackers.has(now, frame.id(index));
     pointer.classList.toggle("attacker", hasHit);
     const { style } = pointer;
     style.left = `${(50 * (1 + place.x)).toFixed(2)}%`;

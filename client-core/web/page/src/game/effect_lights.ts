@@ -71,11 +71,9 @@ const FRAGMENT = `
 
 export class EffectLights {
   readonly mesh: THREE.Mesh<THREE.InstancedBufferGeometry, THREE.ShaderMaterial>;
-  readonly #effects: Effects;
   readonly #buffer: THREE.InstancedInterleavedBuffer;
 
-  constructor(effects: Effects) {
-    this.#effects = effects;
+  constructor(private readonly effects: Effects) {
     const geometry = squares(-1);
     this.#buffer = new THREE.InstancedInterleavedBuffer(effects.pieces, PIECE_FLOATS);
     this.#buffer.setUsage(THREE.DynamicDrawUsage);
@@ -100,7 +98,7 @@ export class EffectLights {
 
   /** Takes over the pieces of this frame. */
   update(): void {
-    const { count } = this.#effects;
+    const { count } = this.effects;
     this.mesh.geometry.instanceCount = count;
     this.mesh.visible = count > 0;
     this.#buffer.clearUpdateRanges();

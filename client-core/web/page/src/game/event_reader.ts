@@ -49,13 +49,6 @@ export interface EventHooks {
 }
 
 export class EventReader {
-  readonly #game: Game;
-  readonly #schema: Schema;
-  readonly #pending: PendingCommands;
-  readonly #paths: PlannedPaths;
-  readonly #happenings: Happenings;
-  readonly #hooks: EventHooks;
-  readonly #actions: readonly Action[];
   readonly #states;
   #readAt = 0;
   /** What was announced last. */
@@ -68,42 +61,35 @@ export class EventReader {
   #settlesAt = 0;
 
   constructor(
-    game: Game,
-    schema: Schema,
-    actions: readonly Action[],
-    pending: PendingCommands,
-    paths: PlannedPaths,
-    happenings: Happenings,
-    hooks: EventHooks,
+    private readonly game: Game,
+    private readonly schema: Schema,
+    private readonly actions: readonly Action[],
+    private readonly pending: PendingCommands,
+    private readonly paths: PlannedPaths,
+    private readonly happenings: Happenings,
+    private readonly hooks: EventHooks,
   ) {
-    this.#game = game;
-    this.#schema = schema;
-    this.#pending = pending;
-    this.#paths = paths;
-    this.#happenings = happenings;
-    this.#hooks = hooks;
-    this.#actions = actions;
     this.#states = schema.kinds.filter(isRoomWide);
   }
 
   /** `frame` is the one that was shown last, at `shownAt`. */
   read(now: number, frame: Frame, shownAt: number): void {
     // The last event says why the game is over.
-    if (now < this.#readAt + PAUSE_MS && !this.#game.isOver) return;
+    if (now < this.#readAt + PAUSE_MS && !this.game.isOver) return;
     this.#readAt = now;
-    for (const event of this.#game.events()) this.#handle(now, event, frame, shownAt);
+    for (const event of this.game.events()) this.#handle(now, event, frame, shownAt);
     if (now < this.#movedAt + MOVED_MS) this.#announceState(now, frame);
   }
 
   #handle(now: number, event: GameEvent, frame: Frame, shownAt: number): void {
-    const { say } = this.#hooks;
-    this.#paths.handle(event);
+    const { say } = this.hooks;
+    this.paths.handle(event);
     switch (event.ev) {
       case "map":
         this.#movedAt = now;
-        return this.#hooks.onMap();
+        return this.hooks.onMap();
       case "started":
-        this.#hooks.onResumed();
+        this.hooks.onResumed();
         this.#movedAt = now;
         // A player who has only gone to another map sees that.
         if (this.#isBroken && !this.#hasEnded) say(texts.resumed);
@@ -111,42 +97,42 @@ export class EventReader {
         return;
       case "confirmed": {
         const ahead = event.effect - (Number.isNaN(frame.time) ? event.t : frame.time);
-        const command = this.#pending.confirm(event.command, shownAt + ahead);
+        const command = this.pending.confirm(event.command, shownAt + ahead);
         if (command) {
-          this.#happenings.noteDeed(now, frame, command.label);
-          this.#hooks.onConfirmed(command.label);
+          this.happenings.noteDeed(now, frame, command.label);
+          this.hooks.onConfirmed(command.label);
         }
         return;
       }
       case "refused": {
-        const command = this.#pending.refuse(now, event.command);
+        const command = this.pending.refuse(now, event.command);
         // What it was is for a console: players read its label.
-        if (command) this.#hooks.onRefused(command.label);
-        const declared = this.#schema.refusals.find(({ name }) => name === event.code)?.text;
+        if (command) this.hooks.onRefused(command.label);
+        const declared = this.schema.refusals.find(({ name }) => name === event.code)?.text;
         const reason = declared ?? event.message;
         return say(texts.refused(command?.label ?? event.what, reason), true);
       }
       case "event": {
-        const kind = this.#schema.events.find(({ name }) => name === event.name);
+        const kind = this.schema.events.find(({ name }) => name === event.name);
         if (!kind) return;
         this.#tell(kind, event, frame);
-        return this.#happenings.handle(now, kind, event, frame);
+        return this.happenings.handle(now, kind, event, frame);
       }
       case "silent":
-        return this.#hooks.onSilent(event.silent_ms);
+        return this.hooks.onSilent(event.silent_ms);
       case "heard":
-        return this.#hooks.onHeard();
+        return this.hooks.onHeard();
       case "interrupted":
         this.#isBroken = true;
-        return this.#hooks.onInterrupted();
+        return this.hooks.onInterrupted();
       case "missed":
         // Among what was dropped may have been `started` or `map`. One `interrupted` too many is
         // hidden, rather than one shown for ever.
-        return this.#hooks.onResumed();
+        return this.hooks.onResumed();
       case "error":
         return say(event.message, true);
       case "ended":
-        return this.#hooks.ended(event.code, event.message);
+        return this.hooks.ended(event.code, event.message);
     }
   }
 
@@ -159,24 +145,24 @@ export class EventReader {
     const lead = textOf({ ...kind, text: kind.lead }, event, () => undefined);
     const own = frame.id(frame.avatar);
     const objects = objectsOf(kind, event);
-    this.#hooks.tell(lead ? texts.led(lead, text) : text, objects.includes(own));
+    this.hooks.tell(lead ? texts.led(lead, text) : text, objects.includes(own));
     // An event is about the first one that it names. That it was the player is known to the player.
     const isAboutOwn = objects.length > 0 && objects[0] === own;
     const others = sentences.filter((sentence) => !sentence.objects.includes(own));
     const told = joined(others.length > 0 ? others : sentences);
-    if (isAboutOwn) this.#hooks.tellOwn(told, kind.effect?.form === "death");
+    if (isAboutOwn) this.hooks.tellOwn(told, kind.effect?.form === "death");
     const other = felledBy(kind, event, own);
-    if (other !== undefined) this.#hooks.felled(nameIn(frame, other, true) ?? "", other);
+    if (other !== undefined) this.hooks.felled(nameIn(frame, other, true) ?? "", other);
     this.#announce(kind, event, text);
   }
 
   #announce(kind: EventKind, event: DeclaredEvent, text: string): void {
-    const announcement = announcementOf(kind, event, text, this.#states, this.#actions);
+    const announcement = announcementOf(kind, event, text, this.#states, this.actions);
     if (!announcement) return;
     this.#announced = { kind, event };
     this.#movedAt = -Infinity;
     this.#hasEnded = announcement.outcome !== null;
-    this.#hooks.announce(announcement);
+    this.hooks.announce(announcement);
   }
 
   /** On another map the game may be further than the last announcement says, without an event. */

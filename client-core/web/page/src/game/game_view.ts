@@ -71,8 +71,6 @@ export interface GameHooks {
 
 export class GameView {
   readonly element: HTMLElement;
-  readonly #game: Game;
-  readonly #hooks: GameHooks;
   readonly #picture: Picture;
   readonly #map: SmallMap;
   readonly #hud: Hud;
@@ -104,7 +102,7 @@ export class GameView {
     this.#watchedName,
     el("small", {}, texts.watch_others),
   );
-  readonly #lobbyButton = iconButton("lobby", texts.lobby_short, () => this.#hooks.toggleLobby(), {
+  readonly #lobbyButton = iconButton("lobby", texts.lobby_short, () => this.hooks.toggleLobby(), {
     class: "lobby-button",
     "aria-label": texts.lobby,
     title: texts.lobby,
@@ -112,7 +110,6 @@ export class GameView {
   readonly #overlayButton = iconButton("network", texts.overlay, () => this.#toggleOverlay(), {
     title: texts.overlay_title,
   });
-  readonly #schema: Schema;
   readonly #actions: readonly Action[];
   readonly #states: readonly Kind[];
   readonly #pointers: EdgePointers;
@@ -136,9 +133,12 @@ export class GameView {
   #before = 0;
   #request = 0;
 
-  constructor(client: Client, game: Game, schema: Schema, hooks: GameHooks) {
-    this.#game = game;
-    this.#hooks = hooks;
+  constructor(
+    client: Client,
+    private readonly game: Game,
+    private readonly schema: Schema,
+    private readonly hooks: GameHooks,
+  ) {
     this.#frame = game.frame();
     this.#overlay = new Overlay(client);
     this.#line = new LineMark(client);
@@ -148,7 +148,6 @@ export class GameView {
     const picture = new Picture(schema);
     this.#picture = picture;
     const actions = actionsOf(schema);
-    this.#schema = schema;
     this.#actions = actions;
     this.#watching = new Watching(actions);
     this.#states = schema.kinds.filter(isRoomWide);
@@ -274,7 +273,7 @@ export class GameView {
 
   /** The current tables of all players. */
   result(): Result {
-    const { game, scenery } = this.#schema;
+    const { game, scenery } = this.schema;
     return { game, ending: this.#score.last.ending(), isParty: scenery.party };
   }
 
@@ -303,7 +302,7 @@ export class GameView {
       picture.happenings.sounds.button,
       ...(hasWords ? [iconButton("log", texts.log_short, toggle(log), { title: texts.log })] : []),
       iconButton("help", texts.help, toggle(help)),
-      iconButton("leave", texts.leave_short, () => this.#hooks.leave(), {
+      iconButton("leave", texts.leave_short, () => this.hooks.leave(), {
         "aria-label": texts.leave,
         title: texts.leave,
       }),
@@ -344,11 +343,11 @@ export class GameView {
   readonly #next = (time: number): void => {
     const seconds = Math.min((time - this.#before) / 1_000, 0.1);
     this.#events.read(time, this.#frame, this.#before);
-    if (this.#game.isOver) return;
+    if (this.game.isOver) return;
     this.#before = time;
     this.#request = requestAnimationFrame(this.#next);
     const picture = this.#picture;
-    const frame = this.#game.frame(time);
+    const frame = this.game.frame(time);
     this.#frame = frame;
     this.#watchAvatar(time, frame);
     this.#hud.update(time);
@@ -463,7 +462,7 @@ export class GameView {
     const [cards, open] = [[...all.values()].flat(), this.#cards.opened];
     const keyed = (open && all.get(open)) ?? offered.filter((action) => !cards.includes(action));
     for (const action of offered) if (!keyed.includes(action)) action.key = null;
-    giveDigits(keyed, this.#schema);
+    giveDigits(keyed, this.schema);
     this.#cards.showKeys();
     this.#hud.offer(offered, known, cards);
     // A player about to press a digit meant its former action.
@@ -499,7 +498,7 @@ export class GameView {
     else if (!log.hidden) setHidden(log, true);
     else if (this.#overlay.isOpen) this.#toggleOverlay();
     if (isOpen) this.focus();
-    return isOpen || this.#hooks.closeLobby();
+    return isOpen || this.hooks.closeLobby();
   }
 
   /** The host is heard again. */
@@ -516,10 +515,10 @@ export class GameView {
 
   /** The map and the rules of the room. Obstacles come some time after the start. */
   #readMap(): void {
-    const { rules } = this.#game;
+    const { rules } = this.game;
     if (!rules) return;
-    const obstacles = this.#game.map() ?? [];
-    this.#settings = this.#hooks.settingsOf(rules);
+    const obstacles = this.game.map() ?? [];
+    this.#settings = this.hooks.settingsOf(rules);
     this.#picture.setMap(this.#settings, obstacles);
     this.#map.setMap(this.#settings, obstacles);
     this.#input.aim.setExtent(extentOf(rules));

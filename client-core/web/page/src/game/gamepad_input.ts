@@ -5,18 +5,13 @@ import type { Action } from "../core/actions.js";
 import { addHeld, leverOf, type Pad, type PadPlan, type Stick, stickOf } from "../core/gamepad.js";
 
 export class GamepadInput {
-  plan: PadPlan;
   readonly left: Stick = { x: 0, y: 0 };
   readonly right: Stick = { x: 0, y: 0 };
-  readonly #act: (action: Action) => void;
   readonly #pressed = new Set<Action>();
   #pad: Pad | undefined;
 
   /** `act` is called once for each press of a button that stands for a command. */
-  constructor(plan: PadPlan, act: (action: Action) => void) {
-    this.plan = plan;
-    this.#act = act;
-  }
+  constructor(public plan: PadPlan, private readonly act: (action: Action) => void) {}
 
   /** Called at each frame; `held` gets the controls that it holds. */
   update(held: Set<Control>): void {
@@ -34,7 +29,7 @@ export class GamepadInput {
     for (const [button, does] of this.plan.buttons) {
       if ("keys" in does) continue;
       const isPressed = pad.buttons[button]?.pressed ?? false;
-      if (isPressed && !this.#pressed.has(does)) this.#act(does);
+      if (isPressed && !this.#pressed.has(does)) this.act(does);
       if (isPressed) this.#pressed.add(does);
       else this.#pressed.delete(does);
     }

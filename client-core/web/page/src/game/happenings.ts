@@ -31,7 +31,6 @@ export class Happenings {
   readonly effects = new Effects();
   readonly lights = new EffectLights(this.effects);
   readonly attackers = new Attackers();
-  readonly #camera: ViewCamera;
   readonly #watched: readonly (Watched | undefined)[];
   readonly #moments = new Moments();
   readonly #deeds = new NamedDeeds();
@@ -40,8 +39,7 @@ export class Happenings {
   readonly #place: Point = { x: 0, y: 0, z: 0 };
   #frame: Frame | undefined;
 
-  constructor(schema: Schema, camera: ViewCamera) {
-    this.#camera = camera;
+  constructor(schema: Schema, private readonly camera: ViewCamera) {
     this.#elements = elementsOf(schema);
     this.#watched = schema.kinds.map(watchedOf);
   }
@@ -58,7 +56,7 @@ export class Happenings {
       const { at, object, from, seed, ms } = shown;
       const effect = element ? madeOf(shown.effect, element) : shown.effect;
       this.effects.play(now, effect, at, object, from, seed, ms);
-      this.sounds.play(now, effect.form, at, this.#camera);
+      this.sounds.play(now, effect.form, at, this.camera);
     }
     this.#noteAttacker(now, kind, event, frame);
     const direction = kind.fields.find(({ name }) => name === "direction");
@@ -66,7 +64,7 @@ export class Happenings {
     if (direction?.type !== "choice" || typeof loudness !== "number") return;
     const { choices } = direction;
     const angle = (2 * Math.PI * choices.indexOf(String(way))) / choices.length;
-    this.sounds.hear(now, angle, loudness, this.#camera);
+    this.sounds.hear(now, angle, loudness, this.camera);
   }
 
   /** The own avatar begins what the player has named. */
@@ -120,7 +118,7 @@ export class Happenings {
       }
     }
     this.#moments.end();
-    this.effects.update(now, this.#locate, Math.max(1, this.#camera.distance / SEEN_FROM_M));
+    this.effects.update(now, this.#locate, Math.max(1, this.camera.distance / SEEN_FROM_M));
     for (let index = 0; index < frame.count; index += 1) this.#showLasting(now, frame, index);
   }
 
@@ -152,7 +150,7 @@ export class Happenings {
     const place = this.#place;
     if (!this.#locate(id, place)) return;
     this.effects.play(now, effect, place, stays);
-    this.sounds.play(now, effect.form, place, this.#camera);
+    this.sounds.play(now, effect.form, place, this.camera);
   }
 
   readonly #locate: Locate = (id, into) => {

@@ -71,11 +71,9 @@ export class Hud {
   readonly #form = el("form", { hidden: true }, this.#line);
   readonly #buttons = new Map<Action, HTMLElement>();
   readonly #held = new Map<Control, HTMLElement>();
-  readonly #hooks: HudHooks;
   #known: Pick<Known, "flags" | "texts"> = { flags: new Set(), texts: new Map() };
 
-  constructor(actions: readonly Action[], schema: Schema, hooks: HudHooks) {
-    this.#hooks = hooks;
+  constructor(actions: readonly Action[], schema: Schema, private readonly hooks: HudHooks) {
     for (const action of actions) {
       if (action.isClick) continue;
       const element = this.#commandButton(action);
@@ -308,7 +306,7 @@ export class Hud {
       "aria-description": help,
       title: help,
     };
-    return button(tile, () => this.#hooks.begin(action), attributes, span("caption", label));
+    return button(tile, () => this.hooks.begin(action), attributes, span("caption", label));
   }
 
   /** A button that holds its control as long as it is pressed, or a finger is on it. */
@@ -331,7 +329,7 @@ export class Hud {
     element.append(span("caption", label));
     const hold = (isHeld: boolean) => (event: Event) => {
       event.preventDefault();
-      this.#hooks.hold(control, isHeld);
+      this.hooks.hold(control, isHeld);
       element.classList.toggle("held", isHeld);
     };
     const begin = hold(true);
@@ -365,12 +363,12 @@ export class Hud {
       title: helpOfControl(control),
     });
     element.addEventListener("input", () => {
-      this.#hooks.moveLever(control, element.valueAsNumber);
+      this.hooks.moveLever(control, element.valueAsNumber);
     });
     element.addEventListener("change", () => {
       element.value = "0";
       element.blur();
-      this.#hooks.moveLever(control, undefined);
+      this.hooks.moveLever(control, undefined);
     });
     return element;
   }

@@ -14,12 +14,10 @@ export class HurtFlash {
   readonly #edge = div("hurt-edge");
   readonly element = el("div", { class: "hurt", "aria-hidden": "true" }, this.#edge, this.#arc);
   readonly #watch = new HurtWatch();
-  readonly #attackers: Attackers;
   readonly #isShot: readonly boolean[];
   readonly #attacker: Way = { dx: 0, dy: 0 };
 
-  constructor({ kinds }: Schema, attackers: Attackers) {
-    this.#attackers = attackers;
+  constructor({ kinds }: Schema, private readonly attackers: Attackers) {
     this.#isShot = kinds.map(isShot);
   }
 
@@ -42,7 +40,7 @@ export class HurtFlash {
   }
 
   #attackerFrom(now: number, frame: Frame): Way | undefined {
-    const index = frame.indexOf(this.#attackers.newest(now));
+    const index = frame.indexOf(this.attackers.newest(now));
     if (index < 0) return undefined;
     this.#attacker.dx = frame.x(index) - frame.x(frame.avatar);
     this.#attacker.dy = frame.y(index) - frame.y(frame.avatar);

@@ -13,20 +13,17 @@ export class LineMark {
   readonly state = new LineState();
   /** The round trip, as it was measured last. */
   rttMs = 0;
-  readonly #client: Client;
   #meter = new LineMeter();
   #sampledAt = -Infinity;
 
-  constructor(client: Client) {
-    this.#client = client;
-  }
+  constructor(private readonly client: Client) {}
 
   /** Called at each frame. */
   update(now: number): void {
     if (now < this.#sampledAt + PAUSE_MS) return;
     this.#sampledAt = now;
     // A client that has ended has no figures.
-    void this.#client.stats().then((stats) => this.#show(now, stats), () => {});
+    void this.client.stats().then((stats) => this.#show(now, stats), () => {});
   }
 
   #show(now: number, stats: Stats): void {

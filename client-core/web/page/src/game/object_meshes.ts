@@ -151,16 +151,12 @@ function stepOf(frame: ShownObjects, index: number, form: MeshDescription["form"
 class KindMeshes {
   readonly plain: KindMesh;
   readonly all: KindMesh[];
-  readonly #kind: Kind;
-  readonly #group: THREE.Group;
   /** The component that is the bar. */
   readonly bar: number | null;
   readonly #hiding: readonly number[];
   readonly #byFigure = new Map<Figure, KindMesh>();
 
-  constructor(kind: Kind, group: THREE.Group) {
-    this.#kind = kind;
-    this.#group = group;
+  constructor(private readonly kind: Kind, private readonly group: THREE.Group) {
     this.bar = kind.look.bar;
     this.#hiding = hidingFlagsOf(kind);
     this.plain = new KindMesh(kind);
@@ -174,32 +170,32 @@ class KindMeshes {
   }
 
   variantOf(frame: ShownObjects, index: number): Variant | undefined {
-    const { by } = this.#kind.look;
-    return by === null ? undefined : variantOf(this.#kind, frame.component(index, by));
+    const { by } = this.kind.look;
+    return by === null ? undefined : variantOf(this.kind, frame.component(index, by));
   }
 
   /** Whether it is one of the variants, where its kind has some. */
   hasRole(frame: ShownObjects, index: number): boolean {
-    return this.#kind.variants.length === 0 || this.variantOf(frame, index) !== undefined;
+    return this.kind.variants.length === 0 || this.variantOf(frame, index) !== undefined;
   }
 
   sizeOf(value: string): number {
-    return variantOf(this.#kind, value)?.size ?? 1;
+    return variantOf(this.kind, value)?.size ?? 1;
   }
 
   /** Makes one only for a figure that was not seen before. */
   of(frame: ShownObjects, index: number): KindMesh {
     const figure = this.variantOf(frame, index)?.figure ?? null;
-    if (figure === null || figure === this.#kind.look.figure) return this.plain;
+    if (figure === null || figure === this.kind.look.figure) return this.plain;
     return this.#byFigure.get(figure) ?? this.#learn(figure);
   }
 
   #learn(figure: Figure): KindMesh {
-    const kind = { ...this.#kind, look: { ...this.#kind.look, figure } };
+    const kind = { ...this.kind, look: { ...this.kind.look, figure } };
     const mesh = new KindMesh(kind);
     this.#byFigure.set(figure, mesh);
     this.all.push(mesh);
-    this.#group.add(mesh.mesh);
+    this.group.add(mesh.mesh);
     return mesh;
   }
 }

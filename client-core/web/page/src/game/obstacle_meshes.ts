@@ -99,26 +99,19 @@ export class ObstacleMeshes {
 
 /** All obstacles of a shape, in one draw call. */
 class Shape {
-  readonly #shape: StaticObstacle["shape"];
-  readonly #geometry: THREE.BufferGeometry;
   readonly #material = new THREE.MeshStandardMaterial({ roughness: 0.9 });
   readonly #tile = { value: new THREE.Vector2(1, 1) };
   readonly #moss = { value: 0 };
-  readonly #watched: THREE.IUniform<THREE.Vector4>;
   #mesh: THREE.InstancedMesh | undefined;
   #shown: readonly StaticObstacle[] = [];
   #surface: Surface = "plain";
 
   /** The geometry reaches from -1 to 1 along each axis. */
   constructor(
-    shape: StaticObstacle["shape"],
-    geometry: THREE.BufferGeometry,
-    watched: THREE.IUniform<THREE.Vector4>,
-  ) {
-    this.#shape = shape;
-    this.#geometry = geometry;
-    this.#watched = watched;
-  }
+    private readonly shape: StaticObstacle["shape"],
+    private readonly geometry: THREE.BufferGeometry,
+    private readonly watched: THREE.IUniform<THREE.Vector4>,
+  ) {}
 
   /** Puts the mesh of those that have this shape into the group. */
   show(group: THREE.Group, obstacles: readonly StaticObstacle[], surface: Surface): void {
@@ -128,8 +121,8 @@ class Shape {
     if (surface !== "plain") this.#tile.value.fromArray(PATTERNS[surface]);
     this.#moss.value = surface === "ruin" ? 1 : 0;
     this.#surface = surface;
-    this.#shown = obstacles.filter(({ shape }) => shape === this.#shape);
-    const mesh = instances(this.#geometry, this.#material, this.#shown.length, true);
+    this.#shown = obstacles.filter(({ shape }) => shape === this.shape);
+    const mesh = instances(this.geometry, this.#material, this.#shown.length, true);
     const [matrix, scale] = [new THREE.Matrix4(), new THREE.Vector3()];
     this.#shown.forEach(({ centre, half, yaw }, index) => {
       matrix.makeRotationZ(yaw).scale(scale.set(...half)).setPosition(...centre);
@@ -152,7 +145,7 @@ class Shape {
     this.#material.onBeforeCompile = (shader) => {
       shader.uniforms["tile"] = this.#tile;
       shader.uniforms["moss"] = this.#moss;
-      shader.uniforms["watched"] = this.#watched;
+      shader.uniforms["watched"] = this.watched;
       const passed =
         "varying vec3 place;\nvarying vec2 surface;\nvarying float upwards;\nvarying float share;\n";
       shader.vertexShader =

@@ -17,7 +17,6 @@ const NEEDLES = { light: 0x5c9c5e, dark: 0x234234 } as const;
 
 export class Plants {
   readonly group = new THREE.Group();
-  readonly #most: number;
   readonly #material = new THREE.MeshStandardMaterial({
     roughness: 1,
     vertexColors: true,
@@ -32,8 +31,7 @@ export class Plants {
   #around: readonly [x: number, y: number] | undefined;
 
   /** At most `most` of each sort are drawn. */
-  constructor(most: number) {
-    this.#most = most;
+  constructor(private readonly most: number) {
     const shapes = { bush: bush(), tree: tree(), fir: fir() };
     this.#meshes = new Map(
       SORTS.map((sort) => {
@@ -63,7 +61,7 @@ export class Plants {
     for (const mesh of this.#meshes.values()) mesh.count = 0;
     for (const plant of this.#places) {
       const mesh = this.#meshes.get(plant.sort);
-      if (!mesh || mesh.count >= this.#most) continue;
+      if (!mesh || mesh.count >= this.most) continue;
       if (Math.hypot(plant.x - x, plant.y - y) > SEEN_M) continue;
       this.#plant(mesh, plant);
       mesh.count += 1;

@@ -56,13 +56,8 @@ export class PlayerInput {
   readonly isSteered: boolean;
   /** Whether a held press shows where to go. */
   readonly #followsPointer: boolean;
-  readonly #game: Game;
   readonly #controls: readonly Control[];
-  #actions: readonly Action[];
   readonly #click: Action | undefined;
-  readonly #camera: ViewCamera;
-  readonly #commander: Commander;
-  readonly #hooks: InputHooks;
   readonly #pointer: PointerInput;
   readonly #keyboard: Keyboard;
   readonly pad: GamepadInput;
@@ -89,21 +84,16 @@ export class PlayerInput {
 
   constructor(
     canvas: HTMLCanvasElement,
-    camera: ViewCamera,
-    game: Game,
+    private readonly camera: ViewCamera,
+    private readonly game: Game,
     schema: Schema,
-    actions: readonly Action[],
-    commander: Commander,
-    hooks: InputHooks,
+    private actions: readonly Action[],
+    private readonly commander: Commander,
+    private readonly hooks: InputHooks,
   ) {
-    this.#game = game;
     this.#controls = schema.controls;
     this.#axes = schema.controls.filter(({ axis }) => axis !== null);
-    this.#actions = actions;
     this.#click = actions.find((action) => action.isClick);
-    this.#camera = camera;
-    this.#commander = commander;
-    this.#hooks = hooks;
     this.isSteered = schema.controls.length > 0;
     this.#hasLetters = walksByLetters(actions, schema.controls);
     this.#followsPointer = hasDirections(schema.controls);
@@ -112,7 +102,7 @@ export class PlayerInput {
       press: () => this.#press(),
       release: () => this.#release(),
       // After a command was begun by its button, the mouse points.
-      move: () => (this.aim.usesKeys &&= this.#commander.draft?.next?.type !== "position"),
+      move: () => (this.aim.usesKeys &&= this.commander.draft?.next?.type !== "position"),
     });
     this.#keyboard = new Keyboard((key) => this.#key(key));
     const plan = planOf(schema.controls, actions);
@@ -126,7 +116,7 @@ export class PlayerInput {
 
   /** The aim that is to be shown: that of the keyboard, or where a command would act. */
   get aimed(): Point | undefined {
-    const { draft } = this.#commander;
+    const { draft } = this.commander;
     if (this.aim.usesKeys) return !this.isSteered || draft ? this.aim.place : undefined;
     if (draft?.next?.type !== "position" || isTouch()) return undefined;
     return this.aim.underPointer(this.#ground) ? this.#ground : undefined;
@@ -135,7 +125,7 @@ export class PlayerInput {
   /** Called at each frame: what is held goes on. */
   update(now: number, frame: Frame, seconds: number): void {
     this.#frame = frame;
-    const next = this.#commander.draft?.next?.type;
+    const next = this.commander.draft?.next?.type;
     // Arrow keys move the aim where they do not steer.
     const movesAim = next !== "object" && (!this.isSteered || next === "position");
     if (movesAim) this.aim.move(this.#keyboard.held, seconds);
@@ -149,7 +139,7 @@ export class PlayerInput {
 
   /** What the player can do now. */
   setActions(actions: readonly Action[]): void {
-    this.#actions = actions;
+    this.actions = actions;
     this.pad.plan = planOf(this.#controls, actions);
   }
 
@@ -172,7 +162,7 @@ export class PlayerInput {
 
   /** A button has begun a command: if that needs a place, shows the keyboard's aim. */
   showAim(): void {
-    if (this.#commander.draft?.next?.type === "position") this.aim.show();
+    if (this.commander.draft?.next?.type === "position") this.aim.show();
   }
 
   /** The game goes on after a break, in which changes of what is held were lost. */
@@ -191,44 +181,44 @@ export class PlayerInput {
   #press(): void {
     const { aim } = this;
     aim.usesKeys = false;
-    const { draft } = this.#commander;
+    const { draft } = this.commander;
     if (draft?.next?.type === "object") {
       const id = aim.objectUnderPointer(this.#frame);
-      if (id !== undefined) this.#commander.giveObject(id);
+      if (id !== undefined) this.commander.giveObject(id);
       return;
     }
     if (!aim.underPointer(aim.place)) return;
     if (!draft && this.#click) {
       this.#walking.forget();
-      this.#hooks.did("move");
-      this.#commander.begin(this.#click);
+      this.hooks.did("move");
+      this.commander.begin(this.#click);
       const now = performance.now();
       this.#repeatAt = now + REPEAT_MS;
       Object.assign(this.#told, aim.place, { since: now });
     }
-    this.#commander.givePlace(aim.place);
+    this.commander.givePlace(aim.place);
   }
 
   /** True if the key was used. */
   #key(key: string): boolean {
     switch (key) {
       case "f2":
-        return this.#hooks.toggleOverlay(), true;
+        return this.hooks.toggleOverlay(), true;
       case "enter":
-        return this.#hooks.beginChat(), true;
+        return this.hooks.beginChat(), true;
       case "escape":
-        if (!this.#commander.draft && this.#hooks.closePanel()) return true;
+        if (!this.commander.draft && this.hooks.closePanel()) return true;
         this.aim.usesKeys = false;
-        return this.#commander.cancel(), true;
+        return this.commander.cancel(), true;
       case "+":
       case "=":
-        return this.#camera.zoom(1 / KEY_ZOOM), true;
+        return this.camera.zoom(1 / KEY_ZOOM), true;
       case "-":
-        return this.#camera.zoom(KEY_ZOOM), true;
+        return this.camera.zoom(KEY_ZOOM), true;
       case ",":
-        return this.#camera.turn(KEY_TURN, 0), true;
+        return this.camera.turn(KEY_TURN, 0), true;
       case ".":
-        return this.#camera.turn(-KEY_TURN, 0), true;
+        return this.camera.turn(-KEY_TURN, 0), true;
       default:
         return this.#chooses(key) || this.#acts(key) || this.#switchesSound(key);
     }
@@ -237,17 +227,17 @@ export class PlayerInput {
   /** A game may have another use for the key. */
   #switchesSound(key: string): boolean {
     if (key !== "m" || controlOfKey(key, this.#controls)) return false;
-    this.#hooks.toggleSound();
+    this.hooks.toggleSound();
     return true;
   }
 
   #chooses(key: string): boolean {
-    if (this.#commander.draft?.next?.type !== "object") return false;
+    if (this.commander.draft?.next?.type !== "object") return false;
     if (key === "arrowright") return this.aim.choose(this.#frame, 1), true;
     if (key === "arrowleft") return this.aim.choose(this.#frame, -1), true;
     if (key !== " ") return false;
     const id = this.aim.chosen(this.#frame);
-    if (id !== undefined) this.#commander.giveObject(id);
+    if (id !== undefined) this.commander.giveObject(id);
     return true;
   }
 
@@ -260,28 +250,28 @@ export class PlayerInput {
 
   #acts(key: string): boolean {
     if (/^[0-9]$/.test(key) && performance.now() < this.#digitsFrom) return true;
-    const action = this.#actions.find((other) => other.key === key);
+    const action = this.actions.find((other) => other.key === key);
     if (action) return this.#beginByKey(action), true;
-    const { draft } = this.#commander;
+    const { draft } = this.commander;
     if (key !== " " || (this.isSteered && !draft)) return false;
     if (!draft && this.#click) {
       this.#walking.forget();
-      this.#commander.begin(this.#click);
+      this.commander.begin(this.#click);
     }
-    this.#commander.givePlace(this.aim.resolve());
+    this.commander.givePlace(this.aim.resolve());
     return true;
   }
 
   /** By a key, a command gets the place or the object of the pointer at once. */
   #beginByKey(action: Action): void {
     const { aim } = this;
-    this.#commander.begin(action);
-    const next = this.#commander.draft?.next;
+    this.commander.begin(action);
+    const next = this.commander.draft?.next;
     if (next?.type === "position") {
-      this.#commander.givePlace(aim.resolve());
+      this.commander.givePlace(aim.resolve());
     } else if (next?.type === "object") {
       const id = aim.usesKeys ? undefined : aim.objectUnderPointer(this.#frame);
-      if (id !== undefined) this.#commander.giveObject(id);
+      if (id !== undefined) this.commander.giveObject(id);
       else aim.choose(this.#frame, 0);
     }
   }
@@ -293,38 +283,38 @@ export class PlayerInput {
     const { avatar } = frame;
     const way = this.#way;
     if (!walk || avatar < 0 || frame.bar(avatar) === 0) return this.#walking.forget();
-    if (this.#commander.draft) return;
+    if (this.commander.draft) return;
     Object.assign(way, left);
     if (this.#hasLetters && left.x === 0 && left.y === 0) wayOfLetters(this.#keyboard.held, way);
     if (way.x === 0 && way.y === 0 && !this.#walking.isWalking) return;
     const to = this.#ahead;
     const at = { x: frame.x(avatar), y: frame.y(avatar) };
     // What is drawn ahead of the room shows the effect at once.
-    const lagMs = walk.command.walk ? 0 : this.#commander.lagMs;
-    if (!this.#walking.next(now, wayOf(way, this.#camera.yaw), at, lagMs, to)) return;
+    const lagMs = walk.command.walk ? 0 : this.commander.lagMs;
+    if (!this.#walking.next(now, wayOf(way, this.camera.yaw), at, lagMs, to)) return;
     this.aim.keepOnMap(to);
-    this.#hooks.did("move");
-    this.#commander.begin(walk);
-    this.#commander.givePlace(to);
+    this.hooks.did("move");
+    this.commander.begin(walk);
+    this.commander.givePlace(to);
   }
 
   /** A command acts where the right stick points, else the left one, else ahead. */
   #beginByPad(action: Action): void {
     const { left, right } = this.pad;
-    this.#commander.begin(action);
-    const next = this.#commander.draft?.next;
+    this.commander.begin(action);
+    const next = this.commander.draft?.next;
     const stick = right.x !== 0 || right.y !== 0 ? right : left;
     const isIdle = stick.x === 0 && stick.y === 0;
     if (next?.type === "position") {
-      this.#commander.givePlace(isIdle ? this.aim.ahead() : this.#placeTowards(stick));
+      this.commander.givePlace(isIdle ? this.aim.ahead() : this.#placeTowards(stick));
     } else if (next?.type === "object") {
       this.aim.choose(this.#frame, 0);
     }
   }
 
   #placeTowards(stick: Stick): Point {
-    const way = wayOf(stick, this.#camera.yaw);
-    const { x, y } = this.#camera.target;
+    const way = wayOf(stick, this.camera.yaw);
+    const { x, y } = this.camera.target;
     return this.aim.put(x + AHEAD_M * way.x, y + AHEAD_M * way.y);
   }
 
@@ -350,8 +340,8 @@ export class PlayerInput {
 
   #walkToGround(now: number, click: Action): void {
     Object.assign(this.#told, this.#ground, { since: now });
-    this.#commander.begin(click);
-    this.#commander.givePlace(this.#ground);
+    this.commander.begin(click);
+    this.commander.givePlace(this.#ground);
   }
 
   /**
@@ -366,7 +356,7 @@ export class PlayerInput {
     for (const axis of this.#axes) if (axis.axis === "linear") this.#setAxis(axis, 0);
     if (!this.isSteered || this.#heldBits === 0) return;
     this.#heldBits = 0;
-    this.#game.hold(0);
+    this.game.hold(0);
   }
 
   /** Held keys and buttons steer, and so does a held press in a game with directions. */
@@ -377,26 +367,26 @@ export class PlayerInput {
       if (control) this.#held.add(control);
     }
     for (const control of this.#heldButtons) this.#held.add(control);
-    let bits = bitsOf(this.#held, controls, this.#camera.yaw);
-    bits |= directionBits(this.pad.plan, this.pad.left, this.#camera.yaw, controls);
-    const follows = this.#followsPointer && this.#pointer.isHeld && !this.#commander.draft;
+    let bits = bitsOf(this.#held, controls, this.camera.yaw);
+    bits |= directionBits(this.pad.plan, this.pad.left, this.camera.yaw, controls);
+    const follows = this.#followsPointer && this.#pointer.isHeld && !this.commander.draft;
     if (follows && this.aim.underPointer(this.#ground)) {
-      const { target } = this.#camera;
+      const { target } = this.camera;
       bits |= bitsTowards(this.#ground.x - target.x, this.#ground.y - target.y, controls);
     }
     for (const axis of this.#axes) this.#moveAxis(axis);
     if (this.#rests) bits = 0;
     if (bits === this.#heldBits) return;
     this.#heldBits = bits;
-    this.#hooks.held((control) => this.#held.has(control));
+    this.hooks.held((control) => this.#held.has(control));
     this.#noteHeld(bits);
-    this.#game.hold(bits);
+    this.game.hold(bits);
   }
 
   #noteHeld(bits: number): void {
     this.#controls.forEach((control, bit) => {
       if ((bits & (1 << bit)) === 0) return;
-      this.#hooks.did(isForSteering(control, this.#controls) ? "move" : "act");
+      this.hooks.did(isForSteering(control, this.#controls) ? "move" : "act");
     });
   }
 
@@ -409,11 +399,11 @@ export class PlayerInput {
     }
     const { right } = this.pad;
     if (right.x !== 0 || right.y !== 0) {
-      const way = wayOf(right, this.#camera.yaw);
+      const way = wayOf(right, this.camera.yaw);
       return this.#setAxis(axis, Math.atan2(way.y, way.x));
     }
     if (!this.aim.underPointer(this.#ground)) return;
-    const { target } = this.#camera;
+    const { target } = this.camera;
     const angle = angleOfWay(this.#ground.x - target.x, this.#ground.y - target.y);
     if (angle !== undefined) this.#setAxis(axis, angle);
   }
@@ -422,7 +412,7 @@ export class PlayerInput {
     const step = stepOf(value, axis);
     if (this.#toldSteps.get(axis) === step) return;
     this.#toldSteps.set(axis, step);
-    if (axis.axis === "linear" && step !== 0) this.#hooks.did("move");
-    this.#game.setAxis(axis.name, value);
+    if (axis.axis === "linear" && step !== 0) this.hooks.did("move");
+    this.game.setAxis(axis.name, value);
   }
 }

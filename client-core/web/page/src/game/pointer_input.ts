@@ -22,17 +22,15 @@ export class PointerInput {
   isKnown = false;
   /** Whether it presses. */
   isHeld = false;
-  readonly #canvas: HTMLCanvasElement;
-  readonly #camera: ViewCamera;
-  readonly #hooks: PointerHooks;
   readonly #touches = new Map<number, { x: number; y: number }>();
   readonly #end = new AbortController();
   #isTurning = false;
 
-  constructor(canvas: HTMLCanvasElement, camera: ViewCamera, hooks: PointerHooks) {
-    this.#canvas = canvas;
-    this.#camera = camera;
-    this.#hooks = hooks;
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly camera: ViewCamera,
+    private readonly hooks: PointerHooks,
+  ) {
     const { signal } = this.#end;
     canvas.addEventListener("pointerdown", (event) => this.#down(event), { signal });
     canvas.addEventListener("pointermove", (event) => this.#move(event), { signal });
@@ -56,8 +54,8 @@ export class PointerInput {
   }
 
   #down(event: PointerEvent): void {
-    this.#canvas.focus();
-    this.#canvas.setPointerCapture(event.pointerId);
+    this.canvas.focus();
+    this.canvas.setPointerCapture(event.pointerId);
     this.#touches.set(event.pointerId, { x: event.clientX, y: event.clientY });
     this.#place(event);
     if (this.#touches.size > 1 || event.button !== 0) {
@@ -66,7 +64,7 @@ export class PointerInput {
       return;
     }
     this.isHeld = true;
-    this.#hooks.press();
+    this.hooks.press();
   }
 
   #move(event: PointerEvent): void {
@@ -77,19 +75,19 @@ export class PointerInput {
       before.y = event.clientY;
     }
     if (this.#touches.size < 2) this.#place(event);
-    this.#hooks.move();
+    this.hooks.move();
   }
 
   #turn(event: PointerEvent, before: { x: number; y: number }): void {
-    const height = this.#canvas.clientHeight;
+    const height = this.canvas.clientHeight;
     const share = 1 / Math.max(1, this.#touches.size);
     const across = ((event.clientX - before.x) / height) * share;
-    this.#camera.turn(across, ((event.clientY - before.y) / height) * share);
+    this.camera.turn(across, ((event.clientY - before.y) / height) * share);
     for (const [id, other] of this.#touches) {
       if (id === event.pointerId) continue;
       const apart = Math.hypot(before.x - other.x, before.y - other.y);
       const now = Math.hypot(event.clientX - other.x, event.clientY - other.y);
-      if (now > 1) this.#camera.zoom(apart / now);
+      if (now > 1) this.camera.zoom(apart / now);
     }
   }
 
@@ -102,17 +100,17 @@ export class PointerInput {
   #release(): void {
     if (!this.isHeld) return;
     this.isHeld = false;
-    this.#hooks.release();
+    this.hooks.release();
   }
 
   #wheel(event: WheelEvent): void {
     event.preventDefault();
-    this.#camera.zoom(Math.exp(event.deltaY * WHEEL_ZOOM));
+    this.camera.zoom(Math.exp(event.deltaY * WHEEL_ZOOM));
   }
 
   #place(event: PointerEvent): void {
     this.isKnown = true;
-    this.x = (event.offsetX / this.#canvas.clientWidth) * 2 - 1;
-    this.y = 1 - (event.offsetY / this.#canvas.clientHeight) * 2;
+    this.x = (event.offsetX / this.canvas.clientWidth) * 2 - 1;
+    this.y = 1 - (event.offsetY / this.canvas.clientHeight) * 2;
   }
 }

@@ -108,7 +108,6 @@ export class Scene {
   readonly #ground: THREE.Mesh<THREE.PlaneGeometry, THREE.MeshStandardMaterial>;
   readonly #pattern: THREE.CanvasTexture;
   readonly #backdrop = new Backdrop();
-  readonly #scenery: Scenery;
   readonly #obstacles = new ObstacleMeshes();
   /** Where the game is: by the ground that it declares. */
   readonly #place: Scenery["place"];
@@ -126,10 +125,13 @@ export class Scene {
   readonly #resolution: Resolution | undefined;
 
   /** With a shared renderer, all is drawn: a single picture is worth its time. */
-  constructor(canvas: HTMLCanvasElement, scenery: Scenery, shared?: THREE.WebGLRenderer) {
+  constructor(
+    canvas: HTMLCanvasElement,
+    private readonly scenery: Scenery,
+    shared?: THREE.WebGLRenderer,
+  ) {
     this.#isCheap = !shared && isCheap();
     if (!shared) this.#resolution = resolutionOf(this.#isCheap);
-    this.#scenery = scenery;
     this.#place = scenery.place;
     this.#pattern = GROUNDS[this.#place].pattern();
     const shadows = !this.#isCheap;
@@ -215,7 +217,7 @@ export class Scene {
     this.#pattern.repeat.set(width / metres, height / metres);
     this.#space?.setExtent(extent);
     this.#ground.position.set(west + width / 2, south + height / 2, -0.03);
-    if (!this.#scenery.no_grid) this.#layGrid(extent);
+    if (!this.scenery.no_grid) this.#layGrid(extent);
     this.#extent = extent;
     this.#parapet?.setExtent(extent);
     this.#border.begin();
@@ -316,7 +318,7 @@ export class Scene {
 
   readonly #paint = (): void => {
     const palette = this.#dark.matches ? DARK : LIGHT;
-    const declared = this.#scenery.ground === null ? undefined : parseColour(this.#scenery.ground);
+    const declared = this.scenery.ground === null ? undefined : parseColour(this.scenery.ground);
     const land = this.#dark.matches ? SEA.dark : SEA.light;
     const court = { ...palette, land };
     const around = { open: palette, court, halls: HALL, space: SPACE }[this.#place];
@@ -337,7 +339,7 @@ export class Scene {
     // Walls are of the stone of their floor.
     const isFloor = this.#place === "halls" && declared !== undefined;
     const stone = isFloor ? mixed(declared, 0xffffff, WALL_LIGHT) : palette.obstacle;
-    this.#obstacles.paint(this.#scenery, stone);
+    this.#obstacles.paint(this.scenery, stone);
   };
 }
 

@@ -21,15 +21,13 @@ export class SmallMap {
   readonly element: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
   readonly #view = new MapView();
-  readonly #scenery: Scenery;
   #obstacles: readonly StaticObstacle[] = [];
   #settings: RoomSettings | undefined;
   #cell = new ViewerCell();
   readonly #square: Square = { west: 0, south: 0, edge: 0 };
   #drawnAt = -Infinity;
 
-  constructor(scenery: Scenery) {
-    this.#scenery = scenery;
+  constructor(private readonly scenery: Scenery) {
     this.element = el("canvas", { class: "small-map", role: "img", "aria-label": texts.small_map });
     const ratio = Math.min(devicePixelRatio, 2);
     this.element.width = this.element.height = PIXELS * ratio;
@@ -52,11 +50,11 @@ export class SmallMap {
     view.fit(extent, PIXELS, x, y);
     context.fillStyle = "#10151a";
     context.fillRect(0, 0, PIXELS, PIXELS);
-    const { ground } = this.#scenery;
+    const { ground } = this.scenery;
     context.fillStyle = css(ground === null ? GROUND : parseColour(ground));
     this.#fill(extent);
     for (const obstacle of this.#obstacles) {
-      context.fillStyle = css(obstacleColour(this.#scenery, obstacle) ?? OBSTACLE);
+      context.fillStyle = css(obstacleColour(this.scenery, obstacle) ?? OBSTACLE);
       this.#fillObstacle(obstacle);
     }
     context.fillStyle = css(GATE);

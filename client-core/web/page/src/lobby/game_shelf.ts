@@ -12,13 +12,12 @@ import { gamePicture } from "./game_picture.js";
 export class GameShelf {
   readonly element: HTMLElement;
   readonly #cards = div("games");
-  readonly #play: (game: string) => void;
-  readonly #host: (game: string) => void;
   readonly #shown = new Changed();
 
-  constructor(play: (game: string) => void, host: (game: string) => void) {
-    this.#play = play;
-    this.#host = host;
+  constructor(
+    private readonly play: (game: string) => void,
+    private readonly host: (game: string) => void,
+  ) {
     this.element = div("shelf", el("h2", {}, texts.to_host), this.#cards);
   }
 
@@ -31,14 +30,14 @@ export class GameShelf {
   #card({ name, description }: GameListing): HTMLElement {
     const card = button(
       span("art", gamePicture(name, "")),
-      () => this.#play(name),
+      () => this.play(name),
       { class: "game-card", "aria-label": texts.play_game(forPlayers(name)) },
       el("strong", {}, forPlayers(name)),
       span("details", translation.of(`${name}.description`, description)),
     );
     const host = texts.host_game(forPlayers(name));
     const named = { class: "gear", "aria-label": host, title: host };
-    const gear = button(icon("gear"), () => this.#host(name), named);
+    const gear = button(icon("gear"), () => this.host(name), named);
     return div("game-place", card, gear);
   }
 }

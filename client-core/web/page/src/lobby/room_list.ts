@@ -13,10 +13,8 @@ export class RoomList {
   readonly #list = el("ul", { class: "rooms" });
   readonly #empty = el("p", { class: "empty" }, texts.no_rooms);
   readonly #cards = new Map<number, Card>();
-  readonly #join: (room: number) => void;
 
-  constructor(join: (room: number) => void) {
-    this.#join = join;
+  constructor(private readonly join: (room: number) => void) {
     this.element = el("div", {}, this.#empty, this.#list);
   }
 
@@ -34,7 +32,7 @@ export class RoomList {
       this.#cards.delete(id);
     }
     rooms.forEach((room, index) => {
-      const card = this.#cards.get(room.id) ?? cardOf(room, () => this.#join(room.id));
+      const card = this.#cards.get(room.id) ?? cardOf(room, () => this.join(room.id));
       this.#cards.set(room.id, card);
       show(card, room, actionOf(room));
       const there = this.#list.children[index];

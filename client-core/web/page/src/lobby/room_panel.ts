@@ -25,12 +25,10 @@ export class RoomPanel {
   readonly #ready: HTMLButtonElement;
   readonly #start: HTMLButtonElement;
   readonly #play: HTMLButtonElement;
-  readonly #hooks: RoomHooks;
   #isReady = false;
   readonly #shown = new Changed();
 
-  constructor(hooks: RoomHooks) {
-    this.#hooks = hooks;
+  constructor(private readonly hooks: RoomHooks) {
     this.#ready = button(texts.be_ready, () => hooks.ready(!this.#isReady));
     this.#start = button(texts.start, () => hooks.start(), { class: "main" });
     this.#play = button(texts.play, () => hooks.play(), { class: "main" });
@@ -87,7 +85,7 @@ export class RoomPanel {
     const remark = remarks.filter(Boolean).join(", ");
     const kick =
       isHost && member.id !== own
-        ? button(texts.kick, () => this.#hooks.kick(member.id), {
+        ? button(texts.kick, () => this.hooks.kick(member.id), {
             "aria-label": texts.kick_player(member.name),
           })
         : undefined;

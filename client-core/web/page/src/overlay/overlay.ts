@@ -28,7 +28,6 @@ const SLIDERS: readonly Slider[] = [
 
 export class Overlay {
   readonly element: HTMLElement;
-  readonly #client: Client;
   readonly #values = new Map<Row, HTMLElement>();
   readonly #pending = el("p", { class: "pending" });
   readonly #ages = el("input", { type: "checkbox" });
@@ -37,8 +36,7 @@ export class Overlay {
   #frameCount = 0;
   #shownAt = -Infinity;
 
-  constructor(client: Client) {
-    this.#client = client;
+  constructor(private readonly client: Client) {
     this.#ages.checked = true;
     const list = el("dl");
     for (const [row, label] of Object.entries(texts.stats)) {
@@ -90,7 +88,7 @@ export class Overlay {
     this.#show("frames", frames, texts.a_second);
     const show = (stats: Stats) => this.#showLine(now, stats);
     // A client that has ended has no figures.
-    void this.#client.stats().then(show, () => {});
+    void this.client.stats().then(show, () => {});
   }
 
   #showLine(now: number, stats: Stats): void {
@@ -113,7 +111,7 @@ export class Overlay {
     const shown = el("output", {}, `${value} ${unit}`);
     input.addEventListener("input", () => {
       lineConditions[key] = Number(input.value);
-      this.#client.setLine(lineConditions);
+      this.client.setLine(lineConditions);
       setText(shown, `${input.value} ${unit}`);
     });
     return div("slider", labelled(label, input), shown);
