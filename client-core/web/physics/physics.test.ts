@@ -103,6 +103,19 @@ test("a module that cannot be used is a notice with the reason", async () => {
   server.close();
 });
 
+test("without a list, the module of a game is beside the worker, by the game's name", async () => {
+  const heard: string[] = [];
+  const loader = new PhysicsLoader(true, { add: () => {}, remove: () => {} });
+  const { fetch } = globalThis;
+  globalThis.fetch = async (source) => {
+    heard.push(String(source).split("/").at(-1) ?? "");
+    return new Response(undefined, { status: 404 });
+  };
+  await loader.handleMissing("balls", (why) => void heard.push(why ?? "no reason"));
+  globalThis.fetch = fetch;
+  assert.deepEqual(heard, ["ambit-balls-physics.wasm", ": HTTP 404"]);
+});
+
 test("a module that traps answers nothing more, and the client hears of it later", async () => {
   const { heard, missing } = await load("trap", code);
   const world = createWorld("trap", 32, 32);

@@ -37,10 +37,11 @@ export interface ConnectOptions {
   /** When objects with poses are shown: `room`, `adaptive`, or a delay (`100ms` if absent). */
   render?: string;
   /**
-   * The physics of games by their names, to be loaded when a game asks for them: `{ cubes: true }`,
-   * or the place of the module. Without it, such objects are drawn between the host's poses.
+   * The physics of games, to be loaded when a game asks for them: true for those beside the worker,
+   * or by the names of games, such as `{ cubes: true }`, or the place of the module. Without it,
+   * such objects are drawn between the host's poses.
    */
-  physics?: Readonly<Record<string, PhysicsSource>>;
+  physics?: true | Readonly<Record<string, PhysicsSource>>;
   /** Predicts the player's own avatar from its inputs, in a game that is simulated. */
   predict?: boolean;
   /** How the host is asked to code poses: `auto` (default), `plain`, `shared`, `fine`. */
@@ -72,14 +73,11 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   globalThis.addEventListener?.("pageshow", () => storage.comeBack());
   const { server = "/connect.json", physics = {}, line = GOOD_LINE, wasm = true } = options;
   const servers = Array.isArray(server) ? server : [server];
-  const modules = Object.entries(physics).map(
-    async ([game, source]) => [game, await moduleSource(source)] as const,
-  );
   await port.connect({
     settings: settings(options),
     token,
     servers: servers.map(serverOf),
-    physics: Object.fromEntries(await Promise.all(modules)),
+    physics: physics === true || (await modulesOf(physics)),
     line,
     wasm: await moduleSource(wasm),
   });
@@ -103,6 +101,13 @@ function serverOf(server: string | URL | ServerAddress): string | ServerAddress 
   if (typeof server === "string" || server instanceof URL) return absolute(server);
   server.certificates_sha256.forEach(bytesOfHex);
   return server;
+}
+
+async function modulesOf(physics: Readonly<Record<string, PhysicsSource>>) {
+  const modules = Object.entries(physics).map(
+    async ([game, source]) => [game, await moduleSource(source)] as const,
+  );
+  return Object.fromEntries(await Promise.all(modules));
 }
 
 async function moduleSource(source: true | WasmSource): Promise<ModuleSource> {

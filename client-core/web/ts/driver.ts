@@ -13,7 +13,7 @@ import { dialled, type Directory, hostOf } from "./directory.js";
 import { AmbitError, coreError, messageOf } from "./errors.js";
 import type { NoticeEvent } from "./events.js";
 import { LineShaper } from "./line_shaper.js";
-import type { Envelope, ModuleSource } from "./messages.js";
+import type { Envelope, PhysicsSources } from "./messages.js";
 import { PhysicsLoader } from "./physics.js";
 import type { Stats, WorkerStats } from "./stats.js";
 
@@ -81,7 +81,7 @@ export class Driver {
     private readonly directory: Directory,
     private readonly report: (events: Envelope[]) => void,
     conditions: LineConditions,
-    physics: Readonly<Record<string, ModuleSource>>,
+    physics: PhysicsSources,
   ) {
     this.#conditions = { ...conditions };
     this.#physics = new PhysicsLoader(physics, {

@@ -27,12 +27,15 @@ export type Answer<Ev extends LobbyEvent["ev"]> = Extract<LobbyEvent, { ev: Ev }
 /** Where a module of WebAssembly is; true for beside the worker's script. */
 export type ModuleSource = true | string | WebAssembly.Module;
 
+/** Those of the physics, by the names of games; true for all beside the worker's script. */
+export type PhysicsSources = true | Readonly<Record<string, ModuleSource>>;
+
 /** What a client is connected with; see `ConnectOptions`. */
 export interface Setup {
   settings: string;
   token: Uint8Array;
   servers: readonly (string | ServerAddress)[];
-  physics: Readonly<Record<string, ModuleSource>>;
+  physics: PhysicsSources;
   line: LineConditions;
   wasm: ModuleSource;
 }

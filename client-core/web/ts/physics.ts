@@ -10,7 +10,7 @@
  */
 
 import { AmbitError, messageOf } from "./errors.js";
-import type { ModuleSource } from "./messages.js";
+import type { ModuleSource, PhysicsSources } from "./messages.js";
 
 /** The functions of `client-core/web/physics/cubes/src/lib.rs`. */
 interface PhysicsExports {
@@ -157,7 +157,7 @@ export class PhysicsLoader {
   readonly #problems = new Map<string, string>();
 
   constructor(
-    private readonly sources: Readonly<Record<string, ModuleSource>>,
+    private readonly sources: PhysicsSources,
     private readonly user: PhysicsUser,
   ) {}
 
@@ -166,7 +166,7 @@ export class PhysicsLoader {
    * what is known about the reason.
    */
   async handleMissing(game: string, missing: (why: string | undefined) => void): Promise<void> {
-    const source = this.sources[game];
+    const source = this.sources === true || this.sources[game];
     if (source === undefined || this.#added.has(game)) return missing(this.#problems.get(game));
     this.#problems.delete(game);
     try {
@@ -195,9 +195,8 @@ function loadOnce(game: string, source: ModuleSource): Promise<PhysicsModule> {
 }
 
 async function loadModule(game: string, source: ModuleSource): Promise<PhysicsModule> {
-  const code = await moduleOf(
-    source === true ? new URL(`./ambit-${game}-physics.wasm`, import.meta.url) : source,
-  );
+  const name = `./ambit-${encodeURIComponent(game)}-physics.wasm`;
+  const code = await moduleOf(source === true ? new URL(name, import.meta.url) : source);
   const instance = await WebAssembly.instantiate(code, imports(code));
   const exports = instance.exports as unknown as PhysicsExports;
   if (typeof exports.describe !== "function") {

@@ -139,8 +139,8 @@ test("the own avatar is in the picture, beside or above the words", () => {
   }
 });
 
-/** Where a room is made at once, and whose physics are at hand. This list may only shrink. */
-const NAMING = ["ambit/session.ts", "lobby/lobby_model.ts"];
+/** Where a room is made at once. This list may only shrink. */
+const NAMING = ["lobby/lobby_model.ts"];
 
 test("no source of the page names a shipped game", () => {
   const names = readdirSync("src", { recursive: true, encoding: "utf8" });

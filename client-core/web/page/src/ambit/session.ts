@@ -14,7 +14,7 @@ export const lineConditions: LineConditions = { ...GOOD_LINE };
 export function openSession(name: string): Promise<Client> {
   const options: ConnectOptions = {
     keepSession: true,
-    physics: { cubes: true },
+    physics: true,
     predict: true,
     line: lineConditions,
   };
