@@ -9,14 +9,14 @@ import type { LineConditions } from "./bad_line.js";
 import { AmbitError } from "./errors.js";
 import type { LobbyEvent } from "./events.js";
 import { Inbox } from "./inbox.js";
-import type {
-  Answer,
-  CoreFunction,
-  FromWorker,
-  GameState,
-  PlayerState,
-  Setup,
-  ToWorker,
+import {
+  type Answer,
+  type CoreFunction,
+  type FromWorker,
+  type GameState,
+  NOBODY,
+  type Setup,
+  type ToWorker,
 } from "./messages.js";
 import type { NewTexts, Picture } from "./picture.js";
 import type { Stats } from "./stats.js";
@@ -28,13 +28,7 @@ interface Waiting {
 
 export class CorePort {
   readonly inbox = new Inbox();
-  state: PlayerState = {
-    player: 0,
-    name: "",
-    room: undefined,
-    isConnected: false,
-    token: new Uint8Array(0),
-  };
+  state = NOBODY;
   /** Of the game that runs, or ran last. */
   game: GameState | undefined;
   /** Texts of pictures, by number. */

@@ -86,6 +86,15 @@ export interface PlayerState {
   token: Uint8Array;
 }
 
+/** Before the first news. */
+export const NOBODY: PlayerState = {
+  player: 0,
+  name: "",
+  room: undefined,
+  isConnected: false,
+  token: new Uint8Array(0),
+};
+
 /** What is known about the game: after its start, and again with its map. */
 export interface GameState {
   schema: Schema;

@@ -4,11 +4,10 @@
  * After the last event no more are accepted.
  */
 
+import type { GameEvent } from "./events.js";
+
 /** Tells that events were dropped. */
-export interface Missed {
-  ev: "missed";
-  count: number;
-}
+export type Missed = Extract<GameEvent, { ev: "missed" }>;
 
 export class EventQueue<E extends { ev: string }> {
   #events: E[] = [];

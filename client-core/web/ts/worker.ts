@@ -4,14 +4,14 @@ import init, { type InitOutput, WebClient } from "../pkg/ambit_client_web.js";
 import { Directory } from "./directory.js";
 import { Driver } from "./driver.js";
 import { AmbitError, coreError, messageOf } from "./errors.js";
-import type {
-  Envelope,
-  FromWorker,
-  GameState,
-  ModuleSource,
-  PlayerState,
-  Setup,
-  ToWorker,
+import {
+  type Envelope,
+  type FromWorker,
+  type GameState,
+  type ModuleSource,
+  NOBODY,
+  type Setup,
+  type ToWorker,
 } from "./messages.js";
 import { useClientMemory } from "./physics.js";
 import { PictureCopier } from "./picture.js";
@@ -30,13 +30,7 @@ class ServedClient {
   #copier: PictureCopier | undefined;
   #spares: ArrayBuffer[] = [];
   #redraw: ReturnType<typeof setTimeout> | undefined;
-  #state: PlayerState = {
-    player: 0,
-    name: "",
-    room: undefined,
-    isConnected: false,
-    token: new Uint8Array(0),
-  };
+  #state = NOBODY;
 
   constructor(private readonly port: MessagePort) {
     port.onmessage = ({ data }: MessageEvent<ToWorker>) => this.#handle(data);

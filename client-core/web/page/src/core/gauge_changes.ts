@@ -1,6 +1,7 @@
 /** Sudden changes of what bars show, for numbers that rise from an object: damage, healing. */
 
 import type { Point } from "./camera.js";
+import { InSight } from "./in_sight.js";
 
 /** A change below is regeneration, or the rounding of it. */
 const LEAST = 2;
@@ -20,24 +21,19 @@ export interface RisingNumber extends Point {
 }
 
 export class GaugeChanges {
-  readonly #values = new Map<number, { value: number; seenAt: number; changedAt: number }>();
+  readonly #values = new InSight<{ value: number; changedAt: number }>();
   readonly numbers: RisingNumber[] = [];
-  #frame = 0;
 
   begin(now: number): void {
-    this.#frame += 1;
+    this.#values.begin();
     while (this.numbers[0] && now > this.numbers[0].at + SHOWN_MS) this.numbers.shift();
   }
 
   /** The bar of an object at this place has this value in this frame. */
   note(now: number, id: number, value: number, x: number, y: number, z: number): void {
-    const known = this.#values.get(id);
-    if (!known) {
-      this.#values.set(id, { value, seenAt: this.#frame, changedAt: -Infinity });
-      return;
-    }
+    const known = this.#values.see(id) ?? this.#values.add(id, { value, changedAt: -Infinity });
     const change = value - known.value;
-    [known.value, known.seenAt] = [value, this.#frame];
+    known.value = value;
     if (Math.abs(change) < LEAST) return;
     known.changedAt = now;
     for (const number of this.numbers) {
@@ -58,9 +54,7 @@ export class GaugeChanges {
 
   /** Forgets what is not in sight any more. */
   end(): void {
-    for (const [id, { seenAt }] of this.#values) {
-      if (seenAt !== this.#frame) this.#values.delete(id);
-    }
+    this.#values.end();
   }
 }
 

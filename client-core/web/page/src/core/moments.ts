@@ -3,6 +3,8 @@
  * gauge falls at once.
  */
 
+import { InSight } from "./in_sight.js";
+
 /** For this time after the start, objects that come into sight count as present before. */
 const SETTLING_MS = 1_500;
 /** How often a flag that stays set shows its effect. */
@@ -10,20 +12,14 @@ const REPEAT_MS = 600;
 /** A smaller fall is that of a rate, or the rounding of it. */
 const LEAST_FALL = 2;
 
-interface Known {
-  seenAt: number;
-  /** For each component with an effect: the value of a gauge, or when a flag was shown. */
-  values: number[];
-}
-
 export class Moments {
-  readonly #known = new Map<number, Known>();
-  #frame = 0;
+  /** For each component with an effect: the value of a gauge, or when a flag was shown. */
+  readonly #known = new InSight<number[]>();
   #startedAt = NaN;
 
   /** A frame begins. */
   begin(now: number): void {
-    this.#frame += 1;
+    this.#known.begin();
     if (Number.isNaN(this.#startedAt)) this.#startedAt = now;
   }
 
@@ -35,18 +31,14 @@ export class Moments {
 
   /** An object is in sight in this frame; returns whether it has just come. */
   comes(now: number, id: number): boolean {
-    const known = this.#known.get(id);
-    if (known) {
-      known.seenAt = this.#frame;
-      return false;
-    }
-    this.#known.set(id, { seenAt: this.#frame, values: [] });
+    if (this.#known.see(id)) return false;
+    this.#known.add(id, []);
     return now > this.#startedAt + SETTLING_MS;
   }
 
   /** After `comes`: whether its component with this value has an effect now. */
   happens(now: number, id: number, component: number, value: unknown): boolean {
-    const values = this.#known.get(id)?.values;
+    const values = this.#known.get(id);
     if (!values) return false;
     const before = values[component];
     if (typeof value === "number") {
@@ -64,7 +56,7 @@ export class Moments {
 
   /** After `comes`: whether this flag, which shows something as long as it is set, was just set. */
   begins(id: number, component: number, isSet: boolean): boolean {
-    const values = this.#known.get(id)?.values;
+    const values = this.#known.get(id);
     if (!values) return false;
     const wasSet = values[component] === 1;
     values[component] = isSet ? 1 : 0;
@@ -73,8 +65,6 @@ export class Moments {
 
   /** A frame ends: forgets what is out of sight. */
   end(): void {
-    for (const [id, { seenAt }] of this.#known) {
-      if (seenAt !== this.#frame) this.#known.delete(id);
-    }
+    this.#known.end();
   }
 }

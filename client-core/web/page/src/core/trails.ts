@@ -1,5 +1,7 @@
 /** Where small, fast objects have just been: the trail behind each. */
 
+import { InSight } from "./in_sight.js";
+
 /** Places of a trail; with one a frame a sixth of a second. */
 export const TRAIL_PLACES = 10;
 const FLOATS = 3 * TRAIL_PLACES;
@@ -24,25 +26,21 @@ interface Trail {
   places: Float32Array;
   count: number;
   kind: number;
-  seenAt: number;
 }
 
 export class Trails {
-  readonly #trails = new Map<number, Trail>();
-  #frame = 0;
+  readonly #trails = new InSight<Trail>();
 
   /** A frame begins. */
   begin(): void {
-    this.#frame += 1;
+    this.#trails.begin();
   }
 
   /** An object of a kind is here in this frame. */
   note(id: number, kind: number, x: number, y: number, z: number): void {
-    let trail = this.#trails.get(id);
-    if (!trail) {
-      trail = { places: new Float32Array(FLOATS), count: 0, kind, seenAt: 0 };
-      this.#trails.set(id, trail);
-    }
+    const trail =
+      this.#trails.see(id) ??
+      this.#trails.add(id, { places: new Float32Array(FLOATS), count: 0, kind });
     const { places } = trail;
     const [dx, dy] = [x - (places[0] as number), y - (places[1] as number)];
     if (trail.count > 0 && dx * dx + dy * dy > JUMP_M * JUMP_M) trail.count = 0;
@@ -51,7 +49,6 @@ export class Trails {
     places[1] = y;
     places[2] = z;
     trail.count = Math.min(trail.count + 1, TRAIL_PLACES);
-    trail.seenAt = this.#frame;
   }
 
   /**
@@ -59,12 +56,6 @@ export class Trails {
    * oldest place is; the newest one is at 0, and the only one of what has just come.
    */
   end(draw: (places: Float32Array, oldest: number, kind: number) => void): void {
-    for (const [id, trail] of this.#trails) {
-      if (trail.seenAt !== this.#frame) {
-        this.#trails.delete(id);
-        continue;
-      }
-      draw(trail.places, 3 * (trail.count - 1), trail.kind);
-    }
+    this.#trails.end(({ places, count, kind }) => draw(places, 3 * (count - 1), kind));
   }
 }

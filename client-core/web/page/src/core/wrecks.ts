@@ -5,6 +5,7 @@
  */
 
 import type { Frame, Kind } from "../ambit/ambit.js";
+import { InSight } from "./in_sight.js";
 
 /** Position and rotation. */
 const KEPT_FLOATS = 7;
@@ -19,15 +20,10 @@ export function wreckFlagsOf({ components }: Pick<Kind, "components">): number[]
   );
 }
 
-interface Wreck {
-  transform: Float32Array;
-  seenAt: number;
-}
-
 export class Wrecks {
   readonly #flags: readonly (readonly number[])[];
-  readonly #wrecks = new Map<number, Wreck>();
-  #frame = 0;
+  /** Their transforms. */
+  readonly #wrecks = new InSight<Float32Array>();
 
   constructor(kinds: readonly Pick<Kind, "components">[]) {
     this.#flags = kinds.map(wreckFlagsOf);
@@ -55,28 +51,22 @@ export class Wrecks {
 
   /** Notes where the wrecks of a frame are; `floats` are those of each object's transform. */
   update(frame: WreckedObjects, floats: number): void {
-    this.#frame += 1;
+    this.#wrecks.begin();
     for (let index = 0; index < frame.count; index += 1) {
       if (this.isWreck(frame, index)) this.#note(frame, index, floats);
     }
-    for (const [id, { seenAt }] of this.#wrecks) {
-      if (seenAt !== this.#frame) this.#wrecks.delete(id);
-    }
+    this.#wrecks.end();
   }
 
   /** Where a wreck is and how it lies: position and rotation. Undefined if it is none. */
   transformOf(id: number): Float32Array | undefined {
-    return this.#wrecks.get(id)?.transform;
+    return this.#wrecks.get(id);
   }
 
   #note(frame: WreckedObjects, index: number, floats: number): void {
     const id = frame.id(index);
-    let wreck = this.#wrecks.get(id);
-    if (!wreck) {
-      const from = index * floats;
-      wreck = { transform: frame.transforms.slice(from, from + KEPT_FLOATS), seenAt: 0 };
-      this.#wrecks.set(id, wreck);
-    }
-    wreck.seenAt = this.#frame;
+    if (this.#wrecks.see(id)) return;
+    const from = index * floats;
+    this.#wrecks.add(id, frame.transforms.slice(from, from + KEPT_FLOATS));
   }
 }

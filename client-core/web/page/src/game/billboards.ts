@@ -164,18 +164,19 @@ export class Billboards {
   readonly group = new THREE.Group();
   readonly #slots = new NameSlots();
   #nameScale = 1;
-  readonly #bars = new Quads(BAR_FRAGMENT, {});
+  /** What is added between `begin` and `end` is a place, and the share of its bar. */
+  readonly bars = new Quads(BAR_FRAGMENT, {});
   readonly #names = new Quads(NAME_FRAGMENT, { names: { value: this.#slots.texture } });
 
   readonly #numbers = new Quads(NAME_FRAGMENT, { names: { value: this.#slots.texture } });
 
   constructor() {
-    this.group.add(this.#bars.mesh, this.#names.mesh, this.#numbers.mesh);
+    this.group.add(this.bars.mesh, this.#names.mesh, this.#numbers.mesh);
   }
 
   resize(width: number, height: number, pixelRatio: number): void {
     const screen = new THREE.Vector2(width, height);
-    this.#bars.setSize(44, 7, 0, 10, screen);
+    this.bars.setSize(44, 7, 0, 10, screen);
     const scale = pixelRatio < 1 ? COARSE_NAMES : 1;
     this.#nameScale = scale;
     const nameHeight = 22 * scale;
@@ -189,14 +190,10 @@ export class Billboards {
   }
 
   begin(): void {
-    this.#bars.begin();
+    this.bars.begin();
     this.#names.begin();
     this.#numbers.begin();
     this.#slots.table.begin();
-  }
-
-  addBar(x: number, y: number, z: number, share: number): void {
-    this.#bars.add(x, y, z, share);
   }
 
   addName(x: number, y: number, z: number, name: string, scale = 1): void {
@@ -211,7 +208,7 @@ export class Billboards {
   }
 
   end(): void {
-    this.#bars.end();
+    this.bars.end();
     this.#names.end();
     this.#numbers.end();
   }

@@ -7,7 +7,7 @@ import { normaliseKey } from "../core/actions.js";
 import { HeldKeys } from "../core/held_keys.js";
 
 export class Keyboard {
-  readonly #keys = new HeldKeys();
+  readonly keys = new HeldKeys();
   readonly #end = new AbortController();
 
   /** `act` is called once for each press; true if the key was used. */
@@ -16,27 +16,12 @@ export class Keyboard {
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isForElement(event)) return;
       const key = normaliseKey(event.key);
-      if (!event.repeat) this.#keys.press(key);
+      if (!event.repeat) this.keys.press(key);
       const isUsed = event.repeat ? isScrolling(key) : act(key) || isScrolling(key);
       if (isUsed) event.preventDefault();
     };
     addEventListener("keydown", press, { signal });
-    addEventListener("keyup", ({ key }) => this.#keys.release(normaliseKey(key)), { signal });
-  }
-
-  /** In the form of `normaliseKey`. */
-  get held(): ReadonlySet<string> {
-    return this.#keys.held;
-  }
-
-  /** A frame has seen what is held. */
-  endFrame(): void {
-    this.#keys.endFrame();
-  }
-
-  /** Forgets what is held. */
-  clear(): void {
-    this.#keys.clear();
+    addEventListener("keyup", ({ key }) => this.keys.release(normaliseKey(key)), { signal });
   }
 
   dispose(): void {

@@ -207,11 +207,12 @@ export class ObjectMeshes {
   readonly #ownColour = new THREE.Color(OWN_COLOUR);
   /** What stands before the own ship does not hide it. */
   readonly #silhouette = new Silhouette();
-  readonly #wrecks: Wrecks;
+  /** Where they are as of the last {@link update}. */
+  readonly wrecks: Wrecks;
 
   constructor({ kinds }: Schema) {
     this.#kinds = kinds.map((kind) => new KindMeshes(kind, this.group));
-    this.#wrecks = new Wrecks(kinds);
+    this.wrecks = new Wrecks(kinds);
     this.group.add(this.#silhouette.mesh);
   }
 
@@ -227,11 +228,6 @@ export class ObjectMeshes {
     return this.#kinds[kind]?.plain.foot ?? { radius: 1, foot: 0 };
   }
 
-  /** Where they are as of the last {@link update}. */
-  get wrecks(): Pick<Wrecks, "isWreck" | "lifeOf" | "transformOf"> {
-    return this.#wrecks;
-  }
-
   /** Draws all but one. Own figures are raised by a share of their heights. */
   update(
     frame: ShownObjects,
@@ -242,7 +238,7 @@ export class ObjectMeshes {
   ): void {
     for (const { all } of this.#kinds) for (const mesh of all) mesh.count = 0;
     const { transforms, kinds, ages } = frame;
-    this.#wrecks.update(frame, TRANSFORM_FLOATS);
+    this.wrecks.update(frame, TRANSFORM_FLOATS);
     this.#silhouette.mesh.visible = false;
     for (let index = 0; index < frame.count; index += 1) {
       const meshes = this.#kinds[kinds[index] as number];
@@ -254,7 +250,7 @@ export class ObjectMeshes {
       const rise = frame.isOwn(index) ? ownRise : 0;
       const step = rise + (description.walks ? stepOf(frame, index, description.form) : 0);
       const growth = meshes?.variantOf(frame, index)?.size ?? 1;
-      const wreck = this.#wrecks.transformOf(frame.id(index));
+      const wreck = this.wrecks.transformOf(frame.id(index));
       composeMatrix(
         wreck ?? transforms,
         wreck ? 0 : from,

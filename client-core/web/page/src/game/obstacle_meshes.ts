@@ -88,6 +88,7 @@ export class ObstacleMeshes {
     this.#rocks?.paint(colourOf);
   }
 
+  /** Walls before this place let see what is behind them. */
   openTowards(x: number, y: number, z: number): void {
     this.#watched.value.set(x, y, z, OPEN_M);
   }

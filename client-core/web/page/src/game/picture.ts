@@ -234,7 +234,7 @@ export class Picture {
       const y = wreck?.[1] ?? frame.y(watched);
       const z = wreck?.[2] ?? frame.z(watched);
       this.camera.follow(x, y, z, seconds);
-      this.#scene.openTowards(x, y, z + 0.5);
+      this.#scene.obstacles.openTowards(x, y, z + 0.5);
       this.interest.follow(frame.x(own), frame.y(own));
       if (!this.#kindOf(frame, own).length) this.#lookAround(frame);
       else if (!wreck) this.#keepShipShown(frame, seconds);
@@ -336,7 +336,7 @@ export class Picture {
     }
     // A full bar says nothing, and many of them hide the picture.
     if ((bar >= FULL && index !== frame.avatar) || !this.#project(x, y, z)) return;
-    this.#billboards.addBar(x, y, z, bar);
+    this.#billboards.bars.add(x, y, z, bar);
     const at = this.#onScreen;
     this.#labels.reserve(at.x, at.y + BAR_PX.up, BAR_PX.wide, BAR_PX.high);
   }

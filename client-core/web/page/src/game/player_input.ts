@@ -128,13 +128,13 @@ export class PlayerInput {
     const next = this.commander.draft?.next?.type;
     // Arrow keys move the aim where they do not steer.
     const movesAim = next !== "object" && (!this.isSteered || next === "position");
-    if (movesAim) this.aim.move(this.#keyboard.held, seconds);
+    if (movesAim) this.aim.move(this.#keyboard.keys.held, seconds);
     this.#held.clear();
     this.pad.update(this.#held);
     if (this.isSteered) this.#steer();
     else this.#walk(now, frame);
     if (!this.#followsPointer) this.#repeat(now);
-    this.#keyboard.endFrame();
+    this.#keyboard.keys.endFrame();
   }
 
   /** What the player can do now. */
@@ -285,7 +285,7 @@ export class PlayerInput {
     if (!walk || avatar < 0 || frame.bar(avatar) === 0) return this.#walking.forget();
     if (this.commander.draft) return;
     Object.assign(way, left);
-    if (this.#hasLetters && left.x === 0 && left.y === 0) wayOfLetters(this.#keyboard.held, way);
+    if (this.#hasLetters && left.x === 0 && left.y === 0) wayOfLetters(this.#keyboard.keys.held, way);
     if (way.x === 0 && way.y === 0 && !this.#walking.isWalking) return;
     const to = this.#ahead;
     const at = { x: frame.x(avatar), y: frame.y(avatar) };
@@ -349,7 +349,7 @@ export class PlayerInput {
    * at once, for a hidden page draws no frames.
    */
   #releaseAll(): void {
-    this.#keyboard.clear();
+    this.#keyboard.keys.clear();
     this.#heldButtons.clear();
     this.#levers.clear();
     this.#pointer.clear();
@@ -362,7 +362,7 @@ export class PlayerInput {
   /** Held keys and buttons steer, and so does a held press in a game with directions. */
   #steer(): void {
     const controls = this.#controls;
-    for (const key of this.#keyboard.held) {
+    for (const key of this.#keyboard.keys.held) {
       const control = controlOfKey(key, controls);
       if (control) this.#held.add(control);
     }
@@ -393,7 +393,7 @@ export class PlayerInput {
   /** Keys and levers move a linear axis; an angle points from the avatar to the pointer. */
   #moveAxis(axis: Control): void {
     if (axis.axis === "linear") {
-      const byKeys = leverOfKeys(this.#keyboard.held, axis);
+      const byKeys = leverOfKeys(this.#keyboard.keys.held, axis);
       const byHand = this.pad.lever(axis) || byKeys;
       return this.#setAxis(axis, this.#levers.get(axis) ?? byHand);
     }

@@ -2,8 +2,8 @@
 
 import * as THREE from "three";
 import type { Outfit } from "../core/roles.js";
-import { el } from "../dom.js";
 import { figure, keepOwnColours } from "./shapes.js";
+import { canvasOf } from "./three_parts.js";
 
 const WIDTH = 176;
 const HEIGHT = 208;
@@ -43,7 +43,7 @@ export function portraitOf(
   renderer.setRenderTarget(null);
   renderer.setClearAlpha(before);
   for (const thing of [geometry, material, mesh, target]) thing.dispose();
-  return canvasOf(pixels);
+  return drawn(pixels);
 }
 
 /** For light from 0 to 255 what a screen shows. */
@@ -53,12 +53,10 @@ const SHOWN = Uint8ClampedArray.from({ length: 256 }, (_, light) => {
 });
 
 /** Rows come from below, and as light: a canvas has them from above, and as a screen shows them. */
-function canvasOf(pixels: Uint8Array): HTMLCanvasElement {
-  const canvas = el("canvas", { "aria-hidden": "true" });
-  [canvas.width, canvas.height] = [WIDTH, HEIGHT];
-  const context = canvas.getContext("2d");
-  const image = context?.createImageData(WIDTH, HEIGHT);
-  if (!context || !image) return canvas;
+function drawn(pixels: Uint8Array): HTMLCanvasElement {
+  const [canvas, context] = canvasOf(WIDTH, HEIGHT);
+  canvas.ariaHidden = "true";
+  const image = context.createImageData(WIDTH, HEIGHT);
   for (let at = 0; at < pixels.length; at += 1) {
     if (at % 4 < 3) pixels[at] = SHOWN[pixels[at] as number] as number;
   }

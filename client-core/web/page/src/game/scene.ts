@@ -108,7 +108,7 @@ export class Scene {
   readonly #ground: THREE.Mesh<THREE.PlaneGeometry, THREE.MeshStandardMaterial>;
   readonly #pattern: THREE.CanvasTexture;
   readonly #backdrop = new Backdrop();
-  readonly #obstacles = new ObstacleMeshes();
+  readonly obstacles = new ObstacleMeshes();
   /** Where the game is: by the ground that it declares. */
   readonly #place: Scenery["place"];
   /** What grows on open land. */
@@ -175,7 +175,7 @@ export class Scene {
     // The hemisphere's axis is the light's position.
     this.#sky.position.set(0, 0, 1);
     this.scene.add(this.#backdrop.group, this.#ground, this.#sky);
-    this.scene.add(this.#sun, this.#sun.target, this.#obstacles.group);
+    this.scene.add(this.#sun, this.#sun.target, this.obstacles.group);
     if (this.#place === "open") {
       this.#meadow = new Meadow(this.#isCheap);
       this.#plants = new Plants(this.#isCheap ? CHEAP_PLANTS : PLANTS);
@@ -245,13 +245,8 @@ export class Scene {
     this.scene.add(grid.lines);
   }
 
-  /** Walls before this place let see what is behind them. */
-  openTowards(x: number, y: number, z: number): void {
-    this.#obstacles.openTowards(x, y, z);
-  }
-
   setObstacles(obstacles: readonly StaticObstacle[]): void {
-    this.#obstacles.show(obstacles, PLACES[this.#place].surface);
+    this.obstacles.show(obstacles, PLACES[this.#place].surface);
     this.#torches?.show(obstacles);
     this.#plants?.show(this.#extent, obstacles);
     this.#paint();
@@ -305,7 +300,7 @@ export class Scene {
     this.#space?.follow(eye.x, eye.y, this.pixelRatio);
     this.#lamp?.position.set(target.x, target.y, target.z + LAMP.height);
     const seconds = performance.now() / 1_000;
-    this.#obstacles.update(seconds);
+    this.obstacles.update(seconds);
     this.#torches?.follow(centre.x, centre.y);
     this.#torches?.update(seconds);
   }
@@ -339,7 +334,7 @@ export class Scene {
     // Walls are of the stone of their floor.
     const isFloor = this.#place === "halls" && declared !== undefined;
     const stone = isFloor ? mixed(declared, 0xffffff, WALL_LIGHT) : palette.obstacle;
-    this.#obstacles.paint(this.scenery, stone);
+    this.obstacles.paint(this.scenery, stone);
   };
 }
 
