@@ -36,25 +36,5 @@ export {
 export type { Game, StaticObstacle } from "./game.js";
 export type { Room } from "./room.js";
 export type { GameRules } from "./rules.js";
-export type {
-  Choice,
-  CommandKind,
-  Component,
-  Control,
-  Condition,
-  Cost,
-  Direction,
-  Effect,
-  EventKind,
-  Field,
-  GateArea,
-  Kind,
-  Look,
-  ObstacleLook,
-  Outcome,
-  Refusal,
-  Scenery,
-  Schema,
-  Variant,
-} from "./schema.js";
+export type * from "./schema.js";
 export type { Lengths, SimulationStats, Stats, WorkerStats } from "./stats.js";

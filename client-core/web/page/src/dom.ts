@@ -26,6 +26,17 @@ export function span(name: string, ...children: Child[]): HTMLElement {
   return el("span", { class: name }, ...children);
 }
 
+/** A part of the page with a title; one beside the game, an `aside`, is closed at first. */
+export function panel(
+  tag: "aside" | "section",
+  name: string,
+  title: string,
+  ...children: Child[]
+): HTMLElement {
+  const attributes = { class: `panel ${name}`, "aria-label": title, hidden: tag === "aside" };
+  return el(tag, attributes, el("h2", {}, title), ...children);
+}
+
 /** A note that is read out when its words change; hidden at first. */
 export function note(tag: "div" | "p", name: string, ...children: Child[]): HTMLElement {
   return el(tag, { class: name, role: "status", hidden: true }, ...children);

@@ -15,9 +15,8 @@ export function obstacleColour(scenery: Scenery, obstacle: StaticObstacle): numb
 /** A colour that is visible on the ground, and not loud: lighter on a dark one, or darker. */
 export function lineColour(ground: number): number {
   const parts = [16, 8, 0].map((bits) => (ground >> bits) & 0xff);
-  const to = parts.reduce((sum, part) => sum + part) < 3 * 128 ? 255 : 0;
-  const mixed = parts.map((part) => Math.round(part + (to - part) * LINE_SHARE));
-  return mixed.reduce((colour, part) => (colour << 8) | part, 0);
+  const isDark = parts.reduce((sum, part) => sum + part) < 3 * 128;
+  return mixed(ground, isDark ? 0xffffff : 0, LINE_SHARE);
 }
 
 /** The colour at this share of the way from one to another. */

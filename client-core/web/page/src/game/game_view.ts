@@ -166,6 +166,7 @@ export class GameView {
       avatarPlace: () => picture.camera.target,
     });
     const { canvas, camera } = picture;
+    const { signal } = this.#end;
     this.#input = new PlayerInput(canvas, camera, game, schema, actions, this.#commander, {
       beginChat: () => {
         hooks.read();
@@ -176,7 +177,7 @@ export class GameView {
       held: (isHeld) => this.#hud.showHeld(isHeld),
       did: (deed) => this.#hints.did(deed),
       closePanel: () => this.#closePanel(),
-    });
+    }, signal);
     picture.pointer = this.#input.aim.pointer;
     this.#hud = new Hud(actions, schema, {
       begin: (action) => {
@@ -253,7 +254,6 @@ export class GameView {
     camera.onZoom = () => this.#hints.did("look");
     this.element = this.#layOut(schema);
     this.#offer(performance.now(), this.#frame);
-    const { signal } = this.#end;
     addEventListener("gamepadconnected", ({ gamepad }) => this.#showGamepad(gamepad), { signal });
     for (const pad of navigator.getGamepads?.() ?? []) if (pad) this.#showGamepad(pad);
     this.#readMap();
@@ -285,7 +285,6 @@ export class GameView {
     cancelAnimationFrame(this.#request);
     this.#end.abort();
     this.#sizes.disconnect();
-    this.#input.dispose();
     this.#picture.dispose();
     this.element.remove();
   }

@@ -9,7 +9,7 @@ import { hasDirections, padPlaceOf } from "../core/controls.js";
 import { walksByLetters } from "../core/held_walk.js";
 import { Notices } from "../core/notices.js";
 import { labelOf } from "../core/words.js";
-import { button, div, el, isTouch, note, setHidden, setText, span } from "../dom.js";
+import { button, div, el, isTouch, note, panel, setHidden, setText, span } from "../dom.js";
 import { askInDialog } from "../dialogs.js";
 import { texts } from "../texts.js";
 import { icon } from "./icons.js";
@@ -46,12 +46,11 @@ export class Hud {
   readonly messages = el("div", { class: "messages", role: "log" });
   /** The last lines of the chat. */
   readonly chat = el("div", { class: "chat-lines", role: "log", "aria-label": texts.chat });
-  readonly help = el("aside", { class: "panel help", "aria-label": texts.help, hidden: true });
   readonly #helpLines = el("ul");
-  readonly #controlKinds: readonly Control[];
-  /** What has happened, in words; for games that have some. */
-  readonly log = el("aside", { class: "panel log", "aria-label": texts.log, hidden: true });
+  readonly help = panel("aside", "help", texts.help, this.#helpLines);
   readonly #logLines = el("ol");
+  /** What has happened, in words; for games that have some. */
+  readonly log = panel("aside", "log", texts.log, this.#logLines);
   readonly #lines = div("lines");
   readonly #events = div("lines events");
   /** What ends a cool-down, by the label of its command. */
@@ -73,7 +72,11 @@ export class Hud {
   readonly #held = new Map<Control, HTMLElement>();
   #known: Pick<Known, "flags" | "texts"> = { flags: new Set(), texts: new Map() };
 
-  constructor(actions: readonly Action[], schema: Schema, private readonly hooks: HudHooks) {
+  constructor(
+    actions: readonly Action[],
+    private readonly schema: Schema,
+    private readonly hooks: HudHooks,
+  ) {
     for (const action of actions) {
       if (action.isClick) continue;
       const element = this.#commandButton(action);
@@ -82,7 +85,6 @@ export class Hud {
     }
     this.commands.hidden = this.commands.childElementCount === 0;
     const { controls } = schema;
-    this.#controlKinds = controls;
     for (const control of controls) {
       if (control.axis === null) {
         const element = this.#control(control, controls);
@@ -96,9 +98,7 @@ export class Hud {
     this.controls.classList.toggle("with-cross", hasCross);
     this.controls.hidden = this.controls.childElementCount === 0;
     this.#showHelp(actions);
-    this.help.append(el("h2", {}, texts.help), this.#helpLines);
     this.chat.append(this.#events, this.#lines, this.#chatForm(hooks));
-    this.log.append(el("h2", {}, texts.log), this.#logLines);
   }
 
   /** Shows the buttons of what the player can do now. */
@@ -127,7 +127,7 @@ export class Hud {
   }
 
   #showHelp(actions: readonly Action[]): void {
-    const lines = helpLines(actions, this.#controlKinds);
+    const lines = helpLines(actions, this.schema.controls);
     const [old, list] = [this.#helpLines.children, this.#helpLines];
     const isShown = lines.every((line, at) => old[at]?.textContent === line);
     if (isShown && lines.length === old.length) return;

@@ -8,11 +8,9 @@ import { HeldKeys } from "../core/held_keys.js";
 
 export class Keyboard {
   readonly keys = new HeldKeys();
-  readonly #end = new AbortController();
 
-  /** `act` is called once for each press; true if the key was used. */
-  constructor(act: (key: string) => boolean) {
-    const { signal } = this.#end;
+  /** `act` is called once for each press; true if the key was used. Until the signal. */
+  constructor(act: (key: string) => boolean, signal: AbortSignal) {
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isForElement(event)) return;
       const key = normaliseKey(event.key);
@@ -22,12 +20,7 @@ export class Keyboard {
     };
     addEventListener("keydown", press, { signal });
     addEventListener("keyup", ({ key }) => this.keys.release(normaliseKey(key)), { signal });
-  }
-
-  dispose(): void {
-    this.#end.abort();
-  }
-}
+  }}
 
 function isForElement({ target, key }: KeyboardEvent): boolean {
   if (!(target instanceof Element)) return false;

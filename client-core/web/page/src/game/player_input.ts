@@ -75,7 +75,6 @@ export class PlayerInput {
   readonly #levers = new Map<Control, number>();
   /** The values of the axes as the game has them, in steps. */
   readonly #toldSteps = new Map<Control, number>();
-  readonly #end = new AbortController();
   #frame: Frame;
   /** The keys as the game has them; undefined if they have to be sent again. */
   #heldBits: number | undefined = 0;
@@ -90,6 +89,8 @@ export class PlayerInput {
     private actions: readonly Action[],
     private readonly commander: Commander,
     private readonly hooks: InputHooks,
+    /** Ends it. */
+    signal: AbortSignal,
   ) {
     this.#controls = schema.controls;
     this.#axes = schema.controls.filter(({ axis }) => axis !== null);
@@ -103,12 +104,11 @@ export class PlayerInput {
       release: () => this.#release(),
       // After a command was begun by its button, the mouse points.
       move: () => (this.aim.usesKeys &&= this.commander.draft?.next?.type !== "position"),
-    });
-    this.#keyboard = new Keyboard((key) => this.#key(key));
+    }, signal);
+    this.#keyboard = new Keyboard((key) => this.#key(key), signal);
     const plan = planOf(schema.controls, actions);
     this.pad = new GamepadInput(plan, (action) => this.#beginByPad(action));
     this.aim = new Aim(camera, this.#pointer);
-    const { signal } = this.#end;
     addEventListener("blur", () => this.#releaseAll(), { signal });
     const onVisibility = () => document.hidden && this.#releaseAll();
     document.addEventListener("visibilitychange", onVisibility, { signal });
@@ -169,12 +169,6 @@ export class PlayerInput {
   tellHeldAgain(): void {
     this.#heldBits = undefined;
     this.#toldSteps.clear();
-  }
-
-  dispose(): void {
-    this.#end.abort();
-    this.#pointer.dispose();
-    this.#keyboard.dispose();
   }
 
   /** A press on the picture: fills what a command asks for, or gives the click's command. */

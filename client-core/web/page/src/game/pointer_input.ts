@@ -23,15 +23,15 @@ export class PointerInput {
   /** Whether it presses. */
   isHeld = false;
   readonly #touches = new Map<number, { x: number; y: number }>();
-  readonly #end = new AbortController();
   #isTurning = false;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly camera: ViewCamera,
     private readonly hooks: PointerHooks,
+    /** Ends it. */
+    signal: AbortSignal,
   ) {
-    const { signal } = this.#end;
     canvas.addEventListener("pointerdown", (event) => this.#down(event), { signal });
     canvas.addEventListener("pointermove", (event) => this.#move(event), { signal });
     // A capture that is lost has no `pointerup`; one that ends has both, which does no harm.
@@ -47,10 +47,6 @@ export class PointerInput {
     this.#touches.clear();
     this.#isTurning = false;
     this.#release();
-  }
-
-  dispose(): void {
-    this.#end.abort();
   }
 
   #down(event: PointerEvent): void {

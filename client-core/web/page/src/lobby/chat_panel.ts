@@ -2,7 +2,7 @@
 
 import type { PlayerListing } from "../ambit/ambit.js";
 import { Changed } from "../core/changed.js";
-import { el, labelled } from "../dom.js";
+import { el, labelled, panel } from "../dom.js";
 import { texts } from "../texts.js";
 import { type Addressee, addresseeOf, addresseesOf, ROOM } from "./addressees.js";
 import type { ChatLine } from "./lobby_model.js";
@@ -35,13 +35,7 @@ export class ChatPanel {
         if (isSaid) this.#text.value = "";
       });
     });
-    this.element = el(
-      "section",
-      { class: "panel chat", "aria-label": texts.chat },
-      el("h2", {}, texts.chat),
-      this.#lines,
-      form,
-    );
+    this.element = panel("section", "chat", texts.chat, this.#lines, form);
   }
 
   focus(): void {

@@ -3,7 +3,7 @@
 import type { Client, PlayerListing, RoomListing } from "../ambit/ambit.js";
 import { Changed } from "../core/changed.js";
 import { forPlayers } from "../core/words.js";
-import { button, div, el, labelled, setHidden, setText, span } from "../dom.js";
+import { button, div, el, labelled, panel, setHidden, setText, span } from "../dom.js";
 import { texts } from "../texts.js";
 import type { Addressee } from "./addressees.js";
 import { ChatPanel } from "./chat_panel.js";
@@ -113,12 +113,7 @@ export class LobbyView {
       this.#rooms.element,
       this.#shelf.element,
     );
-    const people = el(
-      "section",
-      { class: "panel people", "aria-label": texts.everybody },
-      el("h2", {}, texts.everybody),
-      this.#players,
-    );
+    const people = panel("section", "people", texts.everybody, this.#players);
     this.element = div(
       "lobby",
       this.#back,

@@ -5,7 +5,7 @@ import { lineConditions } from "../ambit/session.js";
 import { LineMeter, RateMeter } from "../core/meter.js";
 import type { PendingCommands } from "../core/pending_commands.js";
 import type { RoomSettings } from "../core/room_settings.js";
-import { div, el, labelled, setText } from "../dom.js";
+import { div, el, labelled, panel, setText } from "../dom.js";
 import { texts } from "../texts.js";
 
 const PAUSE_MS = 250;
@@ -44,10 +44,10 @@ export class Overlay {
       this.#values.set(row as Row, value);
       list.append(el("dt", {}, label), value);
     }
-    this.element = el(
+    this.element = panel(
       "aside",
-      { class: "panel overlay", "aria-label": texts.network, hidden: true },
-      el("h2", {}, texts.network),
+      "overlay",
+      texts.network,
       list,
       el("h3", {}, texts.pending),
       this.#pending,
