@@ -62,6 +62,15 @@ mod tests {
     }
 
     #[test]
+    fn a_room_can_be_made_as_its_game_is_begun_alone() {
+        for info in standard().games() {
+            let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+            let given = info.quick_start.iter().map(owned).collect();
+            assert_eq!(standard().check(info.name, &given), Ok(()), "{}", info.name);
+        }
+    }
+
+    #[test]
     fn seats_of_a_map_are_for_worlds_of_several_maps() {
         let check = |given: &[(&str, &str)]| {
             let given =

@@ -244,14 +244,8 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 impl BouncingBalls {
-    pub const INFO: GameInfo = GameInfo {
-        name: "bouncing_balls",
-        description: "Balls that fall and bounce.",
-        min_players: 1,
-        join_running: true,
-        version: "",
-        parameters: PARAMETERS,
-    };
+    pub const INFO: GameInfo =
+        GameInfo::new("bouncing_balls", "Balls that fall and bounce.").parameters(PARAMETERS);
 
     pub fn create(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         let (width_m, height_m) = parameters.size("size");

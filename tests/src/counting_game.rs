@@ -67,20 +67,14 @@ pub struct CountingGame {
 }
 
 impl CountingGame {
-    pub const INFO: GameInfo = GameInfo {
-        name: "counting",
-        description: "Counts the commands of its players.",
-        min_players: 1,
-        join_running: true,
-        version: "",
-        parameters: &[Parameter {
+    pub const INFO: GameInfo = GameInfo::new("counting", "Counts the commands of its players.")
+        .parameters(&[Parameter {
             key: "ballast",
             label: "",
             default: "0",
             allowed: Allowed::Whole { min: 0, max: 32 },
             about: "MiB that the room's saved state is larger",
-        }],
-    };
+        }]);
 
     #[allow(clippy::unnecessary_wraps, reason = "the signature of `MakeGame`")]
     pub fn create(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {

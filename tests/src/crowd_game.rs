@@ -41,14 +41,7 @@ struct Walker {
 }
 
 impl CrowdGame {
-    pub const INFO: GameInfo = GameInfo {
-        name: "crowd",
-        description: "A dense crowd of avatars.",
-        min_players: 1,
-        join_running: true,
-        version: "",
-        parameters: &[],
-    };
+    pub const INFO: GameInfo = GameInfo::new("crowd", "A dense crowd of avatars.");
 
     pub fn create(_parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         Ok(Box::<CrowdGame>::default())

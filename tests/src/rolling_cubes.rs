@@ -110,14 +110,8 @@ struct LooseCube {
 }
 
 impl RollingCubes {
-    pub const INFO: GameInfo = GameInfo {
-        name: "rolling_cubes",
-        description: "Cubes that roll, fly and rest.",
-        min_players: 1,
-        join_running: true,
-        version: "",
-        parameters: PARAMETERS,
-    };
+    pub const INFO: GameInfo =
+        GameInfo::new("rolling_cubes", "Cubes that roll, fly and rest.").parameters(PARAMETERS);
 
     pub fn create(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         Ok(Box::new(RollingCubes {

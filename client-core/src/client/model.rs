@@ -25,6 +25,11 @@ pub struct GameListing {
     pub min_players: u32,
     /// Whether a running room may be joined.
     pub join_running: bool,
+    /// The parameters of a room in which a player begins at once, without others; none if the game
+    /// declares no such room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub quick_start: Option<BTreeMap<String, String>>,
 }
 
 /// With what a room of a game can be created, within the limits of the server.
@@ -199,6 +204,7 @@ impl From<pb::GameInfo> for GameListing {
             description: game.description,
             min_players: game.min_players,
             join_running: game.join_running,
+            quick_start: Some(game.quick_start).filter(|parameters| !parameters.is_empty()),
         }
     }
 }
@@ -343,6 +349,18 @@ mod tests {
         assert_eq!(GameDescription::from(description.clone()).schema, None);
         description.schema = vec![0xff];
         assert_eq!(GameDescription::from(description).schema, None);
+    }
+
+    #[test]
+    fn a_game_that_declares_no_quick_start_has_none() {
+        let listing = |parameters: &[(&str, &str)]| {
+            let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+            let quick_start: BTreeMap<_, _> = parameters.iter().map(owned).collect();
+            GameListing::from(pb::GameInfo { quick_start, ..pb::GameInfo::default() }).quick_start
+        };
+        assert_eq!(listing(&[]), None);
+        let pilots = BTreeMap::from([("pilots".to_owned(), "6".to_owned())]);
+        assert_eq!(listing(&[("pilots", "6")]), Some(pilots));
     }
 
     #[test]

@@ -133,6 +133,11 @@ export type GameListing = {
    * Whether a running room may be joined.
    */
   join_running: boolean;
+  /**
+   * The parameters of a room in which a player begins at once, without others; none if the game
+   * declares no such room.
+   */
+  quick_start?: { [key in string]: string };
 };
 
 /**

@@ -170,7 +170,7 @@ pub struct Server {
     #[prost(bytes = "vec", repeated, tag = "3")]
     pub web_certificates_sha256: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GameInfo {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
@@ -181,6 +181,13 @@ pub struct GameInfo {
     /// Whether players may join a running room.
     #[prost(bool, tag = "4")]
     pub join_running: bool,
+    /// The parameters of a room in which a player begins at once, without others. Empty if the game
+    /// declares none: then clients offer no such beginning.
+    #[prost(btree_map = "string, string", tag = "5")]
+    pub quick_start: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 /// Asks with what a room of a game can be created.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -4,7 +4,7 @@
 //! connected as well, so that sequences reach rooms and tickets. Checks: the lobby sends only to
 //! open connections, and its outputs and deadlines terminate.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -107,6 +107,7 @@ impl FuzzedLobby {
             description: String::new(),
             min_players: 1,
             join_running: true,
+            quick_start: BTreeMap::new(),
             parameters: Vec::new(),
             max_capacity: 100,
             presentation: String::new(),

@@ -104,6 +104,7 @@ impl System {
             description: game.description.to_owned(),
             min_players: game.min_players,
             join_running: game.join_running,
+            quick_start: BTreeMap::new(),
             parameters: Vec::new(),
             max_capacity: u32::MAX,
             presentation: String::new(),

@@ -97,21 +97,15 @@ struct SteeredWalker {
 }
 
 impl WalkingCrowd {
-    pub const INFO: GameInfo = GameInfo {
-        name: "walking_crowd",
-        description: "A crowd that the server walks.",
-        min_players: 1,
-        join_running: true,
-        version: "",
-        parameters: &[Parameter {
+    pub const INFO: GameInfo = GameInfo::new("walking_crowd", "A crowd that the server walks.")
+        .parameters(&[Parameter {
             key: "walk",
             label: "",
             default: "waypoints",
             allowed: Allowed::Word(&["waypoints", "steered"]),
             about: "how the server moves avatars, at 4 m/s: waypoints moves from one random \
-                    position to the next, steered turns at random at every tick",
-        }],
-    };
+                position to the next, steered turns at random at every tick",
+        }]);
 
     pub fn new(mode: WalkMode) -> Self {
         Self { mode, walkers: Walkers::default() }

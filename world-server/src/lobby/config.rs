@@ -175,6 +175,8 @@ pub struct LobbyGame {
     pub min_players: u32,
     /// Whether a running room may be joined.
     pub join_running: bool,
+    /// The parameters of a room in which a player begins at once; empty if there is no such room.
+    pub quick_start: BTreeMap<String, String>,
     /// With what a room can be created.
     pub parameters: Vec<world::Parameter>,
     /// The most seats of a room that the operator allows.

@@ -237,6 +237,7 @@ impl Lobby {
             description: game.description.clone(),
             min_players: game.min_players,
             join_running: game.join_running,
+            quick_start: game.quick_start.clone(),
         });
         let known = self.players.at(player);
         let lost_room = known.lost_room.as_ref().map(|(room, _)| *room);

@@ -130,20 +130,33 @@ fn restore<R>(
 
 fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> LobbyGame {
     let parameters = registry.parameters(game.name).unwrap_or_default();
-    let parameters = parameters
-        .iter()
-        .map(|parameter| parameter_message(&registry.offered(limits, game.name, parameter)));
+    let parameters: Vec<_> =
+        parameters.iter().map(|parameter| registry.offered(limits, game.name, parameter)).collect();
     let schema = registry.schema(game.name).unwrap_or_default();
     LobbyGame {
         name: game.name.to_string(),
         description: game.description.to_string(),
         min_players: game.min_players,
         join_running: game.join_running,
-        parameters: parameters.collect(),
+        quick_start: quick_start(game, &parameters),
+        parameters: parameters.iter().map(parameter_message).collect(),
         max_capacity: limits.largest(game.name, "capacity").map_or(u32::MAX, |most| most as u32),
         presentation: schema.presentation.to_block(),
         schema: game::Schema::from(&schema).encode_to_vec(),
     }
+}
+
+/// With no more of what is counted than the operator allows.
+fn quick_start(game: &GameInfo, offered: &[Parameter]) -> BTreeMap<String, String> {
+    let within = |key: &str, value: &str| {
+        let parameter = offered.iter().find(|parameter| parameter.key == key)?;
+        let Allowed::Whole { max, .. } = parameter.allowed else { return None };
+        Some(value.parse::<u64>().ok()?.min(max).to_string())
+    };
+    let values = game.quick_start.iter().map(|&(key, value)| {
+        (key.to_owned(), within(key, value).unwrap_or_else(|| value.to_owned()))
+    });
+    values.collect()
 }
 
 fn parameter_message(parameter: &Parameter) -> world::Parameter {
@@ -212,6 +225,30 @@ mod tests {
         let margin = world::DecimalRange { min: 0.0, max: 500.0 };
         assert_eq!(allowed("margin"), Some(Sent::Decimal(margin)));
         assert_eq!(decimal(0.1).to_bits(), 0.1_f64.to_bits());
+    }
+
+    #[test]
+    fn a_quick_start_has_no_more_than_the_operator_allows() {
+        let registry = ambit_game_server::standard();
+        let limits = ["field.npcs=7", "field.pilots=20"];
+        let limits = limits.map(|limit| limit.parse::<RoomLimit>().expect("a limit"));
+        let of = |game: &str, limits: &[RoomLimit]| {
+            let info = registry.info(game).expect("registered");
+            lobby_game(info, &registry, &RoomLimits::with(limits)).quick_start
+        };
+        let given = |npcs: &str| {
+            [
+                ("npcs", npcs),
+                ("obstacles", "14"),
+                ("pilots", "6"),
+                ("size", "60x60"),
+                ("wolves", "4"),
+            ]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        };
+        assert_eq!(of("field", &[]), BTreeMap::from(given("30")));
+        assert_eq!(of("field", &limits), BTreeMap::from(given("7")));
+        assert_eq!(of("cubes", &limits), BTreeMap::new());
     }
 
     #[test]

@@ -79,14 +79,7 @@ impl Drop for ScratchDirectory {
 }
 
 pub(crate) fn registry() -> Registry {
-    let info = GameInfo {
-        name: "bomb",
-        description: "panics when a player joins",
-        min_players: 1,
-        join_running: true,
-        version: "",
-        parameters: &[],
-    };
+    let info = GameInfo::new("bomb", "panics when a player joins");
     ambit_game_server::standard().with(info, make_bomb)
 }
 

@@ -243,6 +243,7 @@ fn known() -> KnownNames {
         description: String::new(),
         min_players: 1,
         join_running: true,
+        quick_start: None,
     };
     known.handle_event(&ViewEvent::Lobby(
         0,

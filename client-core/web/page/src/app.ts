@@ -11,7 +11,7 @@ import type {
 } from "./ambit/ambit.js";
 import { handle } from "./ambit/handle.js";
 import { codeOf, problemOf } from "./core/problems.js";
-import { companyOf, parameterOf, type RoomSettings } from "./core/room_settings.js";
+import { parameterOf, type RoomSettings } from "./core/room_settings.js";
 import { askInDialog } from "./dialogs.js";
 import { el, setHidden } from "./dom.js";
 import { invite } from "./invitation.js";
@@ -20,7 +20,7 @@ import type { Addressee } from "./lobby/addressees.js";
 import { askForRoom } from "./lobby/create_dialog.js";
 import { format } from "./lobby/chat_panel.js";
 import { pictures } from "./lobby/game_picture.js";
-import { LobbyModel, WALK_GAME } from "./lobby/lobby_model.js";
+import { LobbyModel } from "./lobby/lobby_model.js";
 import { LobbyView } from "./lobby/lobby_view.js";
 import { type Result, showResult } from "./game_result.js";
 import { endPassingProblem, endProblem, showError, showProblem } from "./problem_banner.js";
@@ -37,11 +37,6 @@ const BARRED_KEY = "ambit-barred";
 const GAME_OVER = "game_over";
 /** There are no events about players who come and go. */
 const PLAYERS_MS = 10_000;
-/**
- * Of a player who begins alone: so small that there is always somebody in sight. Whoever makes
- * another room of that game begins with the same.
- */
-const WALK_PARAMETERS = { size: "60x60", obstacles: 14, npcs: 30, wolves: 4, pilots: 6 };
 /** A margin of the zones of interest, if the game does not say it. */
 const DEFAULT_MARGIN_M = 1;
 
@@ -384,25 +379,23 @@ export class App {
   async #create(game?: string): Promise<void> {
     const { games, name } = this.client;
     const describe = (game: string) => this.#describe(game);
-    const suggest = (game: string) => (game === WALK_GAME ? WALK_PARAMETERS : {});
     const suggestedName = texts.own_room(name);
-    await askForRoom(games, suggestedName, game, describe, suggest, async (wanted) => {
+    await askForRoom(games, suggestedName, game, describe, async (wanted) => {
       const room = await this.client.createRoom(wanted.name, wanted.game, wanted.settings);
       void this.#enter(room);
     });
   }
 
-  /** Where it runs, or in a room that is made for it, with pilots. */
+  /** Where it runs, or in a room that is made for it, as the game declares. */
   async #playGame(game: string): Promise<void> {
     const client = this.client;
     const running = this.#model.runningRoomOf(game, client.games);
     if (running) return this.#join(running.id);
-    const description = await this.#describe(game).catch(() => undefined);
-    const parameters = game === WALK_GAME ? WALK_PARAMETERS : companyOf(description);
+    const listed = client.games.find(({ name }) => name === game);
+    const parameters = listed?.quick_start ?? {};
     const room = await client.createRoom(texts.own_room(client.name), game, { parameters });
     await this.#enter(room);
     // One that needs more players waits for them.
-    const listed = client.games.find(({ name }) => name === game);
     if ((listed?.min_players ?? 1) <= 1) await room.start();
   }
 

@@ -79,7 +79,7 @@ export const texts = {
   play_now: "Play now",
   jump_in: "Others play already",
   play_game: (game: string) => `Play ${game}`,
-  play_game_hint: "A hunt begins at once, with pilots of the server. Others can join you.",
+  play_game_hint: "The game begins at once, in a room of your own. Others can join you.",
   welcome: "Nobody plays yet",
   play_alone: "Begin by yourself",
   own_room: (name: string) => `${name}'s room`,

@@ -116,7 +116,7 @@ test("a place in a table is told with what is counted", () => {
 test("what the page suggests stands in the form, and is sent to the server", () => {
   const keys = PARAMETERS.map(({ key }) => key);
   const [key = ""] = keys;
-  const { first, more } = layOut(PARAMETERS, { [key]: 7, nothing: 3 });
+  const { first, more } = layOut(PARAMETERS, { [key]: "7", nothing: "3" });
   const fields = [...first, ...more];
   assert.deepEqual(fields.map((field) => field.key).toSorted(), keys.toSorted());
   const valueOf = (of: string) => fields.find((field) => field.key === of)?.value ?? "";

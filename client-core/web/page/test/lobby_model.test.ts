@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type {
-  GameDescription,
-  GameListing,
-  ParameterListing,
-  RoomListing,
-} from "../src/ambit/ambit.js";
-import { companyOf } from "../src/core/room_settings.js";
+import type { GameListing, RoomListing } from "../src/ambit/ambit.js";
 import { addresseeOf, addresseesOf } from "../src/lobby/addressees.js";
 import { LobbyModel } from "../src/lobby/lobby_model.js";
 
@@ -38,14 +32,14 @@ test("a room offers what its server would allow", () => {
 
 test("a room that has removed the player offers nothing, as long as it exists", () => {
   const model = new LobbyModel();
-  const games = [game("field", true)];
+  const games = [quick("field")];
   const action = () => model.actionOf(room(1, true), games);
   model.setRooms([room(1, true)]);
   model.handle({ ev: "left", room: 1, reason: "left", message: "" }, undefined);
   assert.equal(action(), "join", "who has left by itself may come back");
   model.handle({ ev: "left", room: 1, reason: "kicked", message: "" }, undefined);
   assert.equal(action(), "removed");
-  assert.deepEqual(model.wayIn(games), { to: "walk" });
+  assert.deepEqual(model.wayIn(games), { to: "game", game: "field" });
   model.handle({ ev: "welcome", ...WELCOME, resumed: true }, undefined);
   model.setRooms([room(1, true)]);
   assert.equal(action(), "removed");
@@ -59,7 +53,7 @@ test("a room that has removed the player offers nothing, as long as it exists", 
 
 test("a party plays again in a room that one of them has made anew", () => {
   const model = new LobbyModel();
-  const games = [game("field", true)];
+  const games = [quick("field")];
   const ended = { ...room(3, true), name: "den" };
   const made = (changed: Partial<RoomListing>) => {
     model.setRooms([{ ...ended, id: 5, running: false, ...changed }]);
@@ -73,34 +67,36 @@ test("a party plays again in a room that one of them has made anew", () => {
 
 test("there is one way into a world, whatever there is", () => {
   const model = new LobbyModel();
-  const field = [game("field", true)];
+  const field = [quick("field")];
   const other = [game("chess", true)];
   const way = (games: GameListing[], ...rooms: RoomListing[]) => {
     model.setRooms(rooms);
     const found = model.wayIn(games);
+    if (found.to === "game") return found.game;
     return found.to === "room" ? found.room.id : found.to;
   };
-  assert.equal(way(field), "walk");
+  assert.equal(way(field), "field");
+  assert.equal(way([...other, ...field, quick("pit")]), "field", "the first that is begun alone");
   assert.equal(way(other), "create");
   assert.equal(way([]), "create");
   const full = { ...room(5, true), players: 4 };
   const locked = { ...room(6, true), password: true };
   const many = { ...room(2, true), players: 3 };
   assert.equal(way(field, room(1, true), many, full, locked), 2);
-  assert.equal(way(field, full, locked, room(7, false)), "walk");
+  assert.equal(way(field, full, locked, room(7, false)), "field");
   assert.equal(way(other, full, locked, room(7, false)), 7);
   assert.equal(way(other, full, locked), "create");
 });
 
 test("where the only player is away, nobody plays", () => {
   const model = new LobbyModel();
-  const field = [game("field", true)];
+  const field = [quick("field")];
   const away = { ...PLAYER, id: 7, connected: false };
   model.setRooms([{ ...room(2, true), players: 1, host: 7 }]);
   const way = () => model.wayIn(field).to;
   assert.equal(way(), "room");
   model.everybody = [away];
-  assert.equal(way(), "walk");
+  assert.equal(way(), "game");
   assert.equal(model.runningRoomOf("field", field), undefined);
   model.setRooms([{ ...room(2, true), players: 2, host: 7 }]);
   assert.equal(way(), "room");
@@ -116,18 +112,6 @@ test("a game is played at once where it runs already", () => {
   assert.equal(model.runningRoomOf("cubes", games), undefined);
   model.setRooms([{ ...room(5, true), game: "duel" }]);
   assert.equal(model.runningRoomOf("duel", games), undefined);
-});
-
-test("a room that is made at once has pilots, where its game has some", () => {
-  const listing = (key: string, max: number): ParameterListing => ({
-    key, label: "", default: "0", about: "", kind: "whole", min: 0, max,
-  });
-  const described = (...parameters: ParameterListing[]): GameDescription => ({
-    game: "field", default_capacity: 8, max_capacity: 8, parameters, schema: null,
-  });
-  assert.deepEqual(companyOf(described(listing("size", 9), listing("pilots", 20))), { pilots: 6 });
-  assert.deepEqual(companyOf(described(listing("pilots", 3))), { pilots: 3 });
-  assert.deepEqual([companyOf(described(listing("npcs", 9))), companyOf(undefined)], [{}, {}]);
 });
 
 test("a room that the player is in is known before the list of rooms", () => {
@@ -209,4 +193,9 @@ function room(id: number, running: boolean): RoomListing {
 
 function game(name: string, join_running: boolean): GameListing {
   return { name, description: "", min_players: 1, join_running };
+}
+
+/** One that declares how a player begins it alone. */
+function quick(name: string): GameListing {
+  return { ...game(name, true), quick_start: { size: "60x60" } };
 }

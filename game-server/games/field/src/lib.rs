@@ -205,7 +205,15 @@ impl Game for FieldGame {
     const INFO: GameInfo = GameInfo::new(
         "field",
         "Hunt among the walls, and be hunted by wolves: whoever fells the most wins the round.",
-    );
+    )
+    // So small that something is always in sight.
+    .quick_start(&[
+        ("size", "60x60"),
+        ("obstacles", "14"),
+        ("npcs", "30"),
+        ("wolves", "4"),
+        ("pilots", "6"),
+    ]);
     const SCENERY: Scenery = Scenery::new().camera(Camera::Above);
     type Avatar = Avatar;
     type Command = FieldCommand;

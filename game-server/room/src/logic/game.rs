@@ -177,14 +177,7 @@
 //!
 //! // A server with this registry: `ambit_host::process::run(registry)`.
 //! let registry = Registry::default().with(
-//!     GameInfo {
-//!         name: "stones",
-//!         description: "Pick up stones.",
-//!         min_players: 1,
-//!         join_running: true,
-//!         parameters: &[],
-//!         version: env!("CARGO_PKG_VERSION"),
-//!     },
+//!     GameInfo::new("stones", "Pick up stones.").version(env!("CARGO_PKG_VERSION")),
 //!     |_: &Parameters| Ok(Box::new(Stones::default())),
 //! );
 //! assert!(registry.check("stones", &BTreeMap::new()).is_ok());
@@ -437,6 +430,8 @@ pub struct GameInfo {
     /// The game's own parameters. A game may also override the default of a parameter that every
     /// room has (`config::override_default`).
     pub parameters: &'static [Parameter],
+    /// The parameters of a room in which a player begins at once, without others; empty for none.
+    pub quick_start: &'static [(&'static str, &'static str)],
     /// Names the rules and what they save: a part of the name of a build, so saved rooms go on only
     /// at hosts with the same version.
     pub version: &'static str,
@@ -447,7 +442,15 @@ impl GameInfo {
     /// it runs, and it has no parameters of its own. Its version is that of the crate that declares
     /// what it consists of.
     pub const fn new(name: &'static str, description: &'static str) -> Self {
-        Self { name, description, min_players: 1, join_running: true, parameters: &[], version: "" }
+        Self {
+            name,
+            description,
+            min_players: 1,
+            join_running: true,
+            parameters: &[],
+            quick_start: &[],
+            version: "",
+        }
     }
 
     /// The number of players needed to start.
@@ -460,6 +463,14 @@ impl GameInfo {
     #[must_use]
     pub const fn parameters(self, parameters: &'static [Parameter]) -> Self {
         Self { parameters, ..self }
+    }
+
+    /// The parameters of a room in which a player begins at once, without others: so small, say,
+    /// that something is always in sight. Clients offer such a room, and suggest its parameters to
+    /// players who create one.
+    #[must_use]
+    pub const fn quick_start(self, parameters: &'static [(&'static str, &'static str)]) -> Self {
+        Self { quick_start: parameters, ..self }
     }
 
     /// Another version than that of the crate.

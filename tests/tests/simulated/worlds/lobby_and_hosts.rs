@@ -64,6 +64,7 @@ impl LobbyAndHosts {
             description: String::new(),
             min_players: 1,
             join_running: true,
+            quick_start: BTreeMap::new(),
             parameters: Vec::new(),
             max_capacity: u32::MAX,
             presentation: String::new(),

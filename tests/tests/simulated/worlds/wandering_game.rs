@@ -34,14 +34,7 @@ pub(super) fn initial_gold(player: PlayerId) -> u64 {
 struct WanderingGame(BTreeMap<PlayerId, (ObjectId, u64, u64)>);
 
 pub(super) fn registry() -> Registry {
-    let info = GameInfo {
-        name: "wandering",
-        description: "Wander.",
-        min_players: 1,
-        join_running: true,
-        version: "",
-        parameters: &[],
-    };
+    let info = GameInfo::new("wandering", "Wander.");
     ambit_game_server::standard().with(info, |_| Ok(Box::new(WanderingGame::default())))
 }
 

@@ -107,6 +107,7 @@ impl LobbyHarness {
             description: format!("the game {name}"),
             min_players,
             join_running,
+            quick_start: BTreeMap::from([("of".to_owned(), name.to_owned())]),
             parameters: Vec::new(),
             max_capacity: 100,
             presentation: format!("{{\"of\":\"{name}\"}}"),

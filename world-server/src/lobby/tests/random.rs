@@ -184,6 +184,7 @@ impl RandomRun {
             description: String::new(),
             min_players,
             join_running,
+            quick_start: BTreeMap::new(),
             parameters: Vec::new(),
             max_capacity: 100,
             presentation: String::new(),

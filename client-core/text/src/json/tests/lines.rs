@@ -65,6 +65,7 @@ fn every_event_has_the_line_that_scripts_know() {
                     description: "walk".into(),
                     min_players: 1,
                     join_running: true,
+                    quick_start: None,
                 }],
             }),
         ),

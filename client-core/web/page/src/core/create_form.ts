@@ -8,7 +8,7 @@ import { labelOf } from "./words.js";
 
 /** Its default is empty if the server chooses. */
 export type FormField = ParameterListing & {
-  /** What stands in the form at first: the default, or what the page suggests. */
+  /** What stands in the form at first: the default, or what the game suggests. */
   value: string;
 };
 
@@ -22,10 +22,10 @@ const ROOM_KEYS = new Set(
   "seed tick delay cell inner outer margin grace budget quorum hold copies map-seats coding".split(" "),
 );
 
-/** `suggested` are the page's values for a game, by their keys. */
+/** `suggested` are values of the game, by their keys. */
 export function layOut(
   parameters: readonly ParameterListing[],
-  suggested: Readonly<Record<string, string | number>> = {},
+  suggested: Readonly<Record<string, string>> = {},
 ) {
   const form = {
     /** The game's own, and the size of the map: shown at once. */
@@ -37,7 +37,7 @@ export function layOut(
     const list = ROOM_KEYS.has(parameter.key) ? form.more : form.first;
     // Players read a label instead of the key.
     const label = labelOf({ name: parameter.key, label: parameter.label });
-    const value = String(suggested[parameter.key] ?? parameter.default);
+    const value = suggested[parameter.key] ?? parameter.default;
     list.push({ ...parameter, label, value });
   }
   // What a game adds says more about it than how large its map is.

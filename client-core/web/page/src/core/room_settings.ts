@@ -22,13 +22,3 @@ export function parameterOf(
   const declared = description?.parameters.find((other) => other.key === key);
   return parseFloat(chosen[key] ?? declared?.default ?? "");
 }
-
-/** The number of avatars that the game steers in the room of a player who begins alone. */
-const PILOTS = 6;
-
-/** With what a room is made in which one plays at once: others, if its game has some. */
-export function companyOf(description: GameDescription | undefined): Record<string, number> {
-  const declared = description?.parameters.find(({ key }) => key === "pilots");
-  if (!declared) return {};
-  return { pilots: "max" in declared ? Math.min(PILOTS, declared.max) : PILOTS };
-}

@@ -32,8 +32,6 @@ export async function askForRoom(
   /** The one that is chosen first; else the first of the list. */
   suggestedGame: string | undefined,
   describe: (game: string) => Promise<GameDescription>,
-  /** What the page suggests for a game, by the keys of parameters. */
-  suggest: (game: string) => Readonly<Record<string, string | number>>,
   create: (wanted: WantedRoom) => Promise<void>,
 ): Promise<void> {
   const name = el("input", { type: "text", required: true, maxlength: "32", value: suggestedName,
@@ -50,8 +48,8 @@ export async function askForRoom(
 
   const showGame = async () => {
     const chosen = chosenGame;
-    const plain = games.find((other) => other.name === chosen)?.description ?? "";
-    setText(about, translation.of(`${chosen}.description`, plain));
+    const listed = games.find((other) => other.name === chosen);
+    setText(about, translation.of(`${chosen}.description`, listed?.description ?? ""));
     parameters.replaceChildren(el("p", {}, texts.loading));
     const description = await describe(chosen).catch(() => undefined);
     if (chosenGame !== chosen) return;
@@ -60,7 +58,7 @@ export async function askForRoom(
       const label = translation.of(`${key}.label`, parameter.label);
       return { ...parameter, label, about: translation.of(`${key}.about`, parameter.about) };
     });
-    const form = layOut(shown, suggest(chosen));
+    const form = layOut(shown, listed?.quick_start);
     fields = [...form.first, ...form.more];
     inputs = new Map(fields.map((field) => [field.key, inputOf(field)]));
     capacity.placeholder = description?.default_capacity ? `${description.default_capacity}` : "";

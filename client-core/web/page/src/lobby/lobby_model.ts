@@ -15,8 +15,6 @@ export interface ChatLine {
 }
 
 const MAX_CHAT = 200;
-/** The game in which a player can walk about alone. */
-export const WALK_GAME = "field";
 
 /** What a player can do with a room of the list: `removed` means that its host has put it out. */
 export type RoomAction = "join" | "full" | "playing" | "removed";
@@ -24,7 +22,7 @@ export type RoomAction = "join" | "full" | "playing" | "removed";
 /** The one way into a world that the lobby offers before all others. */
 export type WayIn =
   | { to: "room"; room: RoomListing }
-  | { to: "walk" }
+  | { to: "game"; game: string }
   | { to: "create" };
 
 export class LobbyModel {
@@ -66,14 +64,15 @@ export class LobbyModel {
   }
 
   /**
-   * Where a newcomer gets into a game at once: among most others, without a password. Else alone,
-   * into a room that waits for players, or into a new one.
+   * Where a newcomer gets into a game at once: among most others, without a password. Else alone
+   * into the first game that is begun alone, into a room that waits for players, or a new one.
    */
   wayIn(games: readonly GameListing[]): WayIn {
     const open = this.#openRooms(games);
     const room = fullest(open.filter(({ running }) => running));
     if (room) return { to: "room", room };
-    if (games.some(({ name }) => name === WALK_GAME)) return { to: "walk" };
+    const quick = games.find(({ quick_start }) => quick_start);
+    if (quick) return { to: "game", game: quick.name };
     const waiting = fullest(open);
     return waiting ? { to: "room", room: waiting } : { to: "create" };
   }

@@ -9,7 +9,7 @@ import type { Addressee } from "./addressees.js";
 import { ChatPanel } from "./chat_panel.js";
 import { gamePicture } from "./game_picture.js";
 import { GameShelf } from "./game_shelf.js";
-import { type LobbyModel, WALK_GAME, type WayIn } from "./lobby_model.js";
+import type { LobbyModel, WayIn } from "./lobby_model.js";
 import { wordmark } from "./marks.js";
 import { RoomList } from "./room_list.js";
 import { type RoomHooks, RoomPanel } from "./room_panel.js";
@@ -94,10 +94,11 @@ export class LobbyView {
     this.#name.addEventListener("focus", () => this.#name.select());
     this.#back = button(texts.back, () => hooks.back(), { class: "back main", hidden: true });
     const enter = () => {
-      if (this.#wayIn.to === "room") return hooks.join(this.#wayIn.room.id);
-      return this.#wayIn.to === "walk" ? hooks.playGame(WALK_GAME) : hooks.create();
+      const way = this.#wayIn;
+      if (way.to === "room") return hooks.join(way.room.id);
+      return way.to === "game" ? hooks.playGame(way.game) : hooks.create();
     };
-    this.#enter = button(texts.play_game(forPlayers(WALK_GAME)), enter, { class: "main" });
+    this.#enter = button("", enter, { class: "main" });
     this.#create = button(texts.create_room, () => hooks.create(), { class: "create-room" });
     this.#welcome = el(
       "section",
@@ -200,17 +201,15 @@ export class LobbyView {
         this.#offer(running ? texts.jump_in : texts.waits, enter, hint, game, name);
         break;
       }
-      case "walk": {
-        const enter = texts.play_game(forPlayers(WALK_GAME));
-        this.#offer(title, enter, texts.play_game_hint, WALK_GAME);
+      case "game":
+        this.#offer(title, texts.play_game(forPlayers(way.game)), texts.play_game_hint, way.game);
         break;
-      }
       case "create": {
         const hint = client.games.length > 0 ? texts.create_hint : texts.no_games;
         this.#offer(title, texts.create_room, hint, client.games[0]?.name ?? "");
       }
     }
-    // Walking about makes a room, too.
+    // To begin a game makes a room, too.
     this.#enter.disabled =
       way.to !== "room" && (!client.isConnected || client.games.length === 0);
     // The same button is not offered twice.
