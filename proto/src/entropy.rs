@@ -22,8 +22,6 @@
 
 mod decoder;
 mod encoder;
-#[cfg(test)]
-pub(crate) mod trace;
 
 pub use decoder::RangeDecoder;
 pub use encoder::RangeEncoder;
@@ -36,4 +34,4 @@ pub const MAX_TOTAL_BITS: u32 = 15;
 pub const MAX_RAW_BITS: u32 = 16;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

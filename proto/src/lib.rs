@@ -58,6 +58,7 @@ pub mod seeded;
 pub mod space;
 pub mod time;
 pub mod timeline;
-#[cfg(test)]
-mod vectors;
 pub mod wire;
+
+#[cfg(test)]
+mod tests;

@@ -141,8 +141,6 @@ mod rtt;
 mod sent_packets;
 mod stats;
 mod transmit;
-#[cfg(test)]
-pub(crate) mod vectors;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -579,4 +577,4 @@ fn millis(duration: Duration) -> f32 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

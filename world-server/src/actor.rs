@@ -9,8 +9,6 @@
 //! waits than it may is disconnected. No other client is affected.
 
 mod handlers;
-#[cfg(test)]
-pub(crate) mod idle;
 pub(crate) mod messages;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -537,3 +535,6 @@ impl Actor for WorldServer {
         ctx.set_mailbox_capacity(MAILBOX_MESSAGES);
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

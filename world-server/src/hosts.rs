@@ -205,8 +205,8 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::actor::idle::{hold, world_server};
     use crate::actor::messages::{ClientFrame, TakeSnapshot};
+    use crate::actor::tests::idle::{hold, world_server};
     use crate::lobby::ConnId;
 
     #[test]

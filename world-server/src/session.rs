@@ -203,8 +203,8 @@ mod tests {
     use quinn::{Connection, ConnectionError, Endpoint, VarInt};
 
     use super::*;
-    use crate::actor::idle::{hold, world_server};
     use crate::actor::messages::TakeSnapshot;
+    use crate::actor::tests::idle::{hold, world_server};
     use crate::outgoing::FrameKind;
 
     #[test]

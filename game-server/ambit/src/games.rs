@@ -381,7 +381,8 @@ impl From<Games> for Registry {
     }
 }
 
-#[cfg(all(test, feature = "serve"))]
+#[cfg(test)]
+#[cfg(feature = "serve")]
 mod tests {
     use super::*;
 

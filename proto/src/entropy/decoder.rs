@@ -1,7 +1,7 @@
 //! From bytes to decisions.
 
 #[cfg(test)]
-use super::trace::{self, TracedDecision};
+use super::tests::trace::{self, TracedDecision};
 use super::{MAX_RAW_BITS, MAX_TOTAL_BITS, NARROWEST};
 use crate::wire::WireError;
 

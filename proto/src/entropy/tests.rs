@@ -1,5 +1,7 @@
 //! Round trips, lengths, and arbitrary bytes.
 
+pub(crate) mod trace;
+
 use super::{RangeDecoder, RangeEncoder};
 use crate::wire::WireError;
 

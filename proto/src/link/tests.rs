@@ -2,6 +2,7 @@
 
 mod blocks;
 mod harness;
+pub(crate) mod vectors;
 
 use std::collections::BTreeSet;
 

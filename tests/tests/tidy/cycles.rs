@@ -14,11 +14,9 @@ use super::source::{Source, VISIBILITIES, files, members, product, without_visib
 const KNOWN: &[(&str, usize)] = &[
     ("proto/src/entropy.rs", 3),
     ("proto/src/link.rs", 17),
-    ("proto/src/link/vectors.rs", 2),
     ("proto/src/message.rs", 7),
     ("proto/src/pose.rs", 19),
     ("proto/src/schema.rs", 7),
-    ("proto/src/vectors/poses.rs", 3),
     ("proto/src/wire.rs", 4),
     ("proto/steering/src/statics.rs", 2),
     ("proto/training/src/fine.rs", 2),

@@ -108,7 +108,7 @@ impl DecisionCoder for entropy::RangeDecoder<'_> {
 
     #[cfg(test)]
     fn category(&mut self, category: BitCategory) {
-        entropy::trace::label(match category {
+        entropy::tests::trace::label(match category {
             BitCategory::Membership => "membership",
             BitCategory::Position => "position",
             BitCategory::Turn => "turn",

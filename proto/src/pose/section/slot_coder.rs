@@ -88,7 +88,7 @@ impl SlotCoder {
         decoder: &mut RangeDecoder<'_>,
     ) -> Result<Option<(u16, BaselineMode)>, WireError> {
         #[cfg(test)]
-        crate::entropy::trace::label("slot");
+        crate::entropy::tests::trace::label("slot");
         let mut gap = 0;
         if !decoder.bit(self.probability) {
             let mut length = 0;
@@ -111,7 +111,7 @@ impl SlotCoder {
             _ => BaselineMode::Jumped(decoder.raw(JUMP_AGE_BITS) as u16),
         };
         #[cfg(test)]
-        crate::entropy::trace::label("pose");
+        crate::entropy::tests::trace::label("pose");
         Ok(Some((slot, mode)))
     }
 

@@ -7,7 +7,7 @@ use actix::Arbiter;
 use ambit_transport::ticket::TicketSigner;
 use tokio::sync::{oneshot, watch};
 
-use super::{LobbyClock, WorldServer};
+use crate::actor::{LobbyClock, WorldServer};
 use crate::lobby::{Lobby, LobbyConfig};
 
 pub(crate) fn world_server() -> WorldServer {

@@ -39,7 +39,7 @@ struct VectorGroup {
 const GROUPS: [VectorGroup; 6] = [
     VectorGroup {
         name: "link",
-        vectors: crate::link::vectors::datagrams,
+        vectors: crate::link::tests::vectors::datagrams,
         names: &[
             "no-acknowledgement",
             "body-only",
@@ -61,7 +61,7 @@ const GROUPS: [VectorGroup; 6] = [
     },
     VectorGroup {
         name: "blocks",
-        vectors: crate::link::vectors::blocks,
+        vectors: crate::link::tests::vectors::blocks,
         names: &[
             "slice",
             "slice-last-of-a-chunk",

@@ -6,15 +6,15 @@
 mod blocks;
 
 pub(crate) use self::blocks::blocks;
-use super::chunk::SliceSet;
-use super::format::{Ack, HeaderExtras, Message, Pong, ShortNumber};
-use super::transmit::{DatagramPrefix, write_body};
-use super::{DatagramHeader, Link, LinkConfig, MIN_BODY_BITS, Messages, ReceivedSet, Slice};
 use crate::ids::Seq;
+use crate::link::chunk::SliceSet;
+use crate::link::format::{Ack, HeaderExtras, Message, Pong, ShortNumber};
+use crate::link::transmit::{DatagramPrefix, write_body};
+use crate::link::{DatagramHeader, Link, LinkConfig, MIN_BODY_BITS, Messages, ReceivedSet, Slice};
 use crate::message::{Uplink, end_records, write_poses, write_stamp};
+use crate::tests::vectors::json::{Json, object};
+use crate::tests::vectors::test_vector::{TestVector, hex};
 use crate::time::{GameTime, LocalTime};
-use crate::vectors::json::{Json, object};
-use crate::vectors::test_vector::{TestVector, hex};
 use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, Wire, Writer};
 
 /// The number of the datagrams, unless it matters.

@@ -33,7 +33,7 @@ pub(crate) fn label(label: &'static str) {
     LABEL.set(label);
 }
 
-pub(super) fn push(decision: TracedDecision) {
+pub(crate) fn push(decision: TracedDecision) {
     TRACE.with_borrow_mut(|trace| {
         if let Some(trace) = trace {
             trace.push((LABEL.get(), decision));

@@ -7,9 +7,9 @@ use crate::ids::Alias;
 use crate::message::{PlainPose, end_plain_poses, read_plain_poses};
 use crate::pose::{MAX_AT, Motion, Pose, PoseFormat};
 use crate::schema::{Codec, ComponentSpec, ObjectKind, Schema};
-use crate::vectors::json::{Json, object};
-use crate::vectors::test_vector::TestVector;
-use crate::vectors::values;
+use crate::tests::vectors::json::{Json, object};
+use crate::tests::vectors::test_vector::TestVector;
+use crate::tests::vectors::values;
 use crate::wire::Writer;
 
 /// A kind for each, by index.

@@ -11,7 +11,7 @@ use self::operations::operations;
 use super::json::{Json, object};
 use super::test_vector::TestVector;
 use super::values;
-use crate::entropy::trace;
+use crate::entropy::tests::trace;
 use crate::pose::fine::FineState;
 use crate::pose::{
     AckedSet, BaselineHistory, BaselineMode, BaselineSource, Level, PoseFormat, ReceivedPose,

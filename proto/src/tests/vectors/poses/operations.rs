@@ -4,9 +4,9 @@
 //! pages: a plain decoder, as [`crate::message`] describes it, must read the same from the bytes,
 //! and slots must be coded as [`crate::pose::section`] describes it.
 
-use crate::entropy::trace::{DecisionTrace, TracedDecision};
+use crate::entropy::tests::trace::{DecisionTrace, TracedDecision};
 use crate::pose::{BaselineMode, SectionHeader};
-use crate::vectors::json::Json;
+use crate::tests::vectors::json::Json;
 use crate::wire::Measure;
 
 /// All operations of a section that was read, with the decoder's state after each.

@@ -6,7 +6,7 @@ use super::objects::{
 };
 use super::{ALL, NUMBER, section};
 use crate::pose::{AckedSet, Level, Motion, Pose};
-use crate::vectors::test_vector::TestVector;
+use crate::tests::vectors::test_vector::TestVector;
 
 /// What follows a flying pose.
 const FLOWN: Pose = Pose {

@@ -4,9 +4,9 @@ use crate::decimal::DecimalFormat;
 use crate::message::{EffectTime, Record};
 use crate::schema::{Codec, Component, ComponentAudience, ObjectKind, Schema};
 use crate::space::Position;
+use crate::tests::vectors::json::{Json, object};
+use crate::tests::vectors::values;
 use crate::timeline::{Gauge, Waypoint};
-use crate::vectors::json::{Json, object};
-use crate::vectors::values;
 
 pub(super) fn kind_value(index: u8, kind: &ObjectKind) -> Json {
     let components = kind.components.iter().map(|spec| {

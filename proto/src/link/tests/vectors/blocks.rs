@@ -4,7 +4,7 @@ use super::{KnownNumbers, VectorBody, VectorDatagram, header};
 use crate::link::chunk::SliceSet;
 use crate::link::format::HeaderExtras;
 use crate::link::{DatagramHeader, ReceivedSet, SLICE_BYTES, Slice};
-use crate::vectors::test_vector::TestVector;
+use crate::tests::vectors::test_vector::TestVector;
 
 pub(crate) fn blocks() -> Vec<TestVector> {
     let mut all = slices();

@@ -6,7 +6,7 @@ use super::objects::{
 };
 use super::{ALL, NUMBER, section};
 use crate::pose::{AckedSet, Level, MAX_ACKED_DISTANCE, Motion, Pose};
-use crate::vectors::test_vector::TestVector;
+use crate::tests::vectors::test_vector::TestVector;
 
 pub(super) fn vectors() -> Vec<TestVector> {
     let mut all = headers();

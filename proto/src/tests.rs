@@ -1,0 +1,3 @@
+//! Tests of all formats together.
+
+pub(crate) mod vectors;

@@ -1,0 +1,3 @@
+//! Support for tests of what is around the actor.
+
+pub(crate) mod idle;
