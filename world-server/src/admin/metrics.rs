@@ -18,7 +18,7 @@ use prometheus_client::registry::Registry;
 
 use super::snapshot::Snapshot;
 use crate::keep::planner::KeepStats;
-use crate::lobby::Host;
+use crate::lobby::{Host, HostId};
 
 /// No labels, and no exemplars with labels.
 type NoLabels = [(&'static str, &'static str); 0];
@@ -46,118 +46,86 @@ impl Collector for MetricsCollector {
     }
 }
 
+/// Encodes the rows of a table: what a metric is, its name, its help, its value.
+macro_rules! encode_table {
+    ($out:ident; $($encode:ident $name:literal, $help:literal, $value:expr;)*) => {
+        $($out.$encode($name, $help, $value)?;)*
+    };
+}
+
 impl MetricsCollector {
     fn encode_lobby(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
         let Snapshot { lobby, draining, .. } = &self.0;
-        out.encode_gauge("draining", "1 while the server shuts down", u64::from(*draining))?;
-        out.encode_gauge("connections", "Lobby connections", lobby.connections as u64)?;
-        out.encode_counter(
-            "connections_made",
-            "Lobby connections so far, refused ones included",
-            lobby.connections_total,
-        )?;
-        out.encode_gauge(
-            "players",
-            "Players, those within the grace period included",
-            lobby.players as u64,
-        )?;
-        out.encode_gauge(
-            "players_away",
-            "Players within the grace period",
-            lobby.players_away as u64,
-        )?;
-        out.encode_counter("sessions_resumed", "Sessions resumed", lobby.resumed)?;
-        out.encode_gauge("rooms", "Rooms in the lobby", lobby.rooms as u64)?;
-        out.encode_gauge("rooms_running", "Rooms whose game runs", lobby.rooms_running as u64)?;
-        out.encode_counter("rooms_made", "Rooms created", lobby.rooms_made)?;
-        out.encode_counter("rooms_started", "Rooms started", lobby.rooms_started)?;
-        out.encode_gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
-        out.encode_gauge(
-            "hosts_with_wrong_clock",
-            "Hosts whose clock differed from this server's by seconds when they started",
-            lobby.hosts_with_wrong_clock as u64,
-        )?;
-        out.encode_counter(
-            "rooms_moved",
-            "Rooms that lost their host and had to resume elsewhere",
-            lobby.rooms_moved,
-        )?;
-        out.encode_counter(
-            "rooms_condemned",
-            "Rooms closed because they seemed to crash their hosts",
-            lobby.rooms_condemned,
-        )?;
-        out.encode_counter(
-            "rooms_abandoned",
-            "Rooms closed because nobody played them",
-            lobby.rooms_abandoned,
-        )?;
-        out.encode_counter(
-            "password_guesses_refused",
-            "Attempts to join a room during a pause after wrong passwords",
-            lobby.password_guesses_refused,
-        )?;
-        out.encode_counter(
-            "crossings",
-            "Players who moved through a gate to another map",
-            lobby.transfers_completed,
-        )?;
-        out.encode_counter(
-            "hosts_refused",
-            "Hosts refused for their key, their version or an invalid first message",
-            lobby.hosts_refused,
-        )?;
-        out.encode_counter("tickets_issued", "Tickets issued", lobby.tickets)?;
-        out.encode_counter("chats", "Chat messages", lobby.chats)?;
         let named = |(code, count): (&codes::ErrorCode, &u64)| (codes::name(*code), *count);
-        let refused = "Requests and connections that the lobby refused";
-        out.encode_counters("lobby_refused", refused, "code", lobby.refused.iter().map(named))?;
-        out.encode_counters(
-            "lobby_closed",
-            "Connections that the lobby closed",
-            "code",
-            lobby.closed.iter().map(named),
-        )
+        encode_table! { out;
+            gauge "draining", "1 while the server shuts down", u64::from(*draining);
+            gauge "connections", "Lobby connections", lobby.connections as u64;
+            counter "connections_made", "Lobby connections so far, refused ones included",
+                lobby.connections_total;
+            gauge "players", "Players, those within the grace period included",
+                lobby.players as u64;
+            gauge "players_away", "Players within the grace period", lobby.players_away as u64;
+            counter "sessions_resumed", "Sessions resumed", lobby.resumed;
+            gauge "rooms", "Rooms in the lobby", lobby.rooms as u64;
+            gauge "rooms_running", "Rooms whose game runs", lobby.rooms_running as u64;
+            counter "rooms_made", "Rooms created", lobby.rooms_made;
+            counter "rooms_started", "Rooms started", lobby.rooms_started;
+            gauge "hosts", "Hosts that are ready", lobby.hosts as u64;
+            gauge "hosts_with_wrong_clock",
+                "Hosts whose clock differed from this server's by seconds when they started",
+                lobby.hosts_with_wrong_clock as u64;
+            counter "rooms_moved", "Rooms that lost their host and had to resume elsewhere",
+                lobby.rooms_moved;
+            counter "rooms_condemned", "Rooms closed because they seemed to crash their hosts",
+                lobby.rooms_condemned;
+            counter "rooms_abandoned", "Rooms closed because nobody played them",
+                lobby.rooms_abandoned;
+            counter "password_guesses_refused",
+                "Attempts to join a room during a pause after wrong passwords",
+                lobby.password_guesses_refused;
+            counter "crossings", "Players who moved through a gate to another map",
+                lobby.transfers_completed;
+            counter "hosts_refused",
+                "Hosts refused for their key, their version or an invalid first message",
+                lobby.hosts_refused;
+            counter "tickets_issued", "Tickets issued", lobby.tickets;
+            counter "chats", "Chat messages", lobby.chats;
+            counters "lobby_refused", "Requests and connections that the lobby refused",
+                ("code", lobby.refused.iter().map(named));
+            counters "lobby_closed", "Connections that the lobby closed",
+                ("code", lobby.closed.iter().map(named));
+        }
+        Ok(())
     }
 
     fn encode_hosts(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
         let hosts = self.0.all_hosts();
-        out.encode_gauge("host_rooms", "Rooms on all hosts", hosts.rooms.into())?;
-        out.encode_gauge(
-            "host_players",
-            "Players in the rooms of all hosts",
-            hosts.players.into(),
-        )?;
-        out.encode_gauge(
-            "game_connections",
-            "Game connections, those not joined yet included",
-            hosts.clients.into(),
-        )?;
+        encode_table! { out;
+            gauge "host_rooms", "Rooms on all hosts", hosts.rooms.into();
+            gauge "host_players", "Players in the rooms of all hosts", hosts.players.into();
+            gauge "game_connections", "Game connections, those not joined yet included",
+                hosts.clients.into();
+        }
         encode_traffic(&hosts, out)?;
         encode_ticks_of_hosts(&hosts, out)?;
         self.encode_late_rooms(out)?;
         self.encode_callbacks(out)?;
         self.encode_each_host(out)?;
-        let refused = hosts.tickets_refused.iter().map(|(reason, count)| (reason.clone(), *count));
-        out.encode_counters("tickets_refused", "Tickets refused by hosts", "reason", refused)?;
+        let refused = hosts.tickets_refused.into_iter();
+        out.counters("tickets_refused", "Tickets refused by hosts", ("reason", refused))?;
         out.encode_drops(self.0.all_drops().iter())
     }
 
     fn encode_each_host(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
-        let cores = |host: &Host| f64::from(host.stats.cpu_permille) / 1_000.0;
-        out.encode_gauges(
-            "host_cores",
-            "Cores that a host's process used over the last second",
-            "host",
-            self.0.hosts.iter().map(|(id, host)| (id.0, cores(host))),
-        )?;
-        let rooms = |host: &Host| f64::from(host.stats.rooms);
-        out.encode_gauges(
-            "rooms_by_host",
-            "Rooms of a host",
-            "host",
-            self.0.hosts.iter().map(|(id, host)| (id.0, rooms(host))),
-        )
+        let cores =
+            |(id, host): &(HostId, Host)| (id.0, f64::from(host.stats.cpu_permille) / 1_000.0);
+        let rooms = |(id, host): &(HostId, Host)| (id.0, f64::from(host.stats.rooms));
+        encode_table! { out;
+            gauges "host_cores", "Cores that a host's process used over the last second",
+                ("host", self.0.hosts.iter().map(cores));
+            gauges "rooms_by_host", "Rooms of a host", ("host", self.0.hosts.iter().map(rooms));
+        }
+        Ok(())
     }
 
     /// Only of the rooms whose games take the most time, so that the number of labels is limited.
@@ -171,159 +139,137 @@ impl MetricsCollector {
                 })
             })
         };
-        out.encode_family(
-            "game_calls",
-            "Calls of the functions of a room's game; the 64 rooms whose games take the most time",
-            times().map(|(labels, time)| (labels, time.calls)),
-        )?;
-        out.encode_family(
-            "game_seconds",
-            "What these calls took; of `sees`, estimated from one call in 16",
-            times().map(|(labels, time)| (labels, time.nanos as f64 / 1e9)),
-        )
+        encode_table! { out;
+            family "game_calls",
+                "Calls of the functions of a room's game; the 64 rooms whose games take the most \
+                 time",
+                times().map(|(labels, time)| (labels, time.calls));
+            family "game_seconds",
+                "What these calls took; of `sees`, estimated from one call in 16",
+                times().map(|(labels, time)| (labels, time.nanos as f64 / 1e9));
+        }
+        Ok(())
     }
 
     /// Only of the rooms that skip the most ticks now, so that the number of labels is limited.
     fn encode_late_rooms(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
         let late_rooms = self.0.late_rooms();
-        let skipped = late_rooms.iter();
-        out.encode_counters(
-            "room_ticks_skipped",
-            "Ticks that a room skipped on its host; the 64 rooms that skip the most now",
-            "room",
-            skipped.map(|late| (late.room.to_string(), late.ticks_skipped)),
-        )?;
-        let levels = late_rooms.iter();
-        out.encode_gauges(
-            "room_load_level",
-            "How much less a room sends because it is late; the same rooms",
-            "room",
-            levels.map(|late| (late.room, f64::from(late.load_level))),
-        )
+        let skipped = late_rooms.iter().map(|late| (late.room.to_string(), late.ticks_skipped));
+        let levels = late_rooms.iter().map(|late| (late.room, f64::from(late.load_level)));
+        encode_table! { out;
+            counters "room_ticks_skipped",
+                "Ticks that a room skipped on its host; the 64 rooms that skip the most now",
+                ("room", skipped);
+            gauges "room_load_level",
+                "How much less a room sends because it is late; the same rooms", ("room", levels);
+        }
+        Ok(())
     }
 }
 
 /// What `--keep` writes.
 fn encode_kept(kept: KeepStats, out: &mut MetricsEncoder) -> Result<(), Error> {
-    out.encode_counter("kept_bytes", "Bytes written to keep rooms and sessions", kept.bytes)?;
-    out.encode_counter("kept_syncs", "Times that what is kept was synced to the disk", kept.syncs)?;
-    out.encode_counter(
-        "kept_failures",
-        "Writes that failed; rooms are kept again from their next snapshots on",
-        kept.failures,
-    )?;
-    out.encode_counter(
-        "kept_rooms_left_out",
-        "Times that a room was not kept until its next snapshot, since too much waited",
-        kept.left_out,
-    )?;
-    out.encode_gauge(
-        "kept_rooms_set_aside",
-        "Rooms in `set-aside` of the directory, since they could not go on",
-        kept.set_aside,
-    )?;
-    out.encode_gauge("kept_waiting_bytes", "Bytes that wait to be written", kept.waiting_bytes)?;
-    out.encode_gauge(
-        "kept_failing",
-        "1 while rooms and sessions are not kept, since the last write failed",
-        u64::from(kept.is_failing),
-    )
+    encode_table! { out;
+        counter "kept_bytes", "Bytes written to keep rooms and sessions", kept.bytes;
+        counter "kept_syncs", "Times that what is kept was synced to the disk", kept.syncs;
+        counter "kept_failures",
+            "Writes that failed; rooms are kept again from their next snapshots on",
+            kept.failures;
+        counter "kept_rooms_left_out",
+            "Times that a room was not kept until its next snapshot, since too much waited",
+            kept.left_out;
+        gauge "kept_rooms_set_aside",
+            "Rooms in `set-aside` of the directory, since they could not go on", kept.set_aside;
+        gauge "kept_waiting_bytes", "Bytes that wait to be written", kept.waiting_bytes;
+        gauge "kept_failing",
+            "1 while rooms and sessions are not kept, since the last write failed",
+            u64::from(kept.is_failing);
+    }
+    Ok(())
 }
 
 /// What the hosts send to clients and receive from them.
 fn encode_traffic(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Error> {
-    out.encode_counters(
-        "datagrams",
-        "Game datagrams",
-        "direction",
-        by_direction(hosts.datagrams_in, hosts.datagrams_out),
-    )?;
-    out.encode_counters(
-        "datagram_bytes",
-        "Bytes of game datagrams, without QUIC's own",
-        "direction",
-        by_direction(hosts.bytes_in, hosts.bytes_out),
-    )?;
-    out.encode_counter("enters", "Objects that came into a client's view", hosts.enters)?;
-    out.encode_counter("leaves", "Objects that left a client's view", hosts.leaves)?;
-    out.encode_counter("events", "Events sent, once for each client", hosts.events)?;
-    out.encode_counter(
-        "late_events",
-        "Events and updates that arrived after their effect time, as clients report",
-        hosts.late_events,
-    )?;
-    out.encode_counter("commands", "Commands executed", hosts.commands)?;
-    out.encode_counter("commands_refused", "Commands that games refused", hosts.commands_refused)?;
-    let amplification = "Datagram bytes sent over bytes received, times 1,000, of the client \
-        for which that is highest";
-    out.encode_gauge("amplification_permille", amplification, hosts.amplification_permille.into())?;
     let counts = |counts: &BTreeMap<String, u64>| counts.clone().into_iter();
-    out.encode_counters(
-        "datagram_bits",
-        "Bits of game datagrams, by what they are for",
-        "part",
-        counts(&hosts.bits),
-    )?;
-    let encodings = "How often something was encoded (made), and how often that served a \
-        client, including checks whether the client predicts it (used)";
     let by_use = hosts.encodings.iter().filter_map(|(name, count)| {
         let (what, how) = name.split_once('/')?;
         Some(([("what", what.to_owned()), ("how", how.to_owned())], *count))
     });
-    out.encode_family("encodings", encodings, by_use)?;
-    let poses = "Poses that were due for a client: sent, predicted by it well enough, or left \
-        out for lack of budget";
-    out.encode_counters("poses", poses, "fate", counts(&hosts.poses))
+    encode_table! { out;
+        counters "datagrams", "Game datagrams",
+            ("direction", by_direction(hosts.datagrams_in, hosts.datagrams_out));
+        counters "datagram_bytes", "Bytes of game datagrams, without QUIC's own",
+            ("direction", by_direction(hosts.bytes_in, hosts.bytes_out));
+        counter "enters", "Objects that came into a client's view", hosts.enters;
+        counter "leaves", "Objects that left a client's view", hosts.leaves;
+        counter "events", "Events sent, once for each client", hosts.events;
+        counter "late_events",
+            "Events and updates that arrived after their effect time, as clients report",
+            hosts.late_events;
+        counter "commands", "Commands executed", hosts.commands;
+        counter "commands_refused", "Commands that games refused", hosts.commands_refused;
+        gauge "amplification_permille",
+            "Datagram bytes sent over bytes received, times 1,000, of the client for which that \
+             is highest",
+            hosts.amplification_permille.into();
+        counters "datagram_bits", "Bits of game datagrams, by what they are for",
+            ("part", counts(&hosts.bits));
+        family "encodings",
+            "How often something was encoded (made), and how often that served a client, \
+             including checks whether the client predicts it (used)",
+            by_use;
+        counters "poses",
+            "Poses that were due for a client: sent, predicted by it well enough, or left out for \
+             lack of budget",
+            ("fate", counts(&hosts.poses));
+    }
+    Ok(())
 }
 
 /// How well the hosts keep the time of their ticks.
 fn encode_ticks_of_hosts(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Error> {
-    out.encode_counter(
-        "ticks_skipped",
-        "Ticks skipped because a room was too far behind",
-        hosts.ticks_skipped,
-    )?;
-    out.encode_gauge(
-        "rooms_late",
-        "Rooms that send less because their ticks take longer than they may",
-        hosts.rooms_late.into(),
-    )?;
+    encode_table! { out;
+        counter "ticks_skipped", "Ticks skipped because a room was too far behind",
+            hosts.ticks_skipped;
+        gauge "rooms_late", "Rooms that send less because their ticks take longer than they may",
+            hosts.rooms_late.into();
+    }
     out.encode_ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
-    let work = "Work of the newest 256 ticks; the worst of all hosts";
-    out.encode_recent("recent_tick_work_seconds", work, hosts.recent_work.unwrap_or_default())?;
-    let late = "Delay of the start of the newest 256 ticks; the worst of all hosts";
-    out.encode_recent(
-        "recent_tick_lateness_seconds",
-        late,
-        hosts.recent_lateness.unwrap_or_default(),
-    )
+    encode_table! { out;
+        recent "recent_tick_work_seconds",
+            "Work of the newest 256 ticks; the worst of all hosts",
+            hosts.recent_work.unwrap_or_default();
+        recent "recent_tick_lateness_seconds",
+            "Delay of the start of the newest 256 ticks; the worst of all hosts",
+            hosts.recent_lateness.unwrap_or_default();
+    }
+    Ok(())
 }
 
 /// The Prometheus encoder with one function for each shape of metric.
 struct MetricsEncoder<'a>(DescriptorEncoder<'a>);
 
 impl MetricsEncoder<'_> {
-    fn encode_gauge(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
+    fn gauge(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
         let gauge = ConstGauge::new(value as i64);
         gauge.encode(self.0.encode_descriptor(name, help, None, MetricType::Gauge)?)
     }
 
-    fn encode_counter(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
+    fn counter(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
         let counter = ConstCounter::new(value);
         counter.encode(self.0.encode_descriptor(name, help, None, MetricType::Counter)?)
     }
 
-    fn encode_counters(
+    fn counters(
         &mut self,
         name: &str,
         help: &str,
-        label: &'static str,
-        values: impl Iterator<Item = (String, u64)>,
+        (label, values): (&'static str, impl Iterator<Item = (String, u64)>),
     ) -> Result<(), Error> {
-        self.encode_family(name, help, values.map(|(value, count)| ([(label, value)], count)))
+        self.family(name, help, values.map(|(value, count)| ([(label, value)], count)))
     }
 
-    fn encode_family<const N: usize, V: EncodeCounterValue>(
+    fn family<const N: usize, V: EncodeCounterValue>(
         &mut self,
         name: &str,
         help: &str,
@@ -347,12 +293,11 @@ impl MetricsEncoder<'_> {
         encoder.encode_histogram::<NoLabels>(sum_s, count, &buckets, None)
     }
 
-    fn encode_gauges<V: Display>(
+    fn gauges<V: Display>(
         &mut self,
         name: &str,
         help: &str,
-        label: &'static str,
-        values: impl Iterator<Item = (V, f64)>,
+        (label, values): (&'static str, impl Iterator<Item = (V, f64)>),
     ) -> Result<(), Error> {
         let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (value, number) in values {
@@ -362,10 +307,10 @@ impl MetricsEncoder<'_> {
         Ok(())
     }
 
-    fn encode_recent(&mut self, name: &str, help: &str, figures: TickFigures) -> Result<(), Error> {
+    fn recent(&mut self, name: &str, help: &str, figures: TickFigures) -> Result<(), Error> {
         let quantiles = [("0.5", figures.p50_us), ("0.99", figures.p99_us), ("1", figures.max_us)];
         let seconds = quantiles.map(|(quantile, us)| (quantile, f64::from(us) / 1e6));
-        self.encode_gauges(name, help, "quantile", seconds.into_iter())
+        self.gauges(name, help, ("quantile", seconds.into_iter()))
     }
 
     fn encode_drops<'n>(
@@ -376,7 +321,7 @@ impl MetricsEncoder<'_> {
             let (queue, reason) = name.split_once('/').unwrap_or((name, "other"));
             ([("queue", queue.to_owned()), ("reason", reason.to_owned())], *count)
         });
-        self.encode_family("drops", "Items dropped at bounded queues", labelled)
+        self.family("drops", "Items dropped at bounded queues", labelled)
     }
 
     fn encode_build(&mut self) -> Result<(), Error> {
@@ -395,7 +340,6 @@ mod tests {
     use ambit_host::protocol::messages::{CallbackTime, RoomCallbacks};
 
     use super::*;
-    use crate::lobby::HostId;
 
     #[test]
     fn every_line_is_a_comment_or_an_ambit_metric() {
