@@ -8,8 +8,7 @@
 //! full are dropped, and the client learns later what it has missed; a client or host for whom more
 //! waits than it may is disconnected. No other client is affected.
 
-mod handlers;
-pub(crate) mod messages;
+pub(crate) mod calls;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -481,7 +480,8 @@ impl WorldServer {
         }
     }
 
-    fn snapshot(&self) -> Snapshot {
+    /// The state that `/metrics` and the page show.
+    pub(crate) fn snapshot(&self) -> Snapshot {
         let drops = [
             ("lobby_mailbox/slow_session", self.slow_sessions),
             ("host_commands/slow_host", self.slow_hosts),

@@ -42,7 +42,7 @@ use self::page_files::Page;
 use self::snapshot::Snapshot;
 use self::status::{NewestStatus, StatusPage};
 use self::tls_stream::TlsListener;
-use crate::actor::messages::TakeSnapshot;
+use crate::actor::calls::call;
 use crate::cluster::ClusterRole;
 use crate::config::HostName;
 use crate::peer_door::PeerDoorCounters;
@@ -196,8 +196,9 @@ impl AdminState {
         let role = self.roles.borrow().clone();
         let mut snapshot = match &role {
             ClusterRole::Leading { world, .. } => {
-                let answer = tokio::time::timeout(ANSWER_TIMEOUT, world.send(TakeSnapshot)).await;
-                *answer.map_err(|_| stuck())?.map_err(|_| stuck())?
+                let snapshot = world.send(call(|world, _| world.snapshot()));
+                let answer = tokio::time::timeout(ANSWER_TIMEOUT, snapshot).await;
+                answer.map_err(|_| stuck())?.map_err(|_| stuck())?
             }
             ClusterRole::Following { .. } | ClusterRole::Seeking => Snapshot::default(),
         };

@@ -46,7 +46,7 @@ use self::records_copy::RecordsCopy;
 pub(crate) use self::server_list::ServerList;
 use self::store::{DirectoryStore, WriteProgress, audit, refresh_copies, run_writer};
 use self::write_queue::WriteQueue;
-use crate::actor::messages::{DirectoryProgress, RoomsStored};
+use crate::actor::calls::{call, in_lobby};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::RecordKey;
@@ -269,8 +269,10 @@ impl ClusterMember {
         let mut keeping = JoinSet::new();
         if let Some(kept) = kept {
             let lobby = world.clone();
-            let report = move |rooms| {
-                let told = lobby.send(RoomsStored(rooms));
+            // The next store begins after the answer.
+            let report = move |rooms: Vec<RoomId>| {
+                let told =
+                    lobby.send(in_lobby(move |lobby, now| lobby.handle_rooms_stored(now, &rooms)));
                 async move { told.await.is_ok() }
             };
             keeping.spawn(kept.run(checkpoints, report));
@@ -367,7 +369,7 @@ async fn free_leadership(mut keeping: JoinSet<()>, done: &watch::Sender<bool>) {
 async fn report_progress(mut progress: watch::Receiver<WriteProgress>, world: Addr<WorldServer>) {
     while progress.changed().await.is_ok() {
         let now = *progress.borrow_and_update();
-        if world.send(DirectoryProgress(now)).await.is_err() {
+        if world.send(call(move |world, _| world.note_progress(now))).await.is_err() {
             return;
         }
     }

@@ -25,7 +25,7 @@ use ambit_host::protocol::messages::{
 };
 use tokio::sync::mpsc;
 
-use crate::actor::messages::{HostConnected, HostDisconnected, HostReported, RegisteredHost};
+use crate::actor::calls::{RegisteredHost, call, in_lobby};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::lobby::{HostId, HostReport, Origin};
 
@@ -87,14 +87,11 @@ impl HostSession {
         };
         admit(&ready)?;
         let lobby_ended = |_| "the lobby has ended".to_owned();
-        let RegisteredHost { id, clock, checkpoints, heard_hosts } = world
-            .send(HostConnected {
-                commands: link.orders.clone(),
-                origin,
-                instance: ready.instance.clone(),
-            })
-            .await
-            .map_err(lobby_ended)?;
+        let (orders, instance) = (link.orders.clone(), ready.instance.clone());
+        let registered =
+            call(move |world, ctx| world.register_host(ctx, orders, origin, &instance));
+        let registered = world.send(registered).await.map_err(lobby_ended)?;
+        let RegisteredHost { id, clock, checkpoints, heard_hosts } = registered;
         tracing::info!(
             host = id.0,
             label = ready.label,
@@ -102,7 +99,8 @@ impl HostSession {
             "host ready; it can get rooms"
         );
         let ready = HostReport::Message(host_to_world::Body::Ready(ready));
-        world.send(HostReported(id, ready)).await.map_err(lobby_ended)?;
+        let reported = in_lobby(move |lobby, now| lobby.handle_host(now, id, ready));
+        world.send(reported).await.map_err(lobby_ended)?;
         Ok(Self {
             id,
             link,
@@ -130,7 +128,8 @@ impl HostSession {
         } else {
             tracing::info!(host = self.id.0, "host disconnected: {reason}");
         }
-        let _ = self.world.send(HostDisconnected(self.id, reason)).await;
+        let lost = call(move |world, ctx| world.lose_host(ctx, id, &reason));
+        let _ = self.world.send(lost).await;
     }
 
     /// Reads the host's messages until the link ends. What the lobby has to know goes to `reports`.
@@ -179,7 +178,8 @@ async fn pass_reports(
     mut reports: mpsc::Receiver<HostReport>,
 ) {
     while let Some(report) = reports.recv().await {
-        if world.send(HostReported(id, report)).await.is_err() {
+        let reported = in_lobby(move |lobby, now| lobby.handle_host(now, id, report));
+        if world.send(reported).await.is_err() {
             return;
         }
     }
@@ -205,7 +205,6 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::actor::messages::{ClientFrame, TakeSnapshot};
     use crate::actor::tests::idle::{hold, world_server};
     use crate::lobby::ConnId;
 
@@ -218,7 +217,7 @@ mod tests {
 
             // The lobby's thread is busy, and its mailbox is full.
             let release = hold(&thread).await;
-            let request = || ClientFrame { conn: ConnId(1), frame: Bytes::new() };
+            let request = || call(|world, ctx| world.take_frame(ctx, ConnId(1), &Bytes::new()));
             while world.try_send(request()).is_ok() {}
 
             for number in 1..=100 {
@@ -231,7 +230,7 @@ mod tests {
                 assert_eq!(order.body, Some(expected));
             }
             drop(release);
-            let snapshot = world.send(TakeSnapshot).await.unwrap();
+            let snapshot = world.send(call(|world, _| world.snapshot())).await.unwrap();
             assert_eq!(snapshot.hosts.len(), 1);
         });
     }

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::actor::WorldServer;
-use crate::actor::messages::{CaughtUp, ClientFrame, Connect, Disconnect, Malformed};
+use crate::actor::calls::{call, in_lobby};
 use crate::client_connection::ClientConnection;
 use crate::lobby::ConnId;
 use crate::outgoing::{NextOutgoing, OutgoingQueue};
@@ -59,8 +59,8 @@ pub(crate) async fn serve(
     common: Arc<CommonToSessions>,
 ) {
     let queue = Arc::new(OutgoingQueue::default());
-    let connect = Connect { connection: connection.clone(), queue: Arc::clone(&queue) };
-    let Ok(conn) = world.send(connect).await else {
+    let (client, sent) = (connection.clone(), Arc::clone(&queue));
+    let Ok(conn) = world.send(call(|world, ctx| world.connect(ctx, client, sent))).await else {
         return connection.close(ErrorCode::ServerError, LOBBY_ENDED);
     };
     let session =
@@ -90,7 +90,7 @@ impl ClientSession {
         }
         let quit = self.connection.has_quit();
         let conn = self.conn;
-        let _ = self.world.send(Disconnect { conn, quit }).await;
+        let _ = self.world.send(call(move |world, ctx| world.disconnect(ctx, conn, quit))).await;
     }
 
     /// Forwards frames to the lobby until the connection ends.
@@ -109,7 +109,8 @@ impl ClientSession {
             match next {
                 Ok(Some(frame)) => {
                     let place = self.common.places.acquire().await;
-                    let handled = self.world.send(ClientFrame { conn, frame }).await;
+                    let taken = call(move |world, ctx| world.take_frame(ctx, conn, &frame));
+                    let handled = self.world.send(taken).await;
                     drop(place);
                     match handled {
                         Ok(Duration::ZERO) => {}
@@ -146,7 +147,8 @@ impl ClientSession {
         };
         if let Some(code) = broken {
             // The lobby closes the connection in answer.
-            let _ = self.world.send(Malformed { conn, code }).await;
+            let refused = in_lobby(move |lobby, now| lobby.handle_malformed(now, conn, code));
+            let _ = self.world.send(refused).await;
             connection.closed().await;
         }
         if let Some(code) = connection.stop_code() {
@@ -178,7 +180,9 @@ impl ClientSession {
                 }
                 NextOutgoing::Report(missed) => {
                     let conn = self.conn;
-                    let _ = self.world.send(CaughtUp { conn, missed }).await;
+                    let caught_up =
+                        in_lobby(move |lobby, now| lobby.handle_caught_up(now, conn, missed));
+                    let _ = self.world.send(caught_up).await;
                 }
                 NextOutgoing::Close { code, message } => {
                     let _ = to_client.finish();
@@ -203,7 +207,6 @@ mod tests {
     use quinn::{Connection, ConnectionError, Endpoint, VarInt};
 
     use super::*;
-    use crate::actor::messages::TakeSnapshot;
     use crate::actor::tests::idle::{hold, world_server};
     use crate::outgoing::FrameKind;
 
@@ -281,7 +284,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
             // There is space for everything else.
-            assert!(world.try_send(TakeSnapshot).is_ok());
+            assert!(world.try_send(call(|world, _| world.snapshot())).is_ok());
             drop(release);
             while common.places.available_permits() < WAITING_REQUESTS {
                 tokio::task::yield_now().await;

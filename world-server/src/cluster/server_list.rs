@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, watch};
 
 use super::PROBE_INTERVAL;
 use crate::actor::WorldServer;
-use crate::actor::messages::SetServers;
+use crate::actor::calls::in_lobby;
 use crate::directory::Sign;
 
 /// Followers at most: clients get the list of all of them.
@@ -109,7 +109,7 @@ impl ServerList {
         if change(&mut followers) {
             let servers = followers.values().cloned().chain([self.own()]).collect();
             let list = Servers { servers, probe_ms: PROBE_INTERVAL.as_millis() as u32 };
-            let _ = world.send(SetServers(list)).await;
+            let _ = world.send(in_lobby(|lobby, _| lobby.set_servers(list))).await;
         }
     }
 }

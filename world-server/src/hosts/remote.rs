@@ -13,7 +13,7 @@ use quinn::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
 
 use super::{DisconnectCause, HostSession, first_message};
 use crate::actor::WorldServer;
-use crate::actor::messages::{HostProcessEnded, HostRefused};
+use crate::actor::calls::call;
 use crate::lobby::Origin;
 
 /// Serves a host's connection until it ends. If the host did not close it on purpose, the host may
@@ -35,7 +35,8 @@ pub(crate) async fn serve(
     let registered = match first_message(&mut link).await {
         // From a host's watcher, which asks again until this server closes the connection.
         Ok(Body::ProcessEnded(ended)) => {
-            let _ = world.send(HostProcessEnded(ended.instance)).await;
+            let ended = call(move |world, ctx| world.end_process(ctx, &ended.instance));
+            let _ = world.send(ended).await;
             return close(&connection, ErrorCode::ErrorUnspecified);
         }
         Ok(first) => {
@@ -52,7 +53,7 @@ pub(crate) async fn serve(
         Err(reason) => {
             tracing::warn!(%remote, "host refused: {reason}");
             // An ended lobby counts nothing.
-            let _ = world.send(HostRefused).await;
+            let _ = world.send(call(|world, _| world.count_refused_host())).await;
             close(&connection, ErrorCode::BadTicket);
         }
     }

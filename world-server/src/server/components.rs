@@ -28,7 +28,7 @@ use super::connection_router::ConnectionRouter;
 use super::hosts_start::start_hosts;
 use super::lobby_start::{LobbySource, start_lobby, start_lobby_thread};
 use crate::actor::LobbyClock;
-use crate::actor::messages::{LeaveRooms, StartDrain};
+use crate::actor::calls::call;
 use crate::admin::page_files::Page;
 use crate::admin::status::NewestStatus;
 use crate::admin::{self, AdminState};
@@ -207,7 +207,11 @@ impl ServerComponents {
                 );
             }
             if let ClusterRole::Leading { world, .. } = self.roles.borrow().clone() {
-                let _ = tokio::time::timeout(NOTIFY_TIMEOUT, world.send(LeaveRooms)).await;
+                let _ = tokio::time::timeout(
+                    NOTIFY_TIMEOUT,
+                    world.send(call(|world, _| world.leave_rooms())),
+                )
+                .await;
             }
         } else if let Some(member) = self.member.take() {
             let _ = member.await;
@@ -215,7 +219,7 @@ impl ServerComponents {
         } else if let ClusterRole::Leading { world, .. } = self.roles.borrow().clone() {
             let (drained, done) = oneshot::channel();
             let notified = async {
-                let _ = world.send(StartDrain(drained)).await;
+                let _ = world.send(call(|world, ctx| world.start_drain(ctx, drained))).await;
                 let _ = done.await;
             };
             if tokio::time::timeout(NOTIFY_TIMEOUT, notified).await.is_err() {

@@ -1,0 +1,181 @@
+//! Calls of the lobby's actor: from sessions, hosts and the server.
+//!
+//! `world.send(call(|world, ctx| ..))` runs a function on the actor's thread, in the order of the
+//! mailbox, and returns what it returns; [`in_lobby`] calls the lobby itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use ambit_host::protocol::messages::WorldToHost;
+use ambit_proto::time::LocalTime;
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{ConnectedClient, HostLink, LobbyClock, WorldServer};
+use crate::admin::snapshot::add_stats;
+use crate::client_connection::ClientConnection;
+use crate::cluster::pending_writes::PendingWrites;
+use crate::cluster::store::WriteProgress;
+use crate::hosts::heard_hosts::HeardHosts;
+use crate::hosts::room_checkpoints::RoomCheckpoints;
+use crate::lobby::{ConnId, Host, HostId, Lobby, Origin};
+use crate::outgoing::OutgoingQueue;
+
+/// A message to the actor: a function that runs on its thread.
+pub(crate) struct Call<F>(F);
+
+/// A message that calls the actor.
+pub(crate) fn call<R, F>(function: F) -> Call<F>
+where
+    F: FnOnce(&mut WorldServer, &mut Context<WorldServer>) -> R,
+{
+    Call(function)
+}
+
+/// A message that calls the lobby.
+pub(crate) fn in_lobby(
+    function: impl FnOnce(&mut Lobby, LocalTime),
+) -> Call<impl FnOnce(&mut WorldServer, &mut Context<WorldServer>)> {
+    call(|world, ctx| world.call_lobby(ctx, function))
+}
+
+impl<R, F> Message for Call<F>
+where
+    R: 'static,
+    F: FnOnce(&mut WorldServer, &mut Context<WorldServer>) -> R,
+{
+    type Result = R;
+}
+
+impl<R, F> Handler<Call<F>> for WorldServer
+where
+    R: 'static,
+    F: FnOnce(&mut WorldServer, &mut Context<WorldServer>) -> R,
+{
+    type Result = MessageResult<Call<F>>;
+
+    fn handle(&mut self, Call(function): Call<F>, ctx: &mut Self::Context) -> Self::Result {
+        MessageResult(function(self, ctx))
+    }
+}
+
+/// A host that the lobby knows, and what its messages need beside the lobby.
+pub(crate) struct RegisteredHost {
+    pub(crate) id: HostId,
+    pub(crate) clock: LobbyClock,
+    pub(crate) checkpoints: Arc<RoomCheckpoints>,
+    pub(crate) heard_hosts: Arc<HeardHosts>,
+}
+
+impl WorldServer {
+    /// A client has connected. What it is sent goes to the queue.
+    pub(crate) fn connect(
+        &mut self,
+        ctx: &mut Context<Self>,
+        connection: ClientConnection,
+        queue: Arc<OutgoingQueue>,
+    ) -> ConnId {
+        self.last_conn += 1;
+        let conn = ConnId(self.last_conn);
+        let address = connection.address();
+        self.clients
+            .insert(conn, ConnectedClient { connection, queue, pending: PendingWrites::default() });
+        self.call_lobby(ctx, |lobby, now| lobby.handle_connect(now, conn, address));
+        conn
+    }
+
+    /// A client has sent a frame. Returns how long to wait before the next is read.
+    pub(crate) fn take_frame(
+        &mut self,
+        ctx: &mut Context<Self>,
+        conn: ConnId,
+        frame: &Bytes,
+    ) -> Duration {
+        self.call_lobby(ctx, |lobby, now| lobby.handle_frame(now, conn, frame));
+        self.lobby.read_pause(conn)
+    }
+
+    /// A client has disconnected; `quit` says whether it closed the connection on purpose.
+    pub(crate) fn disconnect(&mut self, ctx: &mut Context<Self>, conn: ConnId, quit: bool) {
+        self.clients.remove(&conn);
+        let handle = if quit { Lobby::handle_quit } else { Lobby::handle_disconnect };
+        self.call_lobby(ctx, |lobby, now| handle(lobby, now, conn));
+    }
+
+    /// A host has connected; its orders go to the sender. `instance` identifies the process; it is
+    /// empty if the process cannot reconnect.
+    pub(crate) fn register_host(
+        &mut self,
+        ctx: &mut Context<Self>,
+        commands: mpsc::Sender<WorldToHost>,
+        origin: Origin,
+        instance: &[u8],
+    ) -> RegisteredHost {
+        self.last_host += 1;
+        let host = HostId(self.last_host);
+        self.hosts.insert(host, HostLink { commands, pending: PendingWrites::default() });
+        let silence = self.lobby.new_silence(self.clock.now(), origin, instance);
+        self.heard_hosts.add(host, silence);
+        self.call_lobby(ctx, |lobby, now| lobby.handle_host_start(now, host, origin));
+        RegisteredHost {
+            id: host,
+            clock: self.clock,
+            checkpoints: Arc::clone(&self.checkpoints),
+            heard_hosts: Arc::clone(&self.heard_hosts),
+        }
+    }
+
+    /// A host was refused before it got to the lobby.
+    pub(crate) fn count_refused_host(&mut self) {
+        self.lobby.count_refused_host();
+    }
+
+    /// The link to a host has ended.
+    pub(crate) fn lose_host(&mut self, ctx: &mut Context<Self>, host: HostId, reason: &str) {
+        self.forget_host(host);
+        self.call_lobby(ctx, |lobby, now| lobby.handle_host_lost(now, host, reason));
+    }
+
+    /// The process of the host with this instance has ended, as its watcher reports.
+    pub(crate) fn end_process(&mut self, ctx: &mut Context<Self>, instance: &[u8]) {
+        // The lobby forgets these hosts; the ends of their links come later.
+        let ended = |host: &&Host| !instance.is_empty() && host.instance == instance;
+        for host in self.lobby.hosts().map(|(_, host)| host).filter(ended) {
+            add_stats(&mut self.lost_host_stats, &host.stats);
+        }
+        self.call_lobby(ctx, |lobby, now| lobby.handle_process_ended(now, instance));
+    }
+
+    /// Directory writes have completed, or the directory's availability has changed.
+    pub(crate) fn note_progress(&mut self, progress: WriteProgress) {
+        if progress.unavailable != self.write_progress.unavailable {
+            if progress.unavailable {
+                tracing::warn!("directory unavailable; no rooms are created or started");
+            } else {
+                tracing::warn!("directory available again; rooms can be created and started");
+            }
+        }
+        self.write_progress = progress;
+        self.lobby.set_directory_available(!progress.unavailable);
+        self.release_pending();
+    }
+
+    /// The server shuts down. The sender is notified once every connection is closed.
+    pub(crate) fn start_drain(&mut self, ctx: &mut Context<Self>, drained: oneshot::Sender<()>) {
+        self.draining = true;
+        self.drained = Some(drained);
+        self.call_lobby(ctx, Lobby::drain);
+    }
+
+    /// The server ends, and the next one goes on with the rooms: nothing of this end is kept, and
+    /// hosts are disconnected.
+    pub(crate) fn leave_rooms(&mut self) {
+        self.draining = true;
+        if let Some(keeper) = self.checkpoints.keeper() {
+            keeper.freeze();
+        }
+        // Dropping our ends closes the links.
+        self.hosts.clear();
+    }
+}
