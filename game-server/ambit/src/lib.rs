@@ -426,6 +426,12 @@ pub mod __private {
     };
     pub use serde;
 
+    pub type KindDeclaration = (ObjectKind, KindPresentation);
+    pub type EventDeclaration = (EventKind, EventPresentation);
+    pub type CommandDeclaration = (CommandKind, CommandPresentation);
+    pub type RefusalDeclaration = (RefusalKind, RefusalPresentation);
+    pub type ControlDeclaration = (ControlSpec, ControlPresentation);
+
     pub use crate::component::{Attribute, Place, Posed, bar, label};
     pub use crate::field::{Fields, MessageField, Objects, Value, word, words_of};
     #[cfg(feature = "rules")]

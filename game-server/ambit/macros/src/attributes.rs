@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned as _;
 use syn::{
-    Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Field, Fields, Lit, LitStr, Meta,
+    Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Field, Fields, Ident, Lit, LitStr, Meta,
     Result, Type, Variant,
 };
 
@@ -22,6 +22,30 @@ pub(crate) fn error(at: &impl ToTokens, message: impl std::fmt::Display) -> syn:
 pub(crate) fn unknown_option(meta: &ParseNestedMeta<'_>, known: &str) -> syn::Error {
     let name = meta.path.to_token_stream().to_string();
     meta.error(format!("unknown option `{name}`; known: {known}"))
+}
+
+/// Reads the options of all attributes of this name. `read` returns whether it knows an option; for
+/// the mistake if not, `known` lists those that there are.
+pub(crate) fn read_options(
+    attributes: &[Attribute],
+    attribute: &str,
+    known: &str,
+    mut read: impl FnMut(&str, &ParseNestedMeta<'_>) -> Result<bool>,
+) -> Result<()> {
+    for attribute in attributes.iter().filter(|a| a.path().is_ident(attribute)) {
+        attribute.parse_nested_meta(|meta| read_option(&meta, known, &mut read))?;
+    }
+    Ok(())
+}
+
+/// Reads one option like [`read_options`].
+pub(crate) fn read_option(
+    meta: &ParseNestedMeta<'_>,
+    known: &str,
+    read: impl FnOnce(&str, &ParseNestedMeta<'_>) -> Result<bool>,
+) -> Result<()> {
+    let name = meta.path.get_ident().map(Ident::to_string).unwrap_or_default();
+    if read(&name, meta)? { Ok(()) } else { Err(unknown_option(meta, known)) }
 }
 
 /// Refuses type parameters and lifetimes.
@@ -141,16 +165,13 @@ pub(crate) fn read_label(meta: &ParseNestedMeta<'_>) -> Result<String> {
 /// Reads `#[NAME(name = "...")]`, an attribute with this single option.
 pub(crate) fn given_name(attributes: &[Attribute], attribute: &str) -> Result<Option<LitStr>> {
     let mut name = None;
-    for attribute in attributes.iter().filter(|a| a.path().is_ident(attribute)) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("name") {
-                name = Some(meta.value()?.parse()?);
-                Ok(())
-            } else {
-                Err(unknown_option(&meta, "`name = \"...\"`"))
-            }
-        })?;
-    }
+    read_options(attributes, attribute, "`name = \"...\"`", |option, meta| {
+        match option {
+            "name" => name = Some(meta.value()?.parse()?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
     Ok(name)
 }
 

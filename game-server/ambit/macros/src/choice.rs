@@ -6,13 +6,15 @@ use syn::{Attribute, DeriveInput, Expr, LitInt, LitStr, Result};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, first_paragraph, read_label, require_at_most, require_distinct,
-    require_no_generics, require_unit, unknown_option, variants,
+    checked_name, error, first_paragraph, read_label, read_options, require_at_most,
+    require_distinct, require_no_generics, require_unit, variants,
 };
 use crate::names;
 use crate::signs::{read_element, read_sign, read_word, some};
 
 const EXAMPLE: &str = "enum Spell { Bolt, Heal }";
+const KNOWN: &str = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`, `reach_cm = ...`, \
+                     `cost(... = ...)`, `alone`, `sign = fire`, `made_of = fire`, `outcome = won`";
 /// `ambit_proto::schema::MAX_CHOICES`.
 const MAX_CHOICES: usize = 64;
 
@@ -136,17 +138,15 @@ struct Options {
 
 fn options(attributes: &[Attribute]) -> Result<Options> {
     let mut options = Options::default();
-    for attribute in attributes.iter().filter(|a| a.path().is_ident("choice")) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("name") {
-                options.name = Some(meta.value()?.parse()?);
-            } else if meta.path.is_ident("label") {
-                options.label = read_label(&meta)?;
-            } else if meta.path.is_ident("cooldown_ms") {
-                options.cooldown_ms = meta.value()?.parse::<LitInt>()?.base10_parse()?;
-            } else if meta.path.is_ident("reach_cm") {
-                options.reach_cm = meta.value()?.parse::<LitInt>()?.base10_parse()?;
-            } else if meta.path.is_ident("cost") {
+    read_options(attributes, "choice", KNOWN, |option, meta| {
+        match option {
+            "name" => options.name = Some(meta.value()?.parse()?),
+            "label" => options.label = read_label(meta)?,
+            "cooldown_ms" => {
+                options.cooldown_ms = meta.value()?.parse::<LitInt>()?.base10_parse()?
+            }
+            "reach_cm" => options.reach_cm = meta.value()?.parse::<LitInt>()?.base10_parse()?,
+            "cost" => {
                 meta.parse_nested_meta(|of| {
                     let name = names::of_field(of.path.require_ident()?);
                     let amount = of.value()?.parse()?;
@@ -155,24 +155,18 @@ fn options(attributes: &[Attribute]) -> Result<Options> {
                         Some(_) => Err(of.error("a choice has one cost: `cost(mana = 10)`")),
                     }
                 })?;
-            } else if meta.path.is_ident("sign") {
-                options.sign = Some(read_sign(&meta)?);
-            } else if meta.path.is_ident("made_of") {
-                options.made_of = Some(read_element(&meta)?);
-            } else if meta.path.is_ident("outcome") {
+            }
+            "sign" => options.sign = Some(read_sign(meta)?),
+            "made_of" => options.made_of = Some(read_element(meta)?),
+            "outcome" => {
                 const OUTCOMES: [&str; 3] = ["won", "lost", "over"];
                 let outcome = read_word(&meta.value()?.parse()?, "Outcome", &OUTCOMES)?;
                 options.outcome = Some(outcome);
-            } else if meta.path.is_ident("alone") {
-                options.alone = true;
-            } else {
-                let known = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`, \
-                             `reach_cm = ...`, `cost(... = ...)`, `alone`, `sign = fire`, \
-                             `made_of = fire`, `outcome = won`";
-                return Err(unknown_option(&meta, known));
             }
-            Ok(())
-        })?;
-    }
+            "alone" => options.alone = true,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
     Ok(options)
 }

@@ -8,14 +8,16 @@ use syn::{DeriveInput, Expr, Fields, FieldsNamed, LitStr, Result, Variant};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, first_paragraph, read_label, require_at_most, require_distinct,
-    require_no_generics, unknown_option, variants,
+    checked_name, error, first_paragraph, read_label, read_option, read_options, require_at_most,
+    require_distinct, require_no_generics, variants,
 };
 use crate::event::{FieldOptions, MAX_FIELDS, field_presentation, field_reading, field_spec};
-use crate::signs::{read_sign, some};
+use crate::signs::{option_of, read_sign};
 use crate::{names, with_rules};
 
 const EXAMPLE: &str = "enum Command { WalkTo { to: Position }, Rest }";
+const KNOWN: &str = "`newest_only`, `key = \"...\"`, `name = \"...\"`, `label = \"...\"`, \
+                     `only_for(...)`, `walk(speed = ..., radius = ...)`, `sign = ready`";
 /// `ambit_proto::schema::MAX_COMMANDS`.
 const MAX_COMMANDS: usize = 64;
 
@@ -76,10 +78,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
 
         #[automatically_derived]
         impl ::ambit::message::TypedCommand for #command {
-            fn declarations() -> ::std::vec::Vec<(
-                ::ambit::__private::CommandKind,
-                ::ambit::__private::CommandPresentation,
-            )> {
+            fn declarations() -> ::std::vec::Vec<::ambit::__private::CommandDeclaration> {
                 ::std::vec![#(#declarations),*]
             }
 
@@ -127,74 +126,44 @@ impl<'i> CommandVariant<'i> {
         };
         let count = fields.map_or(0, |fields| fields.named.len());
         require_at_most(MAX_FIELDS, count, "fields", &variant.ident)?;
-        let mut name = None;
-        let mut label = String::new();
-        let mut key = None;
-        let mut newest_only = false;
-        let mut only_for = None;
-        let mut walk = None;
-        let mut sign = None;
-        for attribute in variant.attrs.iter().filter(|a| a.path().is_ident("command")) {
-            attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("newest_only") {
-                    newest_only = true;
-                } else if meta.path.is_ident("key") {
-                    key = Some(meta.value()?.parse()?);
-                } else if meta.path.is_ident("name") {
-                    name = Some(meta.value()?.parse()?);
-                } else if meta.path.is_ident("label") {
-                    label = read_label(&meta)?;
-                } else if meta.path.is_ident("only_for") {
-                    only_for = Some(read_condition(&meta)?);
-                } else if meta.path.is_ident("sign") {
-                    sign = Some(read_sign(&meta)?);
-                } else if meta.path.is_ident("walk") {
-                    walk = Some(Walk::read(&meta)?);
-                } else {
-                    return Err(unknown_option(
-                        &meta,
-                        "`newest_only`, `key = \"...\"`, `name = \"...\"`, `label = \"...\"`, \
-                         `only_for(...)`, `walk(speed = ..., radius = ...)`, `sign = ready`",
-                    ));
-                }
-                Ok(())
-            })?;
-        }
-        let default_name = names::kebab_case(&variant.ident);
-        Ok(Self {
+        let mut command = Self {
             variant,
             fields,
-            name: checked_name(name, default_name, variant.ident.span())?,
-            label,
+            name: names::kebab_case(&variant.ident),
+            label: String::new(),
             help: first_paragraph(&variant.attrs),
-            key,
-            newest_only,
-            only_for,
-            walk,
-            sign,
-        })
+            key: None,
+            newest_only: false,
+            only_for: None,
+            walk: None,
+            sign: None,
+        };
+        let mut name = None;
+        read_options(&variant.attrs, "command", KNOWN, |option, meta| {
+            match option {
+                "newest_only" => command.newest_only = true,
+                "key" => command.key = Some(meta.value()?.parse()?),
+                "name" => name = Some(meta.value()?.parse()?),
+                "label" => command.label = read_label(meta)?,
+                "only_for" => command.only_for = Some(read_condition(meta)?),
+                "sign" => command.sign = Some(read_sign(meta)?),
+                "walk" => command.walk = Some(Walk::read(meta)?),
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        command.name = checked_name(name, command.name, variant.ident.span())?;
+        Ok(command)
     }
 
     fn declaration(&self) -> Result<TokenStream> {
         let Self { name, label, help, newest_only, .. } = self;
-        let key = self.key.as_ref().map_or_else(
-            || quote!(::core::option::Option::None),
-            |key| quote!(::core::option::Option::Some(#key.into())),
-        );
-        let walk = self.walk.as_ref().map_or_else(
-            || quote!(::core::option::Option::None),
-            |Walk { speed, radius }| {
-                quote! {
-                    ::core::option::Option::Some(::ambit::__private::WalkSpec {
-                        speed: #speed,
-                        radius_m: #radius,
-                    })
-                }
-            },
-        );
-        let none = quote!(::core::option::Option::None);
-        let only_for = self.only_for.as_ref().map_or(none.clone(), some);
-        let sign = self.sign.as_ref().map_or(none, some);
+        let key = option_of(self.key.as_ref().map(|key| quote!(#key.into())));
+        let walk = option_of(self.walk.as_ref().map(|Walk { speed, radius }| {
+            quote!(::ambit::__private::WalkSpec { speed: #speed, radius_m: #radius })
+        }));
+        let only_for = option_of(self.only_for.as_ref());
+        let sign = option_of(self.sign.as_ref());
         let specs = self.fields.into_iter().flat_map(|fields| &fields.named);
         let pairs = specs.map(|field| {
             let ident = field.ident.as_ref().expect("a named field");
@@ -264,23 +233,29 @@ impl<'i> CommandVariant<'i> {
 }
 
 impl Walk {
+    const KNOWN: &str = "`speed = 5.0`, `speed_in = \"COMPONENT\"`, `radius = 0.4`";
+
     fn read(meta: &ParseNestedMeta<'_>) -> Result<Self> {
         let mut speed = None;
         let mut radius = None;
-        meta.parse_nested_meta(|option| {
-            if option.path.is_ident("speed") {
-                let m_per_s: Expr = option.value()?.parse()?;
-                speed = Some(quote!(::ambit::__private::WalkSpeed::Constant(#m_per_s)));
-            } else if option.path.is_ident("speed_in") {
-                let component: LitStr = option.value()?.parse()?;
-                speed = Some(quote!(::ambit::__private::WalkSpeed::Component(#component.into())));
-            } else if option.path.is_ident("radius") {
-                radius = Some(option.value()?.parse()?);
-            } else {
-                let known = "`speed = 5.0`, `speed_in = \"COMPONENT\"`, `radius = 0.4`";
-                return Err(unknown_option(&option, known));
-            }
-            Ok(())
+        meta.parse_nested_meta(|meta| {
+            read_option(&meta, Self::KNOWN, |option, meta| {
+                match option {
+                    "speed" => {
+                        let m_per_s: Expr = meta.value()?.parse()?;
+                        speed = Some(quote!(::ambit::__private::WalkSpeed::Constant(#m_per_s)));
+                    }
+                    "speed_in" => {
+                        let component: LitStr = meta.value()?.parse()?;
+                        speed = Some(
+                            quote!(::ambit::__private::WalkSpeed::Component(#component.into())),
+                        );
+                    }
+                    "radius" => radius = Some(meta.value()?.parse()?),
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            })
         })?;
         let (Some(speed), Some(radius)) = (speed, radius) else {
             let message = "a walk has a speed in metres a second and the radius of the body in \

@@ -7,10 +7,11 @@ use syn::{DeriveInput, Ident, LitStr, Result, Token, Variant};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, first_paragraph, read_label, require_at_most, require_distinct,
-    require_no_generics, require_unit, unknown_option, variants,
+    checked_name, error, first_paragraph, read_label, read_options, require_at_most,
+    require_distinct, require_no_generics, require_unit, variants,
 };
 use crate::names;
+use crate::signs::option_of;
 
 const EXAMPLE: &str = "enum Key { #[key(\"a\")] TurnLeft, #[key(\"space\")] Fire }";
 const KNOWN: &str = "`name = \"...\"`, `label = \"...\"`, `tapped`, `direction = east` (or north, \
@@ -54,10 +55,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             const AXES: &'static [::core::option::Option<::ambit::__private::AxisKind>] =
                 &[#(#axes),*];
 
-            fn declarations() -> ::std::vec::Vec<(
-                ::ambit::__private::ControlSpec,
-                ::ambit::__private::ControlPresentation,
-            )> {
+            fn declarations() -> ::std::vec::Vec<::ambit::__private::ControlDeclaration> {
                 ::std::vec![#(#declarations),*]
             }
 
@@ -94,52 +92,35 @@ fn read(variant: &Variant) -> Result<ReadControl> {
     let mut keys = Vec::new();
     let mut label = String::new();
     let mut axis = None::<AxisOption>;
-    for attribute in &variant.attrs {
-        if attribute.path().is_ident("key") {
-            let list = attribute.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated);
-            for key in list? {
-                keys.push((checked_key(&key)?, key.span()));
-            }
-        } else if attribute.path().is_ident("control") {
-            attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("name") {
-                    given = Some(meta.value()?.parse()?);
-                } else if meta.path.is_ident("label") {
-                    label = read_label(&meta)?;
-                } else if meta.path.is_ident("tapped") {
-                    tapped = true;
-                } else if meta.path.is_ident("direction") {
-                    direction = Some(read_direction(&meta.value()?.parse()?)?);
-                } else if meta.path.is_ident("axis") {
-                    axis = Some(AxisOption::Linear);
-                } else if meta.path.is_ident("angle") {
-                    axis = Some(AxisOption::Angle);
-                } else {
-                    return Err(unknown_option(&meta, KNOWN));
-                }
-                Ok(())
-            })?;
+    for attribute in variant.attrs.iter().filter(|a| a.path().is_ident("key")) {
+        let list = attribute.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated);
+        for key in list? {
+            keys.push((checked_key(&key)?, key.span()));
         }
     }
+    read_options(&variant.attrs, "control", KNOWN, |option, meta| {
+        match option {
+            "name" => given = Some(meta.value()?.parse()?),
+            "label" => label = read_label(meta)?,
+            "tapped" => tapped = true,
+            "direction" => direction = Some(read_direction(&meta.value()?.parse()?)?),
+            "axis" => axis = Some(AxisOption::Linear),
+            "angle" => axis = Some(AxisOption::Angle),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
     if let Some(axis) = axis {
         check_axis(&variant.ident, axis, tapped || direction.is_some(), keys.len())?;
     }
     let name = checked_name(given, names::kebab_case(&variant.ident), variant.ident.span())?;
     let help = first_paragraph(&variant.attrs);
-    let direction = direction.map_or_else(
-        || quote!(::core::option::Option::None),
-        |way| quote!(::core::option::Option::Some(::ambit::__private::Direction::#way)),
-    );
+    let direction = option_of(direction.map(|way| quote!(::ambit::__private::Direction::#way)));
     let is_axis = axis.is_some();
-    let axis = match axis {
-        None => quote!(::core::option::Option::None),
-        Some(AxisOption::Linear) => {
-            quote!(::core::option::Option::Some(::ambit::__private::AxisKind::Linear))
-        }
-        Some(AxisOption::Angle) => {
-            quote!(::core::option::Option::Some(::ambit::__private::AxisKind::Angle))
-        }
-    };
+    let axis = option_of(axis.map(|axis| match axis {
+        AxisOption::Linear => quote!(::ambit::__private::AxisKind::Linear),
+        AxisOption::Angle => quote!(::ambit::__private::AxisKind::Angle),
+    }));
     let key_names = keys.iter().map(|(key, _)| key);
     let declaration = quote! {(
         ::ambit::__private::ControlSpec {

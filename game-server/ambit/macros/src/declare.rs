@@ -155,10 +155,7 @@ impl Declaration {
                     ::std::vec![#(#kind_declarations),*]
                 }
 
-                fn events() -> ::std::vec::Vec<(
-                ::ambit::__private::EventKind,
-                ::ambit::__private::EventPresentation,
-            )> {
+                fn events() -> ::std::vec::Vec<::ambit::__private::EventDeclaration> {
                     ::std::vec![#(#event_declarations,)* #(#sound_declarations),*]
                 }
 
@@ -188,27 +185,16 @@ impl Declaration {
             const HAS_TIMERS: bool = false;
             const VERSION: &'static str = "";
 
-            fn kinds() -> ::std::vec::Vec<::ambit::__private::DeclaredKind> {
-                ::core::unreachable!()
-            }
+            fn kinds() -> ::std::vec::Vec<::ambit::__private::DeclaredKind>;
 
-            fn events() -> ::std::vec::Vec<(
-                ::ambit::__private::EventKind,
-                ::ambit::__private::EventPresentation,
-            )> {
-                ::core::unreachable!()
-            }
+            fn events() -> ::std::vec::Vec<::ambit::__private::EventDeclaration>;
 
-            fn save_fields(&self) -> ::core::option::Option<::std::vec::Vec<u8>> {
-                ::core::unreachable!()
-            }
+            fn save_fields(&self) -> ::core::option::Option<::std::vec::Vec<u8>>;
 
             fn restore_fields(
                 &mut self,
                 _: &[u8],
-            ) -> ::core::result::Result<(), ::ambit::saved::BadState> {
-                ::core::unreachable!()
-            }
+            ) -> ::core::result::Result<(), ::ambit::saved::BadState>;
         };
         let declare = stub::implementation(input, &quote!(::ambit::Declare), &items);
         quote!(#declare #members)

@@ -7,8 +7,8 @@ use syn::{Attribute, DeriveInput, Field, LitStr, Result, Type};
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, named_fields, read_label, require_at_most, require_no_generics,
-    unknown_option,
+    checked_name, error, named_fields, read_label, read_options, require_at_most,
+    require_no_generics,
 };
 use crate::{effect, names, with_rules};
 
@@ -76,10 +76,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
         impl ::ambit::message::TypedEvent for #event {
             const NAME: &'static str = #name;
 
-            fn declaration() -> (
-                ::ambit::__private::EventKind,
-                ::ambit::__private::EventPresentation,
-            ) {
+            fn declaration() -> ::ambit::__private::EventDeclaration {
                 (
                     ::ambit::__private::EventKind {
                         name: #name.into(),
@@ -115,21 +112,16 @@ struct Options {
 
 fn options(attributes: &[Attribute], fields: &[&Field]) -> Result<Options> {
     let mut options = Options::default();
-    for attribute in attributes.iter().filter(|a| a.path().is_ident("event")) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("name") {
-                options.name = Some(meta.value()?.parse()?);
-            } else if meta.path.is_ident("text") {
-                options.text = template(&meta.value()?.parse()?, fields)?;
-            } else if meta.path.is_ident("lead") {
-                options.lead = template(&meta.value()?.parse()?, fields)?;
-            } else {
-                let known = "`name = \"...\"`, `text = \"...\"`, `lead = \"...\"`";
-                return Err(unknown_option(&meta, known));
-            }
-            Ok(())
-        })?;
-    }
+    let known = "`name = \"...\"`, `text = \"...\"`, `lead = \"...\"`";
+    read_options(attributes, "event", known, |option, meta| {
+        match option {
+            "name" => options.name = Some(meta.value()?.parse()?),
+            "text" => options.text = template(&meta.value()?.parse()?, fields)?,
+            "lead" => options.lead = template(&meta.value()?.parse()?, fields)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
     Ok(options)
 }
 
@@ -205,21 +197,16 @@ pub(crate) struct FieldOptions {
 impl FieldOptions {
     pub(crate) fn read(field: &Field) -> Result<Self> {
         let mut options = Self::default();
-        for attribute in field.attrs.iter().filter(|a| a.path().is_ident("field")) {
-            attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("label") {
-                    options.label = read_label(&meta)?;
-                } else if meta.path.is_ident("listed_in") {
-                    options.listed_in = names::of_field(&meta.value()?.parse()?);
-                } else if meta.path.is_ident("sets") {
-                    options.sets = names::of_field(&meta.value()?.parse()?);
-                } else {
-                    let known = "`label = \"...\"`, `listed_in = COMPONENT`, `sets = COMPONENT`";
-                    return Err(unknown_option(&meta, known));
-                }
-                Ok(())
-            })?;
-        }
+        let known = "`label = \"...\"`, `listed_in = COMPONENT`, `sets = COMPONENT`";
+        read_options(&field.attrs, "field", known, |option, meta| {
+            match option {
+                "label" => options.label = read_label(meta)?,
+                "listed_in" => options.listed_in = names::of_field(&meta.value()?.parse()?),
+                "sets" => options.sets = names::of_field(&meta.value()?.parse()?),
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
         Ok(options)
     }
 }

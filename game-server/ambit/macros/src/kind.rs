@@ -8,13 +8,16 @@ use syn::{Attribute, Data, DeriveInput, Expr, Field, Ident, LitStr, Result, Type
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, documentation, error, named_fields, qualified, read_label, require_at_most,
-    require_no_generics, unknown_option,
+    checked_name, documentation, error, named_fields, qualified, read_label, read_option,
+    read_options, require_at_most, require_no_generics, unknown_option,
 };
-use crate::signs::{FIGURES, read_sign, read_variant, read_word, some};
+use crate::signs::{FIGURES, option_of, read_sign, read_variant, read_word, some};
 use crate::{effect, names, stub, with_rules};
 
 const EXAMPLE: &str = "struct Walker { path: Path, name: Text<24> }";
+/// The options of a component.
+const KNOWN: &str = "`name = \"...\"`, `label = \"...\"`, `unit = \"...\"`, `sign = hide`, \
+                     `role = winner`, `words(\"...\", ...)`, `words = CHOICE`";
 /// `ambit_proto::schema::MAX_COMPONENTS`.
 const MAX_COMPONENTS: usize = 16;
 
@@ -128,18 +131,11 @@ fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStrea
         const NAME: &'static str = "";
         type Reading<'f> = #view<'f>;
 
-        fn declaration() -> (
-            ::ambit::__private::ObjectKind,
-            ::ambit::__private::KindPresentation,
-        ) {
-            ::core::unreachable!()
-        }
+        fn declaration() -> ::ambit::__private::KindDeclaration;
 
         fn view<'f>(
             _: &impl ::ambit::message::ShownComponents<'f>,
-        ) -> ::core::option::Option<#view<'f>> {
-            ::core::unreachable!()
-        }
+        ) -> ::core::option::Option<#view<'f>>;
     };
     let items = quote! {
         type Ref<'w> = #reader<'w>;
@@ -148,17 +144,11 @@ fn stub_of(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStrea
         fn into_components(
             self,
             _: &::ambit::__private::Spawn<'_>,
-        ) -> ::std::vec::Vec<::ambit::__private::Component> {
-            ::core::unreachable!()
-        }
+        ) -> ::std::vec::Vec<::ambit::__private::Component>;
 
-        fn reader<'w>(_: ::ambit::__private::ObjectRef<'w>) -> #reader<'w> {
-            ::core::unreachable!()
-        }
+        fn reader<'w>(_: ::ambit::__private::ObjectRef<'w>) -> #reader<'w>;
 
-        fn editor<'w>(_: ::ambit::__private::ObjectMut<'w>) -> #editor<'w> {
-            ::core::unreachable!()
-        }
+        fn editor<'w>(_: ::ambit::__private::ObjectMut<'w>) -> #editor<'w>;
     };
     let typed = stub::implementation(input, &quote!(::ambit::message::TypedKind), &typed);
     let kind = with_rules(stub::implementation(input, &quote!(::ambit::Kind), &items));
@@ -227,90 +217,54 @@ impl<'i> ComponentField<'i> {
     }
 
     fn read(index: usize, field: &'i Field, is_room_wide: bool) -> Result<Self> {
-        let component = Self::without_attributes(index, field, is_room_wide);
-        let ident = component.ident;
+        let mut component = Self::without_attributes(index, field, is_room_wide);
         let ty = component.ty;
-        let mut name = None;
-        let mut codec = component.codec;
-        let mut audience = component.audience;
-        let mut label = String::new();
-        let mut unit = String::new();
-        let mut is_public = true;
-        let mut words = component.words;
-        let mut text_role = component.text_role;
-        let mut sign = component.sign;
-        for attribute in &field.attrs {
-            if attribute.path().is_ident("audience") {
-                if component.is_place {
-                    return Err(error(
-                        attribute,
-                        "the first component is public: each client that follows an object knows \
-                         where it is. `World::hide` and `Game::sees` hide whole objects",
-                    ));
-                }
-                (audience, is_public) = read_audience(attribute)?;
-            } else if attribute.path().is_ident("component") {
-                attribute.parse_nested_meta(|meta| {
-                    if meta.path.is_ident("name") {
-                        name = Some(meta.value()?.parse()?);
-                        Ok(())
-                    } else if meta.path.is_ident("label") {
-                        label = read_label(&meta)?;
-                        Ok(())
-                    } else if meta.path.is_ident("unit") {
-                        unit = read_label(&meta)?;
-                        Ok(())
-                    } else if meta.path.is_ident("sign") {
-                        sign = some(&read_sign(&meta)?);
-                        Ok(())
-                    } else if meta.path.is_ident("role") {
-                        const ROLES: [&str; 3] = ["player", "winner", "reason"];
-                        let role = meta.value()?.parse()?;
-                        text_role = some(&read_word(&role, "TextRole", &ROLES)?);
-                        Ok(())
-                    } else if meta.path.is_ident("words") {
-                        words = read_words(&meta)?;
-                        Ok(())
-                    } else {
-                        let known = "`name = \"...\"`, `label = \"...\"`, `unit = \"...\"`, \
-                                     `sign = hide`, `role = winner`, `words(\"...\", ...)`, \
-                                     `words = CHOICE`";
-                        Err(unknown_option(&meta, known))
-                    }
-                })?;
-            } else if attribute.path().is_ident("pose") {
-                attribute.parse_nested_meta(|meta| {
-                    if meta.path.is_ident("format") {
-                        let format: Expr = meta.value()?.parse()?;
-                        codec = quote!({
-                            const _: () = ::core::assert!(
-                                <#ty as ::ambit::__private::Posed>::HAS_VELOCITIES
-                                    || ::core::option::Option::is_none(&(#format).motion),
-                                "a `YawPose` has a speed along its heading and no other velocity: \
-                                 use a `FreePose` for what drifts"
-                            );
-                            <#ty as ::ambit::__private::Posed>::codec_of(#format)
-                        });
-                        Ok(())
-                    } else {
-                        Err(unknown_option(&meta, "`format = EXPRESSION`"))
-                    }
-                })?;
+        for attribute in field.attrs.iter().filter(|a| a.path().is_ident("audience")) {
+            if component.is_place {
+                return Err(error(
+                    attribute,
+                    "the first component is public: each client that follows an object knows \
+                     where it is. `World::hide` and `Game::sees` hide whole objects",
+                ));
             }
+            (component.audience, component.is_public) = read_audience(attribute)?;
         }
-        Ok(Self {
-            name: checked_name(name, component.name, ident.span())?,
-            label,
-            unit,
-            sign,
-            audience,
-            is_public,
-            codec,
-            words,
-            text_role,
-            effect: effect::read(&field.attrs, &[])?,
-            ..component
-        })
+        let mut name = None;
+        read_options(&field.attrs, "component", KNOWN, |option, meta| {
+            match option {
+                "name" => name = Some(meta.value()?.parse()?),
+                "label" => component.label = read_label(meta)?,
+                "unit" => component.unit = read_label(meta)?,
+                "sign" => component.sign = some(&read_sign(meta)?),
+                "role" => {
+                    const ROLES: [&str; 3] = ["player", "winner", "reason"];
+                    let role = meta.value()?.parse()?;
+                    component.text_role = some(&read_word(&role, "TextRole", &ROLES)?);
+                }
+                "words" => component.words = read_words(meta)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        read_options(&field.attrs, "pose", "`format = EXPRESSION`", |option, meta| {
+            if option != "format" {
+                return Ok(false);
+            }
+            let format: Expr = meta.value()?.parse()?;
+            component.codec = quote!({
+                const _: () = ::core::assert!(
+                    <#ty as ::ambit::__private::Posed>::HAS_VELOCITIES
+                        || ::core::option::Option::is_none(&(#format).motion),
+                    "a `YawPose` has a speed along its heading and no other velocity: \
+                     use a `FreePose` for what drifts"
+                );
+                <#ty as ::ambit::__private::Posed>::codec_of(#format)
+            });
+            Ok(true)
+        })?;
+        component.name = checked_name(name, component.name, component.ident.span())?;
+        component.effect = effect::read(&field.attrs, &[])?;
+        Ok(component)
     }
 }
 
@@ -350,25 +304,21 @@ impl KindOptions {
         if !attribute.path().is_ident("kind") {
             return Ok(());
         }
+        let known = "`name = \"...\"`, `label = \"...\"`, `simulated`, `steered`, `projectile`, \
+                     `room_wide`";
         attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("name") {
-                self.name = Some(meta.value()?.parse()?);
-            } else if meta.path.is_ident("label") {
-                self.label = read_label(&meta)?;
-            } else if meta.path.is_ident("simulated") {
-                self.is_simulated = true;
-            } else if meta.path.is_ident("steered") {
-                self.is_steered = true;
-            } else if meta.path.is_ident("projectile") {
-                self.is_projectile = true;
-            } else if meta.path.is_ident("room_wide") {
-                self.is_room_wide = true;
-            } else {
-                let known = "`name = \"...\"`, `label = \"...\"`, `simulated`, `steered`, \
-                             `projectile`, `room_wide`";
-                return Err(unknown_option(&meta, known));
-            }
-            Ok(())
+            read_option(&meta, known, |option, meta| {
+                match option {
+                    "name" => self.name = Some(meta.value()?.parse()?),
+                    "label" => self.label = read_label(meta)?,
+                    "simulated" => self.is_simulated = true,
+                    "steered" => self.is_steered = true,
+                    "projectile" => self.is_projectile = true,
+                    "room_wide" => self.is_room_wide = true,
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            })
         })?;
         let is_moved = self.is_simulated || self.is_steered || self.is_projectile;
         if is_moved && self.is_room_wide {
@@ -422,27 +372,16 @@ impl KindOptions {
         }
     }
 
-    /// An `Option` of its radii of interest.
-    fn interest(&self) -> TokenStream {
-        self.interest.as_ref().map_or_else(
-            || quote!(::core::option::Option::None),
-            |radii| quote!(::core::option::Option::Some(#radii)),
-        )
-    }
-
     /// An `Option` of its dead reckoning.
     fn reckoning(&self) -> TokenStream {
-        self.reckoning.as_ref().map_or_else(
-            || quote!(::core::option::Option::None),
-            |fields| {
-                quote!({
-                    #[allow(unused_mut)]
-                    let mut reckoning = ::ambit::__private::DeadReckoning::default();
-                    #(reckoning.#fields;)*
-                    ::core::option::Option::Some(reckoning)
-                })
-            },
-        )
+        option_of(self.reckoning.as_ref().map(|fields| {
+            quote!({
+                #[allow(unused_mut)]
+                let mut reckoning = ::ambit::__private::DeadReckoning::default();
+                #(reckoning.#fields;)*
+                reckoning
+            })
+        }))
     }
 
     fn read_reckoning(&mut self, attribute: &Attribute) -> Result<()> {
@@ -654,7 +593,7 @@ fn declaration(
     let kind = &input.ident;
     let specs = components.iter().map(ComponentField::spec);
     let presentations = components.iter().map(ComponentField::presentation);
-    let interest = options.interest();
+    let interest = option_of(options.interest.as_ref());
     let presentation = match (options.is_simulated, options.is_steered) {
         (true, _) => quote!(Simulated),
         (_, true) => quote!(Steered),
@@ -694,10 +633,7 @@ fn declaration(
             const NAME: &'static str = #name;
             type Reading<'f> = #view<'f>;
 
-            fn declaration() -> (
-                ::ambit::__private::ObjectKind,
-                ::ambit::__private::KindPresentation,
-            ) {
+            fn declaration() -> ::ambit::__private::KindDeclaration {
                 #[allow(unused_mut)]
                 let mut freshness = ::ambit::__private::Freshness::default();
                 #(#freshness)*

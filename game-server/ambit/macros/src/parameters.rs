@@ -10,8 +10,8 @@ use syn::{
 
 use crate::Expansion;
 use crate::attributes::{
-    checked_name, error, first_paragraph, named_fields, read_label, require_no_generics,
-    unknown_option,
+    checked_name, error, first_paragraph, named_fields, read_label, read_options,
+    require_no_generics,
 };
 use crate::names;
 
@@ -202,24 +202,17 @@ fn read(field: &Field) -> Result<ReadField> {
 impl Options {
     fn read(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self::default();
-        for attribute in attributes.iter().filter(|a| a.path().is_ident("parameter")) {
-            attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("name") {
-                    options.name = Some(meta.value()?.parse()?);
-                } else if meta.path.is_ident("label") {
-                    options.label = read_label(&meta)?;
-                } else if meta.path.is_ident("default") {
-                    options.default = Some(meta.value()?.parse()?);
-                } else if meta.path.is_ident("range") {
-                    options.range = Some(meta.value()?.parse()?);
-                } else if meta.path.is_ident("of_room") {
-                    options.is_of_room = true;
-                } else {
-                    return Err(unknown_option(&meta, KNOWN));
-                }
-                Ok(())
-            })?;
-        }
+        read_options(attributes, "parameter", KNOWN, |option, meta| {
+            match option {
+                "name" => options.name = Some(meta.value()?.parse()?),
+                "label" => options.label = read_label(meta)?,
+                "default" => options.default = Some(meta.value()?.parse()?),
+                "range" => options.range = Some(meta.value()?.parse()?),
+                "of_room" => options.is_of_room = true,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
         Ok(options)
     }
 }

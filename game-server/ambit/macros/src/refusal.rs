@@ -63,10 +63,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     Ok(quote! {
         #[automatically_derived]
         impl ::ambit::Refusal for #refusal {
-            fn declarations() -> ::std::vec::Vec<(
-                ::ambit::__private::RefusalKind,
-                ::ambit::__private::RefusalPresentation,
-            )> {
+            fn declarations() -> ::std::vec::Vec<::ambit::__private::RefusalDeclaration> {
                 ::std::vec![#(#declarations),*]
             }
 

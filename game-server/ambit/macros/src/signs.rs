@@ -1,12 +1,12 @@
 //! What is named by words: shapes, figures, signs, elements, and the variants of a kind.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parser as _;
 use syn::{Attribute, Expr, Ident, LitStr, Result};
 
-use crate::attributes::{error, unknown_option};
+use crate::attributes::{error, read_option};
 
 pub(crate) const FIGURES: [&str; 12] = [
     "knight", "mage", "archer", "healer", "trader", "round", "horned", "beast", "robed", "chest",
@@ -14,7 +14,15 @@ pub(crate) const FIGURES: [&str; 12] = [
 ];
 
 pub(crate) fn some(tokens: &TokenStream) -> TokenStream {
-    quote!(::core::option::Option::Some(#tokens))
+    option_of(Some(tokens))
+}
+
+/// The tokens of an `Option`.
+pub(crate) fn option_of(value: Option<impl ToTokens>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::core::option::Option::Some(#value)),
+        None => quote!(::core::option::Option::None),
+    }
 }
 
 /// A value of an enum whose values are named by words.
@@ -40,18 +48,22 @@ pub(crate) fn read_variant(attribute: &Attribute) -> Result<TokenStream> {
         if input.parse::<Option<syn::Token![,]>>()?.is_none() {
             return Ok(());
         }
+        let known = "`figure = beast`, `size = 0.8`, `boss`";
         syn::meta::parser(|meta| {
-            if meta.path.is_ident("figure") {
-                figure = some(&read_word(&meta.value()?.parse()?, "Figure", &FIGURES)?);
-            } else if meta.path.is_ident("size") {
-                let given: Expr = meta.value()?.parse()?;
-                size = quote!(#given);
-            } else if meta.path.is_ident("boss") {
-                is_boss = true;
-            } else {
-                return Err(unknown_option(&meta, "`figure = beast`, `size = 0.8`, `boss`"));
-            }
-            Ok(())
+            read_option(&meta, known, |option, meta| {
+                match option {
+                    "figure" => {
+                        figure = some(&read_word(&meta.value()?.parse()?, "Figure", &FIGURES)?)
+                    }
+                    "size" => {
+                        let given: Expr = meta.value()?.parse()?;
+                        size = quote!(#given);
+                    }
+                    "boss" => is_boss = true,
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            })
         })
         .parse2(input.parse()?)
     })?;

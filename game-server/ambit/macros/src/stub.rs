@@ -7,7 +7,8 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DeriveInput, GenericParam, parse_quote};
+use syn::parse::{ParseStream, Parser as _};
+use syn::{DeriveInput, GenericParam, TraitItem, parse_quote};
 
 use crate::with_rules;
 
@@ -15,26 +16,15 @@ pub(crate) fn of_event(input: &DeriveInput) -> TokenStream {
     let typed = quote! {
         const NAME: &'static str = "";
 
-        fn declaration() -> (
-            ::ambit::__private::EventKind,
-            ::ambit::__private::EventPresentation,
-        ) {
-            ::core::unreachable!()
-        }
+        fn declaration() -> ::ambit::__private::EventDeclaration;
 
-        fn from_fields(_: &[::ambit::__private::Value]) -> ::core::option::Option<Self> {
-            ::core::unreachable!()
-        }
+        fn from_fields(_: &[::ambit::__private::Value]) -> ::core::option::Option<Self>;
     };
     let methods = quote! {
-        fn into_fields(self) -> ::std::vec::Vec<::ambit::__private::Value> {
-            ::core::unreachable!()
-        }
+        fn into_fields(self) -> ::std::vec::Vec<::ambit::__private::Value>;
     };
     let about = quote! {
-        fn about(&self) -> ::ambit::ObjectId {
-            ::core::unreachable!()
-        }
+        fn about(&self) -> ::ambit::ObjectId;
     };
     let event = implementation(input, &quote!(::ambit::Event), &methods);
     let about = implementation(input, &quote!(::ambit::AboutObject), &about);
@@ -44,11 +34,9 @@ pub(crate) fn of_event(input: &DeriveInput) -> TokenStream {
 }
 
 pub(crate) fn of_sound(input: &DeriveInput) -> TokenStream {
-    let methods = quote! {
-        fn declaration() -> ::ambit::__private::EventKind {
-            ::core::unreachable!()
-        }
-    };
+    let methods = quote!(
+        fn declaration() -> ::ambit::__private::EventKind;
+    );
     let name = quote!(
         const NAME: &'static str = "";
     );
@@ -63,21 +51,12 @@ pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {
         fn read(
             _: u8,
             _: ::ambit::__private::Fields<'_>,
-        ) -> ::core::result::Result<Self, ::ambit::ErrorCode> {
-            ::core::unreachable!()
-        }
+        ) -> ::core::result::Result<Self, ::ambit::ErrorCode>;
     };
     let typed_command = quote! {
-        fn declarations() -> ::std::vec::Vec<(
-            ::ambit::__private::CommandKind,
-            ::ambit::__private::CommandPresentation,
-        )> {
-            ::core::unreachable!()
-        }
+        fn declarations() -> ::std::vec::Vec<::ambit::__private::CommandDeclaration>;
 
-        fn into_command(self) -> ::ambit::message::GameCommand {
-            ::core::unreachable!()
-        }
+        fn into_command(self) -> ::ambit::message::GameCommand;
     };
     let command = implementation(input, &quote!(::ambit::Command), &command);
     let typed = quote!(::ambit::message::TypedCommand);
@@ -88,16 +67,9 @@ pub(crate) fn of_command(input: &DeriveInput) -> TokenStream {
 
 pub(crate) fn of_refusal(input: &DeriveInput) -> TokenStream {
     let methods = quote! {
-        fn declarations() -> ::std::vec::Vec<(
-            ::ambit::__private::RefusalKind,
-            ::ambit::__private::RefusalPresentation,
-        )> {
-            ::core::unreachable!()
-        }
+        fn declarations() -> ::std::vec::Vec<::ambit::__private::RefusalDeclaration>;
 
-        fn reason(&self) -> ::ambit::__private::Refused {
-            ::core::unreachable!()
-        }
+        fn reason(&self) -> ::ambit::__private::Refused;
     };
     implementation(input, &quote!(::ambit::Refusal), &methods)
 }
@@ -106,9 +78,7 @@ pub(crate) fn of_parameters(input: &DeriveInput) -> TokenStream {
     let items = quote! {
         const TABLE: &'static [::ambit::__private::Parameter] = &[];
 
-        fn read(_: &::ambit::__private::CheckedParameters) -> Self {
-            ::core::unreachable!()
-        }
+        fn read(_: &::ambit::__private::CheckedParameters) -> Self;
     };
     implementation(input, &quote!(::ambit::Parameters), &items)
 }
@@ -118,16 +88,9 @@ pub(crate) fn of_controls(input: &DeriveInput) -> TokenStream {
         const NAMES: &'static [&'static str] = &[];
         const AXES: &'static [::core::option::Option<::ambit::__private::AxisKind>] = &[];
 
-        fn declarations() -> ::std::vec::Vec<(
-            ::ambit::__private::ControlSpec,
-            ::ambit::__private::ControlPresentation,
-        )> {
-            ::core::unreachable!()
-        }
+        fn declarations() -> ::std::vec::Vec<::ambit::__private::ControlDeclaration>;
 
-        fn index(self) -> u8 {
-            ::core::unreachable!()
-        }
+        fn index(self) -> u8;
     };
     implementation(input, &quote!(::ambit::Controls), &items)
 }
@@ -136,29 +99,19 @@ pub(crate) fn of_choice(input: &DeriveInput) -> TokenStream {
     let choice = quote! {
         const NAMES: &'static [&'static str] = &[];
 
-        fn index(&self) -> u8 {
-            ::core::unreachable!()
-        }
+        fn index(&self) -> u8;
 
-        fn from_index(_: u8) -> ::core::option::Option<Self> {
-            ::core::unreachable!()
-        }
+        fn from_index(_: u8) -> ::core::option::Option<Self>;
     };
     let field = quote! {
-        fn field_type() -> ::ambit::__private::FieldType {
-            ::core::unreachable!()
-        }
+        fn field_type() -> ::ambit::__private::FieldType;
 
-        fn into_value(self) -> ::ambit::__private::Value {
-            ::core::unreachable!()
-        }
+        fn into_value(self) -> ::ambit::__private::Value;
 
         fn from_value(
             _: &::ambit::__private::Value,
             _: ::ambit::__private::Objects<'_>,
-        ) -> ::core::result::Result<Self, ::ambit::ErrorCode> {
-            ::core::unreachable!()
-        }
+        ) -> ::core::result::Result<Self, ::ambit::ErrorCode>;
     };
     let choice = implementation(input, &quote!(::ambit::Choice), &choice);
     let message_field = quote!(::ambit::__private::MessageField);
@@ -171,9 +124,7 @@ pub(crate) fn of_serialize(input: &DeriveInput) -> TokenStream {
         fn serialize<__S: ::ambit::__private::serde::Serializer>(
             &self,
             _: __S,
-        ) -> ::core::result::Result<__S::Ok, __S::Error> {
-            ::core::unreachable!()
-        }
+        ) -> ::core::result::Result<__S::Ok, __S::Error>;
     };
     let serialize = quote!(::ambit::__private::serde::Serialize);
     implementation(input, &serialize, &methods)
@@ -203,18 +154,32 @@ pub(crate) fn of_deserialize(input: &DeriveInput) -> TokenStream {
     }
 }
 
-/// `impl TRAIT for ITEM { METHODS }`, also for an item with type parameters.
+/// `impl TRAIT for ITEM { ITEMS }`, also for an item with type parameters. Functions without a body
+/// get one.
 pub(crate) fn implementation(
     input: &DeriveInput,
     implemented: &TokenStream,
-    methods: &TokenStream,
+    items: &TokenStream,
 ) -> TokenStream {
+    let items = with_bodies.parse2(items.clone()).expect("a stub has the items of a trait");
     let item = &input.ident;
     let (parameters, arguments, conditions) = input.generics.split_for_impl();
     quote! {
         #[automatically_derived]
         impl #parameters #implemented for #item #arguments #conditions {
-            #methods
+            #(#items)*
         }
     }
+}
+
+fn with_bodies(input: ParseStream<'_>) -> syn::Result<Vec<TraitItem>> {
+    let mut items = Vec::new();
+    while !input.is_empty() {
+        let mut item = input.parse()?;
+        if let TraitItem::Fn(function) = &mut item {
+            function.default.get_or_insert_with(|| parse_quote!({ ::core::unreachable!() }));
+        }
+        items.push(item);
+    }
+    Ok(items)
 }
