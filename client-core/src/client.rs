@@ -63,7 +63,7 @@ use crate::replica::VisibleObject;
 use crate::replica::drawing::DrawnObject;
 use crate::replica::factory::ViewFactory;
 use config::ClientConfig;
-use event::{ComponentValue, LobbyEvent, ViewEvent, codes};
+use event::{LobbyEvent, ViewEvent, codes};
 use event_queue::EventQueue;
 use game::GameClient;
 pub use game_results::CommandError;
@@ -451,10 +451,7 @@ impl<F: ViewFactory> Client<F> {
 
     /// A gauge of an object in sight, by name: health, mana.
     pub fn gauge(&self, id: ClientObjectId, name: &str, now: LocalTime) -> Option<Gauge> {
-        match self.object(id)?.value(name, self.room_time(now)?)? {
-            ComponentValue::Gauge(gauge) => Some(gauge),
-            _ => None,
-        }
+        self.object(id)?.value(name, self.room_time(now)?)?.as_gauge().copied()
     }
 
     /// The view's data of an object in sight.

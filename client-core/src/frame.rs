@@ -405,18 +405,12 @@ impl<'f> FrameEntry<'f> {
 
     /// The text to show beside it, if its look has one.
     pub fn label(&self) -> Option<&'f str> {
-        match self.component(self.look().label?.into())? {
-            FrameValue::Text(text) => Some(text),
-            _ => None,
-        }
+        self.component(self.look().label?.into())?.as_text().copied()
     }
 
     /// The gauge to show as a bar, if its look has one.
     pub fn bar(&self) -> Option<Gauge> {
-        match self.component(self.look().bar?.into())? {
-            FrameValue::Gauge(gauge) => Some(gauge),
-            _ => None,
-        }
+        self.component(self.look().bar?.into())?.as_gauge().copied()
     }
 
     /// Whether it is the player's avatar or, if it is room-wide, the player's own.
@@ -448,50 +442,32 @@ impl<'f> FrameEntry<'f> {
 
     /// A gauge, by name: health, mana.
     pub fn gauge(&self, name: &str) -> Option<Gauge> {
-        match self.value(name)? {
-            FrameValue::Gauge(gauge) => Some(gauge),
-            _ => None,
-        }
+        self.value(name)?.as_gauge().copied()
     }
 
     /// A flag, by name.
     pub fn flag(&self, name: &str) -> Option<bool> {
-        match self.value(name)? {
-            FrameValue::Flag(flag) => Some(flag),
-            _ => None,
-        }
+        self.value(name)?.as_flag().copied()
     }
 
     /// A number, by name.
     pub fn number(&self, name: &str) -> Option<i64> {
-        match self.value(name)? {
-            FrameValue::Number(number) => Some(number),
-            _ => None,
-        }
+        self.value(name)?.as_number().copied()
     }
 
     /// A half float, or an angle in radians, by name.
     pub fn decimal(&self, name: &str) -> Option<f32> {
-        match self.value(name)? {
-            FrameValue::Decimal(decimal) => Some(decimal.value()),
-            _ => None,
-        }
+        self.value(name)?.as_decimal().map(|decimal| decimal.value())
     }
 
     /// Counts, by name.
     pub fn counts(&self, name: &str) -> Option<&'f Counts> {
-        match self.value(name)? {
-            FrameValue::Counts(counts) => Some(counts),
-            _ => None,
-        }
+        self.value(name)?.as_counts().copied()
     }
 
     /// A text, by name.
     pub fn text(&self, name: &str) -> Option<&'f str> {
-        match self.value(name)? {
-            FrameValue::Text(text) => Some(text),
-            _ => None,
-        }
+        self.value(name)?.as_text().copied()
     }
 }
 

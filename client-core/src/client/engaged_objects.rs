@@ -9,7 +9,6 @@
 use std::time::Duration;
 
 use ambit_proto::ids::ClientObjectId;
-use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
 
 use super::event::SchemaEvent;
@@ -30,12 +29,8 @@ impl EngagedObjects {
     /// Handles an event that was emitted to views; `own` is the player's own avatar.
     pub(crate) fn handle_event(&mut self, own: Option<ClientObjectId>, game_event: &SchemaEvent) {
         let Some(own) = own else { return };
-        let named = || {
-            game_event.fields.iter().filter_map(|field| match field.value {
-                FieldValue::Object(object) => Some(object),
-                _ => None,
-            })
-        };
+        let fields = || game_event.fields.iter();
+        let named = || fields().filter_map(|field| field.value.as_object().copied());
         if named().any(|object| object == own) {
             named()
                 .filter(|&object| object != own)
@@ -66,6 +61,8 @@ impl EngagedObjects {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::message::FieldValue;
+
     use super::super::event::NamedField;
     use super::*;
 

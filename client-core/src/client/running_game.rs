@@ -197,15 +197,9 @@ impl<V> RunningGame<V> {
         let WalkSpec { speed, radius_m } = shown.walk.as_ref().filter(|_| !is_refused)?;
         let m_per_s = match speed {
             WalkSpeed::Constant(m_per_s) => *m_per_s,
-            WalkSpeed::Component(name) => match avatar.value(name, at)? {
-                ComponentValue::Decimal(speed) => speed.value(),
-                _ => return None,
-            },
+            WalkSpeed::Component(name) => avatar.value(name, at)?.as_decimal()?.value(),
         };
-        let to = command.fields.iter().find_map(|field| match field {
-            FieldValue::Position(position) => Some(*position),
-            _ => None,
-        });
+        let to = command.fields.iter().find_map(|field| field.as_position()).copied();
         let command = command.number;
         let radius_m = *radius_m;
         to.filter(|_| m_per_s > 0.0).map(|to| WalkOrder { command, to, m_per_s, radius_m })

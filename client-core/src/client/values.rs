@@ -64,7 +64,7 @@ impl NamedCounts {
 pub type BorrowedValue<'a> = ComponentValue<&'a str, &'a Counts>;
 
 /// The value of a component at a given time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, enum_as_inner::EnumAsInner)]
 pub enum ComponentValue<T = String, C = NamedCounts> {
     /// The position of an object that moves along a path.
     Path {

@@ -68,10 +68,7 @@ impl<L: List, const MAX: u32> Attribute for Counts<L, MAX> {
     }
 
     fn shown(value: FrameValue<'_>) -> Option<CountsRef<'_, L>> {
-        match value {
-            FrameValue::Counts(counts) => Some(CountsRef::new(counts)),
-            _ => None,
-        }
+        value.as_counts().copied().map(CountsRef::new)
     }
 
     with_rules! {

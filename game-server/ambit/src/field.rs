@@ -147,10 +147,7 @@ impl MessageField for ObjectId {
     }
 
     fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
-        match value {
-            Value::Object(object) => Ok(*object),
-            _ => Err(ErrorCode::Malformed),
-        }
+        value.as_object().copied().ok_or(ErrorCode::Malformed)
     }
 }
 
@@ -184,10 +181,7 @@ impl MessageField for Position {
     }
 
     fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
-        match value {
-            Value::Position(position) => Ok(*position),
-            _ => Err(ErrorCode::Malformed),
-        }
+        value.as_position().copied().ok_or(ErrorCode::Malformed)
     }
 }
 
@@ -201,10 +195,7 @@ impl MessageField for i64 {
     }
 
     fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
-        match value {
-            Value::Number(number) => Ok(*number),
-            _ => Err(ErrorCode::Malformed),
-        }
+        value.as_number().copied().ok_or(ErrorCode::Malformed)
     }
 }
 
@@ -255,10 +246,8 @@ macro_rules! decimal_field {
             }
 
             fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
-                match value {
-                    &Value::Decimal(decimal) => Self::of_bits(decimal).ok_or(ErrorCode::Malformed),
-                    _ => Err(ErrorCode::Malformed),
-                }
+                let decimal = value.as_decimal();
+                decimal.and_then(|&decimal| Self::of_bits(decimal)).ok_or(ErrorCode::Malformed)
             }
         }
     )*};
@@ -277,10 +266,7 @@ impl MessageField for bool {
     }
 
     fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
-        match value {
-            Value::Choice(index) => Ok(*index == 1),
-            _ => Err(ErrorCode::Malformed),
-        }
+        value.as_choice().map(|&index| index == 1).ok_or(ErrorCode::Malformed)
     }
 }
 
@@ -294,10 +280,7 @@ impl<const BYTES: u32> MessageField for Text<BYTES> {
     }
 
     fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
-        match value {
-            Value::Text(text) => Ok(text.as_str().into()),
-            _ => Err(ErrorCode::Malformed),
-        }
+        value.as_text().map(|text| text.as_str().into()).ok_or(ErrorCode::Malformed)
     }
 }
 

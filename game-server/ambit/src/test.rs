@@ -173,42 +173,27 @@ impl Seen {
 
     /// The value of a gauge, if the client knows it.
     pub fn gauge(&self, name: &str) -> Option<f32> {
-        match self.components.get(name)? {
-            ComponentValue::Gauge(gauge) => Some(gauge.value),
-            _ => None,
-        }
+        self.components.get(name)?.as_gauge().map(|gauge| gauge.value)
     }
 
     /// A flag, if the client knows it.
     pub fn flag(&self, name: &str) -> Option<bool> {
-        match self.components.get(name)? {
-            ComponentValue::Flag(flag) => Some(*flag),
-            _ => None,
-        }
+        self.components.get(name)?.as_flag().copied()
     }
 
     /// A number, if the client knows it.
     pub fn number(&self, name: &str) -> Option<i64> {
-        match self.components.get(name)? {
-            ComponentValue::Number(number) => Some(*number),
-            _ => None,
-        }
+        self.components.get(name)?.as_number().copied()
     }
 
     /// A half float, or an angle in radians, if the client knows it.
     pub fn decimal(&self, name: &str) -> Option<f32> {
-        match self.components.get(name)? {
-            ComponentValue::Decimal(decimal) => Some(decimal.value()),
-            _ => None,
-        }
+        self.components.get(name)?.as_decimal().map(|decimal| decimal.value())
     }
 
     /// A text, if the client knows it.
     pub fn text(&self, name: &str) -> Option<&str> {
-        match self.components.get(name)? {
-            ComponentValue::Text(text) => Some(text),
-            _ => None,
-        }
+        self.components.get(name)?.as_text().map(String::as_str)
     }
 }
 

@@ -9,7 +9,15 @@ const TYPE_BITS: u32 = 3;
 
 /// The value of a field of an event or a command. `O` names objects: by [`crate::ids::Alias`] on
 /// the wire, by [`crate::ids::ObjectId`] in a game, by [`crate::ids::ClientObjectId`] at a client.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    serde::Serialize,
+    serde::Deserialize,
+    enum_as_inner::EnumAsInner,
+)]
 pub enum FieldValue<O> {
     /// No value: of an optional field, or of an event's object that the client does not follow.
     #[default]

@@ -56,7 +56,7 @@ pub trait ShownComponents<'f> {
 }
 
 /// The value of a component, as a client shows it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, enum_as_inner::EnumAsInner)]
 pub enum FrameValue<'f> {
     /// A value with a rate of change.
     Gauge(Gauge),

@@ -153,10 +153,10 @@ impl DeusView {
             fights: hero.value("fights", t) == Some(ComponentValue::Flag(true)),
             mana: gauge(&hero, "mana", t),
             health: gauge(&hero, "health", t),
-            points: match hero.value("points", t) {
-                Some(ComponentValue::Number(points)) => points,
-                _ => 0,
-            },
+            points: hero
+                .value("points", t)
+                .and_then(|value| value.as_number().copied())
+                .unwrap_or_default(),
             allies: client
                 .objects()
                 .filter(|other| &**other.kind() == "hero" && other.id != hero.id)
@@ -170,10 +170,8 @@ impl DeusView {
                 .into_iter()
                 .map(|(kind, component)| {
                     let of_kind = client.objects().filter(|object| &**object.kind() == kind);
-                    let known = of_kind.filter_map(|object| match object.value(component, t)? {
-                        ComponentValue::Counts(counts) => Some(counts),
-                        _ => None,
-                    });
+                    let known =
+                        of_kind.filter_map(|object| object.value(component, t)?.into_counts().ok());
                     let mut names = Vec::new();
                     for counts in known {
                         names.extend(counts.iter().map(|(name, _)| name.to_owned()));
@@ -221,17 +219,12 @@ impl DeusView {
 }
 
 fn gauge(object: &VisibleObject<'_, ()>, component: &str, t: GameTime) -> f32 {
-    match object.value(component, t) {
-        Some(ComponentValue::Gauge(gauge)) => gauge.value,
-        _ => 0.0,
-    }
+    let gauge = object.value(component, t).and_then(|value| value.as_gauge().copied());
+    gauge.map_or(0.0, |gauge| gauge.value)
 }
 
 fn text(object: &VisibleObject<'_, ()>, component: &str, t: GameTime) -> String {
-    match object.value(component, t) {
-        Some(ComponentValue::Text(text)) => text,
-        _ => String::new(),
-    }
+    object.value(component, t).and_then(|value| value.into_text().ok()).unwrap_or_default()
 }
 
 impl DeusBot {

@@ -108,13 +108,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
                 value: &::ambit::__private::Value,
                 _: ::ambit::__private::Objects<'_>,
             ) -> ::core::result::Result<Self, ::ambit::ErrorCode> {
-                match value {
-                    ::ambit::__private::Value::Choice(index) => {
-                        <Self as ::ambit::Choice>::from_index(*index)
-                            .ok_or(::ambit::ErrorCode::Malformed)
-                    }
-                    _ => ::core::result::Result::Err(::ambit::ErrorCode::Malformed),
-                }
+                let index = value.as_choice();
+                let choice = index.and_then(|index| <Self as ::ambit::Choice>::from_index(*index));
+                choice.ok_or(::ambit::ErrorCode::Malformed)
             }
         }
     })

@@ -65,10 +65,7 @@ macro_rules! decimal {
             }
 
             fn shown(value: FrameValue<'_>) -> Option<f32> {
-                match value {
-                    FrameValue::Decimal(decimal) => Self::of_bits(decimal).map(Self::get),
-                    _ => None,
-                }
+                Self::of_bits(value.as_decimal().copied()?).map(Self::get)
             }
 
             access_by!();

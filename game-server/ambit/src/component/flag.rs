@@ -38,10 +38,7 @@ impl Attribute for Flag {
     }
 
     fn shown(value: FrameValue<'_>) -> Option<bool> {
-        match value {
-            FrameValue::Flag(is_on) => Some(is_on),
-            _ => None,
-        }
+        value.as_flag().copied()
     }
 
     access_by!();

@@ -68,10 +68,7 @@ impl<const MAX: u32> Attribute for Gauge<MAX> {
     }
 
     fn shown(value: FrameValue<'_>) -> Option<GaugeValue> {
-        match value {
-            FrameValue::Gauge(gauge) => Some(gauge),
-            _ => None,
-        }
+        value.as_gauge().copied()
     }
 
     access_by!();

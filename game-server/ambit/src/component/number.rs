@@ -60,10 +60,7 @@ impl<const MIN: i64, const MAX: i64> Attribute for Number<MIN, MAX> {
     }
 
     fn shown(value: FrameValue<'_>) -> Option<i64> {
-        match value {
-            FrameValue::Number(number) => Some(number),
-            _ => None,
-        }
+        value.as_number().copied()
     }
 
     access_by!();

@@ -60,10 +60,7 @@ impl<const BYTES: u32> Attribute for Text<BYTES> {
     }
 
     fn shown(value: FrameValue<'_>) -> Option<&str> {
-        match value {
-            FrameValue::Text(text) => Some(text),
-            _ => None,
-        }
+        value.as_text().copied()
     }
 
     access_by!();
