@@ -72,6 +72,7 @@ pub enum ServerTrust {
 
 /// A handle to a running client; cheap to clone, and usable from any thread. When the last one is
 /// dropped, the client quits.
+#[derive_where::derive_where(Clone)]
 pub struct ClientHandle<F: ViewFactory = ()> {
     inner: Arc<HandleInner<F>>,
 }
@@ -148,12 +149,6 @@ impl<F: ViewFactory> ClientHandle<F> {
     /// An instant on the client's clock.
     pub fn local_time(&self, at: std::time::Instant) -> LocalTime {
         self.inner.shared.clock().time_of(at)
-    }
-}
-
-impl<F: ViewFactory> Clone for ClientHandle<F> {
-    fn clone(&self) -> Self {
-        ClientHandle { inner: self.inner.clone() }
     }
 }
 

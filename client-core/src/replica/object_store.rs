@@ -14,17 +14,12 @@ pub type StoreIndex = u32;
 
 /// Objects by index and by id.
 #[derive(Debug)]
+#[derive_where::derive_where(Default)]
 pub struct ObjectStore<T> {
     entries: Vec<Option<T>>,
     free: Vec<StoreIndex>,
     /// Id and index, by ascending id.
     order: Vec<(ClientObjectId, StoreIndex)>,
-}
-
-impl<T> Default for ObjectStore<T> {
-    fn default() -> Self {
-        ObjectStore { entries: Vec::new(), free: Vec::new(), order: Vec::new() }
-    }
 }
 
 impl<T> ObjectStore<T> {

@@ -303,6 +303,7 @@ pub struct Newcomer<'a> {
 ///
 /// It cannot be stored, so the player and the avatar exist. Store the [`id`](Player::id), and look
 /// the player up with [`World::player`].
+#[derive_where::derive_where(Clone, Copy)]
 pub struct Player<'a, G: Game> {
     id: PlayerId,
     name: &'a str,
@@ -330,14 +331,6 @@ impl<'a, G: Game> Player<'a, G> {
         Id::new(self.avatar)
     }
 }
-
-impl<G: Game> Clone for Player<'_, G> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<G: Game> Copy for Player<'_, G> {}
 
 impl<G: Game> fmt::Debug for Player<'_, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,13 +1,12 @@
 //! Identifiers of objects that know their kind.
 
-use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use ambit_proto::ids::{ClientObjectId, ObjectId};
 use ambit_proto::message::{TypedId, TypedKind};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use derive_where::derive_where;
+use serde::{Deserialize, Serialize};
 
 /// The identifier of an object of the kind `K`.
 ///
@@ -19,6 +18,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// A client that knows the game gets the `Id` of an object from `FrameEntry::typed_id`. It holds
 /// the client's [`ClientObjectId`] of the object, and is for the client's own commands alone.
+#[derive(Serialize, Deserialize)]
+#[derive_where(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[serde(transparent, bound = "")]
 pub struct Id<K> {
     object: ObjectId,
     kind: PhantomData<fn() -> K>,
@@ -53,42 +55,6 @@ impl<K> From<Id<K>> for ObjectId {
     }
 }
 
-// Derives would ask the same of `K`.
-
-impl<K> Clone for Id<K> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<K> Copy for Id<K> {}
-
-impl<K> PartialEq for Id<K> {
-    fn eq(&self, other: &Self) -> bool {
-        self.object == other.object
-    }
-}
-
-impl<K> Eq for Id<K> {}
-
-impl<K> PartialOrd for Id<K> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<K> Ord for Id<K> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.object.cmp(&other.object)
-    }
-}
-
-impl<K> Hash for Id<K> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.object.hash(state);
-    }
-}
-
 impl<K> fmt::Debug for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Id({})", self.object)
@@ -98,17 +64,5 @@ impl<K> fmt::Debug for Id<K> {
 impl<K> fmt::Display for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.object.fmt(f)
-    }
-}
-
-impl<K> Serialize for Id<K> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.object.serialize(serializer)
-    }
-}
-
-impl<'de, K> Deserialize<'de> for Id<K> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        ObjectId::deserialize(deserializer).map(Self::new)
     }
 }

@@ -30,6 +30,7 @@ pub struct ControlState {
 
 /// What is held, by the game's controls.
 #[derive(Debug)]
+#[derive_where::derive_where(Clone, Copy)]
 pub struct Held<C> {
     controls: ControlState,
     of: PhantomData<fn() -> C>,
@@ -111,15 +112,6 @@ impl From<Keymap> for ControlState {
         Self { keys, axes: Axes::default() }
     }
 }
-
-// A derive would ask it of the controls, too.
-impl<C> Clone for Held<C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C> Copy for Held<C> {}
 
 impl<C: Controls> Held<C> {
     /// Of a player, by the order in which the game declares its controls.

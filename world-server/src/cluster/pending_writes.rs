@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// A queue; see the module.
 #[derive(Debug)]
+#[derive_where::derive_where(Default)]
 pub(crate) struct PendingWrites<T>(VecDeque<PendingItem<T>>);
 
 #[derive(Debug)]
@@ -15,12 +16,6 @@ struct PendingItem<T> {
     write_number: u64,
     strict: bool,
     item: T,
-}
-
-impl<T> Default for PendingWrites<T> {
-    fn default() -> Self {
-        Self(VecDeque::new())
-    }
 }
 
 impl<T> PendingWrites<T> {
