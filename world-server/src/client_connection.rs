@@ -6,10 +6,11 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_transport::player_connection::PlayerConnection;
+use parking_lot::Mutex;
 use quinn::{ReadError, RecvStream, SendStream, VarInt};
 use tokio::sync::watch;
 
@@ -60,9 +61,7 @@ impl ClientConnection {
     pub(crate) async fn streams(&self) -> Option<(SendStream, RecvStream)> {
         match self {
             Self::Direct(connection) => connection.accept_bi().await.ok(),
-            Self::Relayed(relayed) => {
-                relayed.streams.lock().unwrap_or_else(PoisonError::into_inner).take()
-            }
+            Self::Relayed(relayed) => relayed.streams.lock().take(),
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) mod write_queue;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::directory::{Leader, Sign};
@@ -33,6 +33,7 @@ use ambit_proto::ids::RoomId;
 use ambit_room::journal::SavedRoom;
 use ambit_transport::quic::Fingerprint;
 use anyhow::bail;
+use parking_lot::Mutex;
 use prost::Message;
 use quinn::{Connection, RecvStream};
 use tokio::sync::{oneshot, watch};
@@ -147,7 +148,7 @@ impl ClusterMember {
             never = self.copy_directory(&copy) => match never {},
             epoch = self.follow_until_elected() => epoch?,
         };
-        let copy = copy.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let copy = copy.into_inner();
         let ended = self.lead(epoch, copy, &stop).await;
         self.roles.send_replace(ClusterRole::Seeking);
         ended

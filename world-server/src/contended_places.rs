@@ -11,10 +11,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ambit_transport::acceptance_limits::LimitReached;
 use ambit_transport::address::SourceNetwork;
+use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// See the module. Copies share the places.
@@ -52,7 +53,7 @@ impl ContendedPlaces {
     /// another one has lost its place.
     pub(crate) fn take(&self, address: IpAddr) -> (Place, Option<LimitReached>) {
         let network = SourceNetwork::of(address);
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock();
         let of_network = taken.by_network.get(&network).map_or(0, BTreeMap::len);
         let limit = if of_network >= self.share {
             taken.shed_oldest_of(network);
@@ -66,10 +67,6 @@ impl ContendedPlaces {
         let (number, lost) = taken.add(network);
         (Place { places: self.clone(), network, number, lost }, limit)
     }
-
-    fn lock(&self) -> MutexGuard<'_, TakenPlaces> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Place {
@@ -81,7 +78,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.places.lock().remove(self.network, self.number);
+        self.places.taken.lock().remove(self.network, self.number);
     }
 }
 
@@ -149,9 +146,9 @@ mod tests {
             assert_eq!(is_lost(&strangers[0]), knock >= SHARE);
         }
         assert!(!is_lost(&host));
-        assert_eq!(places.lock().count, SHARE + 1);
+        assert_eq!(places.taken.lock().count, SHARE + 1);
         drop((host, strangers));
-        let taken = places.lock();
+        let taken = places.taken.lock();
         assert_eq!((taken.count, taken.by_network.len()), (0, 0), "an address without a place");
     }
 
@@ -167,9 +164,9 @@ mod tests {
             taken.push(place);
             assert!(is_lost(&taken[number]));
         }
-        assert_eq!(places.lock().count, TOTAL);
+        assert_eq!(places.taken.lock().count, TOTAL);
         drop(taken.remove(3));
-        assert_eq!(places.lock().count, TOTAL, "it was lost before");
+        assert_eq!(places.taken.lock().count, TOTAL, "it was lost before");
     }
 
     #[test]
@@ -182,11 +179,11 @@ mod tests {
             strangers.push(places.take(address(number % 4)).0);
         }
         assert!(!is_lost(&oldest));
-        assert_eq!(places.lock().count, TOTAL);
+        assert_eq!(places.taken.lock().count, TOTAL);
     }
 
     fn places_of(places: &ContendedPlaces, number: usize) -> usize {
-        places.lock().by_network[&SourceNetwork::of(address(number))].len()
+        places.taken.lock().by_network[&SourceNetwork::of(address(number))].len()
     }
 
     fn is_lost(place: &Place) -> bool {

@@ -15,11 +15,11 @@
 //! [`MAX_BYTES`] wait does not read, so its connection is closed.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{WorldToClient, world_to_client::Body};
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::lobby::MissedNews;
@@ -241,20 +241,20 @@ impl WaitingFrames {
 impl OutgoingQueue {
     /// Puts a frame in.
     pub(crate) fn push(&self, kind: FrameKind, frame: &Bytes) -> Enqueued {
-        let enqueued = self.waiting().push(kind, frame);
+        let enqueued = self.waiting.lock().push(kind, frame);
         self.filled.notify_one();
         enqueued
     }
 
     /// Drops news that cannot wait elsewhere.
     pub(crate) fn drop_news(&self, kind: FrameKind) {
-        self.waiting().drop_news(kind);
+        self.waiting.lock().drop_news(kind);
         self.filled.notify_one();
     }
 
     /// Closes the connection after everything that waits. Returns `false` if there is no writer.
     pub(crate) fn close(&self, code: ErrorCode, message: &str) -> bool {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         waiting.close.get_or_insert((code, message.to_owned()));
         self.filled.notify_one();
         waiting.has_writer
@@ -262,13 +262,13 @@ impl OutgoingQueue {
 
     /// There is a writer from now on.
     pub(crate) fn start_writer(&self) {
-        self.waiting().has_writer = true;
+        self.waiting.lock().has_writer = true;
     }
 
     /// Waits for something to do.
     pub(crate) async fn next(&self) -> NextOutgoing {
         loop {
-            let next = self.waiting().pop();
+            let next = self.waiting.lock().pop();
             if let Some(next) = next {
                 self.drained.notify_one();
                 return next;
@@ -279,13 +279,9 @@ impl OutgoingQueue {
 
     /// Waits until there is space for an answer.
     pub(crate) async fn wait_for_space(&self) {
-        while self.waiting().essential_bytes > REQUEST_BYTES {
+        while self.waiting.lock().essential_bytes > REQUEST_BYTES {
             self.drained.notified().await;
         }
-    }
-
-    fn waiting(&self) -> std::sync::MutexGuard<'_, WaitingFrames> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -14,10 +14,11 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent, Welcome, codes};
 use ambit_proto::ids::RoomId;
+use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
 use crate::error::{ConnectError, PlayError, RequestError};
@@ -72,7 +73,7 @@ impl Inbox {
         send: impl FnOnce() -> Result<u64, RequestError>,
     ) -> Result<oneshot::Receiver<Answer>, RequestError> {
         // Under the lock, so that the answer can't overtake its entry.
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.finished {
             return Err(RequestError::Closed);
         }
@@ -124,7 +125,7 @@ impl Inbox {
 
     /// Forgets why the last attempt to get into the game failed.
     pub(crate) fn forget_failure(&self) {
-        self.lock().out = None;
+        self.state.lock().out = None;
     }
 
     /// Waits until the connections are closed.
@@ -134,7 +135,7 @@ impl Inbox {
 
     /// The client's task has ended.
     pub(crate) fn finish(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.finished = true;
         let (code, message) = state
             .closed
@@ -149,7 +150,7 @@ impl Inbox {
 
     /// Sorts an event of the client core.
     pub(crate) fn handle(&self, event: ViewEvent) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match event {
             ViewEvent::Lobby(request, event) => {
                 state.note_room(&event);
@@ -196,15 +197,11 @@ impl Inbox {
             let mut changed = pin!(self.changed.notified());
             // Before the look, so that no change after it is missed.
             changed.as_mut().enable();
-            if let Some(value) = ready(&self.lock()) {
+            if let Some(value) = ready(&self.state.lock()) {
                 return value;
             }
             changed.await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, InboxState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

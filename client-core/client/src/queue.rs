@@ -5,9 +5,9 @@
 //! the last event ([`EventQueue::close`]) no more are accepted.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ambit_client_core::client::event::{GameEvent, LobbyEvent};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// An event that such a queue can hold.
@@ -52,7 +52,7 @@ impl<E: Queued> EventQueue<E> {
     /// Appends an event that `replaces` older ones, since it contains all that they say; removes
     /// them. The reader has missed nothing by that.
     pub(crate) fn push_instead(&self, replaces: impl Fn(&E, &E) -> bool, event: E) {
-        self.lock().events.retain(|older| !replaces(&event, older));
+        self.state.lock().events.retain(|older| !replaces(&event, older));
         self.push(event);
     }
 
@@ -62,7 +62,7 @@ impl<E: Queued> EventQueue<E> {
     }
 
     fn append(&self, event: E, is_last: bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.closed {
             return;
         }
@@ -77,12 +77,12 @@ impl<E: Queued> EventQueue<E> {
 
     /// Whether the last event was appended.
     pub(crate) fn is_closed(&self) -> bool {
-        self.lock().closed
+        self.state.lock().closed
     }
 
     /// The oldest event.
     pub(crate) fn try_next(&self) -> Option<E> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match std::mem::take(&mut state.missed) {
             0 => state.events.pop_front(),
             missed => Some(E::missed(missed)),
@@ -104,10 +104,6 @@ impl<E: Queued> EventQueue<E> {
             }
             self.filled.notified().await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, QueueState<E>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,14 +16,15 @@ mod helper;
 mod modes;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::shell::ClientHandle;
+use parking_lot::{Condvar, Mutex};
 use rustyline::config::BellStyle;
 use rustyline::error::ReadlineError;
 use rustyline::history::MemHistory;
@@ -268,19 +269,18 @@ fn is_remembered(line: &str) -> bool {
 
 impl PaintedPrompts {
     fn add(&self) {
-        *self.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *self.count.lock() += 1;
         self.painted.notify_all();
     }
 
     fn count(&self) -> u64 {
-        *self.count.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.count.lock()
     }
 
     /// Waits until there are more than `count`.
     fn wait_beyond(&self, count: u64) {
-        let painted = self.count.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ =
-            self.painted.wait_timeout_while(painted, PAINT_TIMEOUT, |painted| *painted <= count);
+        let mut painted = self.count.lock();
+        self.painted.wait_while_for(&mut painted, |painted| *painted <= count, PAINT_TIMEOUT);
     }
 }
 

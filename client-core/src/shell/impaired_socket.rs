@@ -14,12 +14,13 @@ use std::collections::BTreeMap;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
 use ambit_proto::seeded::mix_bits;
 use ambit_proto::time::LocalTime;
 use ambit_transport::impair::{Impairer, Impairment};
+use parking_lot::Mutex;
 use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, UdpPoller};
 use tokio::time::{Instant, Sleep};
@@ -91,10 +92,6 @@ impl ImpairedSocket {
     fn now(&self) -> LocalTime {
         LocalTime::ZERO + instant_now().duration_since(self.started)
     }
-
-    fn state(&self) -> MutexGuard<'_, ImpairedState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl AsyncUdpSocket for ImpairedSocket {
@@ -104,7 +101,7 @@ impl AsyncUdpSocket for ImpairedSocket {
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let now = self.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let due_before = state.next_due();
         let meta = RecvMeta {
             addr: transmit.destination,
@@ -129,7 +126,7 @@ impl AsyncUdpSocket for ImpairedSocket {
         buffers: &mut [IoSliceMut<'_>],
         meta: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         for _ in 0..MAX_RECEPTIONS {
             let now = self.now();
             state.send_due(now, &*self.inner);

@@ -4,9 +4,8 @@
 //! over an `await`, with a time that is not before that of the call before. The task is woken when
 //! a call has left it something to do: outputs, events or an earlier deadline.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use ambit_proto::time::LocalTime;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::clock::ShellClock;
@@ -42,7 +41,7 @@ impl<F: ViewFactory> SharedClient<F> {
 
     /// For the task. A call that panicked under the lock has had its chance to report that.
     pub(super) fn lock(&self) -> MutexGuard<'_, SharedState<F>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// For handles: calls the client, and wakes the task if need be.

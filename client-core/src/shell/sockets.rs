@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ambit_transport::impair::Impairment;
 use ambit_transport::quic::{LazyTimerRuntime, client_endpoint_config};
+use parking_lot::Mutex;
 use quinn::{AsyncUdpSocket, Endpoint, Runtime};
 
 use super::impaired_socket::ImpairedSocket;
@@ -41,7 +42,7 @@ impl Sockets {
 
     /// The endpoint for connections to `remote`.
     pub(super) fn endpoint(&self, remote: SocketAddr) -> io::Result<Endpoint> {
-        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut endpoints = self.endpoints.lock();
         let local = match remote.ip() {
             IpAddr::V4(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(ip) if ip.is_loopback() => Ipv6Addr::LOCALHOST.into(),
@@ -59,8 +60,7 @@ impl Sockets {
     /// Closes all endpoints, and waits until the peers of their closed connections know, if any
     /// peer has ever answered.
     pub(super) async fn close(&self) {
-        let endpoints =
-            std::mem::take(&mut *self.endpoints.lock().unwrap_or_else(PoisonError::into_inner));
+        let endpoints = std::mem::take(&mut *self.endpoints.lock());
         for endpoint in endpoints.into_values() {
             endpoint.close(0_u32.into(), b"");
             if self.receptions.has_any() {

@@ -4,8 +4,8 @@
 //! also of closed connections. Of a closed connection only the sums are kept.
 
 use std::ops::AddAssign;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use quinn::{Connection, ConnectionStats};
 
 /// UDP payload in both directions.
@@ -36,13 +36,13 @@ struct MeterState {
 
 impl TrafficMeter {
     pub(super) fn add(&self, connection: &Connection) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.retire_closed();
         state.open.push(connection.clone());
     }
 
     pub(super) fn read(&self) -> Traffic {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.retire_closed();
         let mut sum = state.closed;
         for connection in &state.open {

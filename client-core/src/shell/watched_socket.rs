@@ -5,10 +5,11 @@
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
+use parking_lot::Mutex;
 use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, UdpPoller};
 
@@ -37,7 +38,7 @@ impl Receptions {
     /// Watches `address` from now on.
     pub(super) fn watch(self: &Arc<Self>, address: SocketAddr) -> AnswerWatch {
         let dialled = Arc::new(DialledAddress { address, has_answered: AtomicBool::new(false) });
-        self.dialled().push(dialled.clone());
+        self.dialled.lock().push(dialled.clone());
         AnswerWatch { receptions: self.clone(), dialled }
     }
 
@@ -48,17 +49,13 @@ impl Receptions {
 
     fn note(&self, sender: SocketAddr) {
         self.any.store(true, Ordering::Relaxed);
-        for dialled in &*self.dialled() {
+        for dialled in &*self.dialled.lock() {
             // Not the flow label and the scope of IPv6, which the kernel may set.
             let address = dialled.address;
             if (address.ip(), address.port()) == (sender.ip(), sender.port()) {
                 dialled.has_answered.store(true, Ordering::Relaxed);
             }
         }
-    }
-
-    fn dialled(&self) -> MutexGuard<'_, Vec<Arc<DialledAddress>>> {
-        self.dialled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,7 +67,7 @@ impl AnswerWatch {
 
 impl Drop for AnswerWatch {
     fn drop(&mut self) {
-        let mut dialled = self.receptions.dialled();
+        let mut dialled = self.receptions.dialled.lock();
         dialled.retain(|other| !Arc::ptr_eq(other, &self.dialled));
     }
 }

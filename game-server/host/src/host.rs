@@ -22,7 +22,7 @@ mod recent;
 mod room_thread;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ambit_proto::codes::ErrorCode;
@@ -34,6 +34,7 @@ use ambit_transport::player_connection::PlayerConnection;
 use ambit_transport::quic::Fingerprint;
 use anyhow::Context as _;
 use dashmap::DashMap;
+use parking_lot::{Mutex, MutexGuard};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -112,7 +113,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn core(&self) -> MutexGuard<'_, HostCore> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+        self.core.lock()
     }
 
     /// Calls the core with something that concerns the lease.
@@ -133,7 +134,7 @@ impl Shared {
     }
 
     pub(crate) fn lease(&self) -> MutexGuard<'_, ServingLease> {
-        self.lease.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lease.lock()
     }
 
     pub(crate) fn time(&self) -> HostTime {

@@ -14,11 +14,12 @@
 use std::fmt::{self, Write as _};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ambit_transport::quic::{ALPN_WEB, Fingerprint};
 use anyhow::Context as _;
+use parking_lot::Mutex;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -138,7 +139,7 @@ impl WebCertificates {
         let Some(own) = &self.own else {
             return Vec::new();
         };
-        let own = own.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = own.lock();
         own.all().map(|own| Fingerprint::of(&own.key.cert[0])).collect()
     }
 
@@ -159,7 +160,7 @@ impl WebCertificates {
         let Some(own) = &self.own else {
             return Ok(false);
         };
-        let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = own.lock();
         let has_changed = own.renew(self.file.as_deref(), unix_time())?;
         drop(own);
         if has_changed {
@@ -310,7 +311,7 @@ impl ResolvesServerCert for WebCertificates {
         let mut protocols = client.alpn().into_iter().flatten();
         Some(match &self.own {
             Some(own) if protocols.any(|protocol| protocol == ALPN_WEB) => {
-                let own = own.lock().unwrap_or_else(PoisonError::into_inner);
+                let own = own.lock();
                 Arc::clone(&own.current.key)
             }
             _ => Arc::clone(&self.pinned),

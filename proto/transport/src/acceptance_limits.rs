@@ -12,9 +12,10 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ambit_proto::codes::ErrorCode;
+use parking_lot::Mutex;
 
 use crate::address::SourceNetwork;
 
@@ -71,7 +72,7 @@ impl AcceptanceLimits {
 
     /// Takes a place for a connection from `address`, until the permit is dropped.
     pub fn take(&self, address: IpAddr) -> Result<AcceptancePermit, LimitReached> {
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock();
         let of_address = taken.by_address.of(address);
         if taken.count >= self.total {
             return Err(LimitReached::Total);
@@ -86,13 +87,9 @@ impl AcceptanceLimits {
     }
 
     fn give_back(&self, address: IpAddr) {
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock();
         taken.count -= 1;
         taken.by_address.remove(address);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PermitCounts> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -156,7 +153,7 @@ mod tests {
         assert_eq!(limits.take(address("2001:db8:1:2::2")).unwrap_err(), LimitReached::Share);
         drop(first);
         drop(limits.take(address("2001:db8:1:2::2")).unwrap());
-        let taken = limits.lock();
+        let taken = limits.taken.lock();
         assert_eq!((taken.count, taken.by_address.0.len()), (0, 0));
     }
 

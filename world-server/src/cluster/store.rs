@@ -6,7 +6,7 @@
 //! A key-value bucket of NATS is a stream too and would add nothing here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::directory::Leader;
@@ -23,6 +23,7 @@ use async_nats::jetstream::stream::{
 use async_nats::jetstream::{self, Context};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use parking_lot::Mutex;
 use prost::Message as _;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, timeout};
@@ -196,7 +197,7 @@ impl DirectoryStore {
 
     /// Merges each change into the copy, until brokers fail or say nothing for too long.
     pub(crate) async fn copy_changes(&self, copy: &Mutex<RecordsCopy>) -> anyhow::Result<()> {
-        let copy = || copy.lock().unwrap_or_else(PoisonError::into_inner);
+        let copy = || copy.lock();
         let last = self.last_sequence().await?;
         let newest = {
             let mut copy = copy();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::records_copy::RecordsSummary;
@@ -61,7 +61,7 @@ impl WriteQueue {
         &self,
         records: impl IntoIterator<Item = (RecordKey, Option<Vec<u8>>)>,
     ) -> u64 {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.pending.lock();
         let waiting = &mut *waiting;
         waiting.number += 1;
         for (key, value) in records {
@@ -83,7 +83,7 @@ impl WriteQueue {
 
     /// What is to be written now: all that has changed, and some of what is to be refreshed.
     pub(super) fn take_all(&self) -> WriteBatch {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.pending.lock();
         let mut records = std::mem::take(&mut waiting.records);
         if let Some(after) = waiting.refresh_after.take() {
             let mut rest = waiting.all.range((after, Bound::Unbounded));
@@ -102,7 +102,7 @@ impl WriteQueue {
 
     /// The number of the last write, and all records with it.
     pub(super) fn all(&self) -> (u64, BTreeMap<RecordKey, Vec<u8>>) {
-        let waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.pending.lock();
         (waiting.number, waiting.all.clone())
     }
 
@@ -114,7 +114,7 @@ impl WriteQueue {
         expected: &BTreeMap<RecordKey, Vec<u8>>,
         stored: &BTreeMap<RecordKey, Vec<u8>>,
     ) -> (Vec<RecordKey>, Vec<RecordKey>) {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.pending.lock();
         let mut lost = Vec::new();
         for (key, value) in expected {
             let is_current = waiting.all.get(key) == Some(value);
@@ -137,20 +137,20 @@ impl WriteQueue {
 
     /// Writes all records again, a few at a time, beside those that change.
     pub(super) fn refresh(&self) {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.pending.lock();
         waiting.refresh_after = Some(Bound::Unbounded);
         self.wake.notify_one();
     }
 
     /// The record of the ids that may be in use.
     pub(super) fn ids(&self) -> Option<Vec<u8>> {
-        let waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.pending.lock();
         waiting.all.get(&RecordKey::Ids).cloned()
     }
 
     /// Puts back records that could not be written, except those with a newer value.
     pub(super) fn requeue(&self, records: RecordChanges) {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.pending.lock();
         for (key, value) in records {
             waiting.records.entry(key).or_insert(value);
         }
@@ -159,7 +159,7 @@ impl WriteQueue {
     /// Queues all records, and the removal of `stored` ones that do not exist any more. Returns how
     /// many records there are.
     pub(super) fn enqueue_all(&self, stored: impl IntoIterator<Item = RecordKey>) -> usize {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.pending.lock();
         let PendingRecords { records, all, .. } = &mut *waiting;
         for key in stored {
             records.entry(key).or_insert(None);

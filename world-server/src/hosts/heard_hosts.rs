@@ -11,10 +11,10 @@
 //! at all.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ambit_host::protocol::messages::{AcknowledgeHeartbeat, Heartbeat};
 use ambit_proto::time::LocalTime;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::lobby::{HostId, HostSilence};
 
@@ -52,6 +52,6 @@ impl HeardHosts {
 
     /// The table. Other threads cannot change it while the guard lives.
     pub(crate) fn hold(&self) -> MutexGuard<'_, BTreeMap<HostId, HostSilence>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -10,7 +10,7 @@
 //! is discarded. A state is at most `MAX_ROOM_STATE_BYTES`; large ones come and go in pieces.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ambit_host::host_core::messages::{RoomMember, RoomResume};
 use ambit_host::host_core::protobuf::open_room;
@@ -22,6 +22,7 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::SavedRoom;
 use ambit_room::recording::Header;
+use parking_lot::Mutex;
 
 use crate::keep::directory::Keeper;
 use crate::keep::log::MAX_ROOM_TICKS;
@@ -163,33 +164,33 @@ impl RoomCheckpoints {
     /// The rooms, and a number of each that grows with each change. Those that cannot be kept are
     /// left out: an earlier state of them must not come back.
     pub(crate) fn versions(&self) -> BTreeMap<RoomId, u64> {
-        let rooms = self.rooms();
+        let rooms = self.rooms.lock();
         let rooms = rooms.iter().filter(|(_, room)| !room.is_too_large);
         rooms.map(|(id, room)| (*id, room.version)).collect()
     }
 
     /// A room's newest checkpoint, and its number.
     pub(crate) fn newest(&self, room: RoomId) -> Option<(u64, SavedRoom)> {
-        let rooms = self.rooms();
+        let rooms = self.rooms.lock();
         let room = rooms.get(&room)?;
         Some((room.version, room.saved.clone()?))
     }
 
     /// A cluster has stored a room.
     pub(crate) fn note_stored(&self, bytes: usize) {
-        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut store = self.store.lock();
         store.get_or_insert_default().bytes += bytes as u64;
     }
 
     /// A cluster has put a room aside.
     pub(crate) fn note_set_aside(&self) {
-        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut store = self.store.lock();
         store.get_or_insert_default().set_aside += 1;
     }
 
     /// A cluster has stored all rooms that have changed, or failed.
     pub(crate) fn note_store(&self, is_failing: bool) {
-        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut store = self.store.lock();
         let stats = store.get_or_insert_default();
         stats.syncs += u64::from(!is_failing);
         stats.failures += u64::from(is_failing);
@@ -198,7 +199,7 @@ impl RoomCheckpoints {
 
     /// What was kept.
     pub(crate) fn keep_stats(&self) -> Option<KeepStats> {
-        let store = *self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let store = *self.store.lock();
         self.keeper.as_ref().map(|keeper| keeper.stats()).or(store)
     }
 
@@ -220,7 +221,7 @@ impl RoomCheckpoints {
             HostOrder::OpenRoom { assignment, resume_with } => {
                 let room = assignment.room;
                 let resume = resume_with.map(|members| self.resume(now, room, members));
-                let mut rooms = self.rooms();
+                let mut rooms = self.rooms.lock();
                 let checkpoint = rooms.entry(room).or_insert(RoomCheckpoint::new(now, host));
                 checkpoint.host = host;
                 checkpoint.incoming.clear();
@@ -236,7 +237,7 @@ impl RoomCheckpoints {
     /// A host runs a room already: discards the room's checkpoint, since ticks may be missing in
     /// it.
     pub fn adopt(&self, now: LocalTime, room: RoomId, host: HostId) {
-        let mut rooms = self.rooms();
+        let mut rooms = self.rooms.lock();
         rooms.insert(room, RoomCheckpoint::new(now, host));
         self.interrupt(room);
     }
@@ -253,23 +254,23 @@ impl RoomCheckpoints {
         let aside = RoomSetAside { header, saved, build, why };
         match &self.keeper {
             Some(keeper) => keeper.set_aside(aside),
-            None => self.set_aside.lock().unwrap_or_else(PoisonError::into_inner).push(aside),
+            None => self.set_aside.lock().push(aside),
         }
     }
 
     /// The rooms that a cluster is to put aside.
     pub(crate) fn take_set_aside(&self) -> Vec<RoomSetAside> {
-        std::mem::take(&mut self.set_aside.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.set_aside.lock())
     }
 
     /// Those that it could not put aside.
     pub(crate) fn return_set_aside(&self, rooms: impl IntoIterator<Item = RoomSetAside>) {
-        self.set_aside.lock().unwrap_or_else(PoisonError::into_inner).extend(rooms);
+        self.set_aside.lock().extend(rooms);
     }
 
     /// Removes the checkpoint of a closed room.
     pub fn remove(&self, room: RoomId) {
-        let mut rooms = self.rooms();
+        let mut rooms = self.rooms.lock();
         rooms.remove(&room);
         if let Some(keeper) = &self.keeper {
             keeper.forget(room);
@@ -334,12 +335,12 @@ impl RoomCheckpoints {
 
     /// The checkpoint of a room.
     pub fn saved(&self, room: RoomId) -> Option<SavedRoom> {
-        self.rooms().get(&room)?.saved.clone()
+        self.rooms.lock().get(&room)?.saved.clone()
     }
 
     fn resume(&self, now: LocalTime, room: RoomId, members: Vec<RoomMember>) -> RoomResume {
         let mut resume = RoomResume { members: Some(members), ..RoomResume::default() };
-        if let Some(checkpoint) = self.rooms().get(&room)
+        if let Some(checkpoint) = self.rooms.lock().get(&room)
             && let Some(saved) = &checkpoint.saved
         {
             resume.now = saved.last_tick() + now.since(checkpoint.received_at);
@@ -349,12 +350,12 @@ impl RoomCheckpoints {
     }
 
     pub fn len(&self) -> usize {
-        self.rooms().len()
+        self.rooms.lock().len()
     }
 
     /// Whether there is no room.
     pub fn is_empty(&self) -> bool {
-        self.rooms().is_empty()
+        self.rooms.lock().is_empty()
     }
 
     fn update_from<T>(
@@ -364,15 +365,11 @@ impl RoomCheckpoints {
         room: RoomId,
         then: impl FnOnce(&mut RoomCheckpoint) -> T,
     ) -> Option<T> {
-        let mut rooms = self.rooms();
+        let mut rooms = self.rooms.lock();
         let checkpoint = rooms.get_mut(&room).filter(|checkpoint| checkpoint.host == host)?;
         checkpoint.received_at = now;
         checkpoint.version += 1;
         Some(then(checkpoint))
-    }
-
-    fn rooms(&self) -> std::sync::MutexGuard<'_, BTreeMap<RoomId, RoomCheckpoint>> {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

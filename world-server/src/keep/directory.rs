@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ambit_proto::ids::RoomId;
@@ -22,6 +22,7 @@ use ambit_proto::time::LocalTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot};
 use ambit_room::recording::recording_of;
 use anyhow::Context as _;
+use parking_lot::{Condvar, Mutex};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::log::{self, KeptState, LogSalt};
@@ -145,17 +146,20 @@ impl Keeper {
     }
 
     pub(crate) fn stats(&self) -> KeepStats {
-        KeepStats { set_aside: self.set_aside.load(Ordering::Relaxed), ..self.planner().stats() }
+        KeepStats {
+            set_aside: self.set_aside.load(Ordering::Relaxed),
+            ..self.planner.lock().stats()
+        }
     }
 
     /// How rooms are to be restored.
     pub(crate) fn start_plan(&self) -> StartPlan {
-        self.start().plan
+        self.start.lock().plan
     }
 
     /// Notes which room is tried, and waits until the disk has it.
     pub(crate) fn note_trial(&self, room: Option<RoomId>) {
-        let mut start = self.start();
+        let mut start = self.start.lock();
         if start.is_done {
             return;
         }
@@ -176,7 +180,7 @@ impl Keeper {
 
     /// All restored rooms have run for a moment.
     pub(crate) fn finish_start(&self) {
-        let mut start = self.start();
+        let mut start = self.start.lock();
         if std::mem::replace(&mut start.is_done, true) {
             return;
         }
@@ -194,7 +198,7 @@ impl Keeper {
 
     /// The same in its turn, before the room is forgotten.
     pub(crate) fn set_aside(&self, room: RoomSetAside) {
-        self.planner().set_aside(room);
+        self.planner.lock().set_aside(room);
         self.wake.notify_all();
     }
 
@@ -202,55 +206,54 @@ impl Keeper {
         &self,
         records: impl IntoIterator<Item = (RecordKey, Option<Vec<u8>>)>,
     ) {
-        self.planner().handle_records(records);
+        self.planner.lock().handle_records(records);
         self.wake.notify_all();
     }
 
     pub(crate) fn keep_snapshot(&self, room: RoomId, snapshot: &RoomSnapshot) {
-        if !self.planner().wants_snapshot(room) {
+        if !self.planner.lock().wants_snapshot(room) {
             return;
         }
         // It may be large: it is copied without the lock, and hashed when it is written.
         let snapshot = snapshot.clone();
-        self.planner().handle_snapshot(room, snapshot);
+        self.planner.lock().handle_snapshot(room, snapshot);
         self.wake.notify_all();
     }
 
     pub(crate) fn keep_tick(&self, room: RoomId, tick: &JournalEntry) {
-        self.planner().handle_tick(room, tick);
+        self.planner.lock().handle_tick(room, tick);
         self.wake.notify_all();
     }
 
     /// Something of the room is missing until its next snapshot.
     pub(crate) fn interrupt(&self, room: RoomId) {
-        self.planner().interrupt(room);
+        self.planner.lock().interrupt(room);
     }
 
     pub(crate) fn forget(&self, room: RoomId) {
-        self.planner().forget(room);
+        self.planner.lock().forget(room);
         self.wake.notify_all();
     }
 
     /// Keeps nothing more of what the lobby does: this process ends.
     pub(crate) fn freeze(&self) {
-        self.planner().freeze();
+        self.planner.lock().freeze();
     }
 
     /// Writes and syncs what waits, and ends the thread. Waits for it, within a limit.
     pub(crate) fn finish(&self) {
-        let start = self.start();
+        let start = self.start.lock();
         if !start.is_done {
             // It was ended on purpose: it counts for nothing.
             self.write_end_of_start(start.before.trying(None));
         }
         drop(start);
-        let mut planner = self.planner();
+        let mut planner = self.planner.lock();
         planner.finish();
         self.wake.notify_all();
-        let waited =
-            self.wake.wait_timeout_while(planner, FINISH_TIMEOUT, |planner| !planner.is_finished());
-        let timed_out = waited.is_ok_and(|(_, waited)| waited.timed_out());
-        if timed_out {
+        let is_at_work = |planner: &mut KeepPlanner| !planner.is_finished();
+        let waited = self.wake.wait_while_for(&mut planner, is_at_work, FINISH_TIMEOUT);
+        if waited.timed_out() {
             tracing::warn!("shutdown: the newest changes of rooms were not written in time");
         }
     }
@@ -287,14 +290,14 @@ impl Keeper {
 
     /// Writes what is due.
     fn write_next(&self, files: &mut SegmentFiles) -> io::Result<()> {
-        let Some(work) = self.planner().poll(self.time()) else {
+        let Some(work) = self.planner.lock().poll(self.time()) else {
             return Ok(());
         };
         let mut written = files.carry_out(&work, &self.unsynced);
         if !work.set_aside.is_empty() {
             written = written.and_then(|()| self.count_set_aside());
         }
-        self.planner().handle_done(self.time(), &work, written.is_ok());
+        self.planner.lock().handle_done(self.time(), &work, written.is_ok());
         self.wake.notify_all();
         written
     }
@@ -306,10 +309,10 @@ impl Keeper {
 
     /// Syncs if that is due.
     fn sync_next(&self) -> io::Result<()> {
-        if !self.planner().poll_sync(self.time()) {
+        if !self.planner.lock().poll_sync(self.time()) {
             return Ok(());
         }
-        let files = lock(&self.unsynced).clone();
+        let files = self.unsynced.lock().clone();
         let synced = files
             .iter()
             .try_for_each(|file| file.sync_data())
@@ -317,8 +320,8 @@ impl Keeper {
             .and_then(|()| File::open(&self.directory)?.sync_all());
         // What could not be synced is written again to another file. The newest file goes on.
         let done = files.len().saturating_sub(usize::from(synced.is_ok()));
-        lock(&self.unsynced).retain(|file| !files[..done].iter().any(|it| Arc::ptr_eq(it, file)));
-        let unneeded = self.planner().handle_synced(self.time(), synced.is_ok());
+        self.unsynced.lock().retain(|file| !files[..done].iter().any(|it| Arc::ptr_eq(it, file)));
+        let unneeded = self.planner.lock().handle_synced(self.time(), synced.is_ok());
         self.wake.notify_all();
         for segment in unneeded {
             delete_segment(&self.directory, segment);
@@ -335,7 +338,7 @@ impl Keeper {
                     "rooms are not kept: they run on, and it is tried again: {error}"
                 );
             }
-        } else if !self.planner().stats().is_failing
+        } else if !self.planner.lock().stats().is_failing
             && self.was_failing.swap(false, Ordering::Relaxed)
         {
             tracing::warn!("rooms are kept again, each from its next snapshot on");
@@ -344,23 +347,19 @@ impl Keeper {
 
     /// Waits until that is due. Returns whether there will be something to do.
     fn wait_until_due(&self, due: impl Fn(&KeepPlanner) -> Option<LocalTime>) -> bool {
-        let mut planner = self.planner();
+        let mut planner = self.planner.lock();
         loop {
             if planner.is_finished() {
                 return false;
             }
             let now = self.time();
-            planner = match due(&planner) {
+            match due(&planner) {
                 Some(at) if at <= now => return true,
                 Some(at) => {
-                    let waited = self.wake.wait_timeout(planner, at.since(now));
-                    waited.unwrap_or_else(PoisonError::into_inner).0
+                    self.wake.wait_for(&mut planner, at.since(now));
                 }
-                None => {
-                    let waited = self.wake.wait(planner);
-                    waited.unwrap_or_else(PoisonError::into_inner)
-                }
-            };
+                None => self.wake.wait(&mut planner),
+            }
         }
     }
 
@@ -371,14 +370,6 @@ impl Keeper {
                 "cannot note that this start has finished: {error}"
             );
         }
-    }
-
-    fn start(&self) -> MutexGuard<'_, ThisStart> {
-        lock(&self.start)
-    }
-
-    fn planner(&self) -> MutexGuard<'_, KeepPlanner> {
-        lock(&self.planner)
     }
 
     fn time(&self) -> LocalTime {
@@ -485,7 +476,7 @@ impl SegmentFiles {
         if done.is_err() {
             // The next work begins a new segment, and does not count on these.
             self.newest = None;
-            lock(unsynced).clear();
+            unsynced.lock().clear();
         }
         done
     }
@@ -512,7 +503,7 @@ impl SegmentFiles {
                 let _ = fs::remove_file(&path);
                 return Err(error);
             }
-            lock(unsynced).push(Arc::clone(&file));
+            unsynced.lock().push(Arc::clone(&file));
             self.newest = Some(file);
         }
         Ok(())
@@ -544,10 +535,6 @@ fn delete_segment(directory: &Path, segment: u64) {
     {
         tracing::warn!(path = %path.display(), "cannot delete what is not needed: {error}");
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn report(directory: &Path, kept: &KeptState) {
@@ -806,7 +793,7 @@ mod tests {
 
     /// The next process; the last one was killed.
     fn reopen(directory: &Path, keeper: Arc<Keeper>) -> Arc<Keeper> {
-        keeper.planner().finish();
+        keeper.planner.lock().finish();
         keeper.wake.notify_all();
         drop(keeper);
         open_later(directory).0

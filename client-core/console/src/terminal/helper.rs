@@ -1,13 +1,14 @@
 //! Completion and hints for the editor: asks [`completion`] with what is known.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::event::{ComponentValue, ViewEvent};
 use ambit_client_core::shell::ClientHandle;
 use ambit_client_text::completion::{self, KnownNames, MAX_KNOWN, ObjectName};
 use ambit_proto::time::LocalTime;
+use parking_lot::Mutex;
 use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::{Hint, Hinter};
@@ -38,7 +39,7 @@ impl SharedNames {
     }
 
     fn with<R>(&self, call: impl FnOnce(&mut KnownNames) -> R) -> R {
-        call(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+        call(&mut self.known.lock())
     }
 
     fn objects(&self) -> Vec<ObjectName> {

@@ -1,10 +1,11 @@
 //! The queue of datagrams between the connections' readers and the room.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ambit_proto::ids::ClientId;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
+use parking_lot::Mutex;
 
 /// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second,
 /// fifty times what a client sends. What is beyond it is dropped, as if the path had lost it.
@@ -48,20 +49,16 @@ impl Inbox {
 
     /// Exchanges what has arrived for `empty`, so that both keep their memory.
     pub(crate) fn swap(&self, empty: &mut Vec<Arrived>) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         waiting.taken += 1;
         std::mem::swap(&mut waiting.datagrams, empty);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Slot {
     /// Adds a datagram; `false` when the client's share is used up.
     pub(crate) fn push(&mut self, at: GameTime, datagram: Bytes) -> bool {
-        let mut waiting = self.inbox.lock();
+        let mut waiting = self.inbox.waiting.lock();
         if self.taken != waiting.taken {
             (self.taken, self.used) = (waiting.taken, 0);
         }

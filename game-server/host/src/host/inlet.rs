@@ -1,10 +1,11 @@
 //! What connections need of a room: its actor, its clock, a number for each new client.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use actix::{Addr, Handler, Message};
 use ambit_proto::ids::ClientId;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
@@ -97,11 +98,11 @@ impl RoomInlet {
 
     /// What the parts of the map cost, about a second ago.
     pub(crate) fn load(&self) -> RegionLoads {
-        self.load.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.load.lock().clone()
     }
 
     pub(crate) fn set_load(&self, load: RegionLoads) {
-        *self.load.lock().unwrap_or_else(PoisonError::into_inner) = load;
+        *self.load.lock() = load;
     }
 
     /// How much less the room sends because it is late.

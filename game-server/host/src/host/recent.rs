@@ -5,8 +5,9 @@
 //! server that has run well since. Memory: 2 KiB a host. Cost: a lock and a store a tick; a sort a
 //! second.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::protocol::messages::TickFigures;
 
@@ -27,7 +28,7 @@ struct Ring {
 
 impl RecentTicks {
     pub(crate) fn add(&self, work: Duration, late: Duration) {
-        let mut ring = self.lock();
+        let mut ring = self.ring.lock();
         let tick = (whole_us(work), whole_us(late));
         let next = ring.next;
         match ring.ticks.get_mut(next) {
@@ -39,12 +40,9 @@ impl RecentTicks {
 
     /// Of work and of lateness.
     pub(crate) fn read(&self) -> (TickFigures, TickFigures) {
-        let (mut work, mut late): (Vec<u32>, Vec<u32>) = self.lock().ticks.iter().copied().unzip();
+        let (mut work, mut late): (Vec<u32>, Vec<u32>) =
+            self.ring.lock().ticks.iter().copied().unzip();
         (figures(&mut work), figures(&mut late))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Ring> {
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -11,8 +11,9 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -129,7 +130,7 @@ impl FingerprintVerifier {
 
     /// The certificate of the newest handshake: for the error message when the connection fails.
     pub fn presented(&self) -> Option<PresentedCertificate> {
-        *self.presented.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.presented.lock()
     }
 }
 
@@ -153,8 +154,7 @@ impl ServerCertVerifier for FingerprintVerifier {
     ) -> Result<ServerCertVerified, Error> {
         let fingerprint = Fingerprint::of(end_entity);
         let trusted = self.policy.is_trusted(&server_name.to_str(), fingerprint);
-        *self.presented.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(PresentedCertificate { fingerprint, is_trusted: trusted });
+        *self.presented.lock() = Some(PresentedCertificate { fingerprint, is_trusted: trusted });
         if trusted {
             Ok(ServerCertVerified::assertion())
         } else {
