@@ -251,7 +251,7 @@ impl GameHost {
         };
         for inlet in &shared.rooms {
             load.rooms += 1;
-            load.players += inlet.players();
+            load.players += inlet.figures.lock().players;
             load.seats += inlet.seats;
         }
         load

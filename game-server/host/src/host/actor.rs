@@ -149,7 +149,7 @@ impl RoomActor {
         if skipped > 0 {
             shared.counters.skipped(skipped);
             if let Some(inlet) = shared.rooms.get(id) {
-                inlet.add_skipped(skipped);
+                inlet.figures.lock().ticks_skipped += skipped;
             }
         }
         match ticked {
@@ -259,7 +259,7 @@ impl RoomActor {
         let before = std::mem::replace(&mut self.load_level, level);
         let RoomSetup { id, shared, .. } = &self.setup;
         if let Some(inlet) = shared.rooms.get(id) {
-            inlet.set_load_level(level);
+            inlet.figures.lock().load_level = level;
         }
         let room = id.0;
         match (before, level) {
@@ -307,10 +307,10 @@ impl RoomActor {
         let stats = room.stats();
         shared.counters.advance(&self.reported, stats);
         if let Some(inlet) = shared.rooms.get(id) {
-            inlet.set_players(stats.players);
-            inlet.set_clients(stats.clients);
+            let mut figures = inlet.figures.lock();
+            (figures.players, figures.clients) = (stats.players, stats.clients);
             if stats.ticks.is_multiple_of(u64::from(room.config().tick_hz)) {
-                inlet.set_load(room.loads().regions());
+                figures.load = room.loads().regions();
             }
         }
         self.reported.clone_from(stats);

@@ -24,7 +24,7 @@ use super::actor::{Order, RoomActor, RoomSetup, log_panic, tick_sender};
 use super::counters::DropReason;
 use super::cpu::CpuMeter;
 use super::inbox::Inbox;
-use super::inlet::RoomInlet;
+use super::inlet::{RoomFigures, RoomInlet};
 use super::late_rooms::{LateRooms, TickLosses};
 use super::measured_game::{CallbackTimes, MeasuredGame};
 use super::outlet::Outlet;
@@ -291,16 +291,15 @@ impl<'a> ControlShell<'a> {
             .refused_tickets()
             .map(|(reason, count)| (reason.name().to_owned(), count))
             .collect();
-        let lateness = rooms.iter().map(|inlet| TickLosses {
-            room: inlet.key().0,
-            ticks_skipped: inlet.ticks_skipped(),
-            load_level: inlet.load_level().number(),
+        let lateness = rooms.iter().map(|inlet| {
+            let RoomFigures { ticks_skipped, load_level, .. } = *inlet.figures.lock();
+            TickLosses { room: inlet.key().0, ticks_skipped, load_level: load_level.number() }
         });
         let now = self.shared.clock.now();
         let late_rooms = self.late_rooms.list(now, lateness);
         HostStats {
             rooms: rooms.len() as u32,
-            players: rooms.iter().map(|inlet| inlet.players()).sum(),
+            players: rooms.iter().map(|inlet| inlet.figures.lock().players).sum(),
             tickets_refused,
             rooms_late: rooms.iter().filter(|inlet| is_late(inlet)).count() as u32,
             late_rooms,
@@ -330,13 +329,14 @@ impl<'a> ControlShell<'a> {
     /// The rooms to which no client is connected.
     fn unplayed_rooms(&self) -> Vec<u64> {
         let rooms = self.shared.rooms.iter();
-        let unplayed = rooms.filter(|inlet| inlet.clients() == 0);
+        let unplayed = rooms.filter(|inlet| inlet.figures.lock().clients == 0);
         unplayed.map(|inlet| inlet.key().0).collect()
     }
 
     /// The loads of the rooms with the most changes.
     fn room_loads(&self) -> Vec<RoomLoad> {
-        let loads = self.shared.rooms.iter().map(|inlet| (*inlet.key(), inlet.load()));
+        let loads =
+            self.shared.rooms.iter().map(|inlet| (*inlet.key(), inlet.figures.lock().load.clone()));
         let mut loads: Vec<_> = loads.filter(|(_, regions)| !regions.loads.is_empty()).collect();
         loads.sort_by_key(|(room, regions)| {
             let total = regions.total();
@@ -360,7 +360,7 @@ impl<'a> ControlShell<'a> {
 }
 
 fn is_late(inlet: &RoomInlet) -> bool {
-    inlet.load_level() > LoadLevel::NONE
+    inlet.figures.lock().load_level > LoadLevel::NONE
 }
 
 /// Everything about a new room that takes time. The game's code may panic here too.

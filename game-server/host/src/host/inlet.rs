@@ -1,7 +1,7 @@
 //! What connections need of a room: its actor, its clock, a number for each new client.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use actix::{Addr, Handler, Message};
 use ambit_proto::ids::ClientId;
@@ -33,12 +33,23 @@ pub(crate) struct RoomInlet {
     next_client: AtomicU32,
     /// Players at most.
     pub(crate) seats: u32,
-    players: AtomicU32,
-    load_level: AtomicU8,
-    ticks_skipped: AtomicU64,
-    clients: AtomicU32,
-    load: Mutex<RegionLoads>,
+    pub(crate) figures: Mutex<RoomFigures>,
     pub(crate) callbacks: Arc<CallbackTimes>,
+}
+
+/// What the room reports about itself.
+#[derive(Default)]
+pub(crate) struct RoomFigures {
+    /// Players in the room at its last tick.
+    pub(crate) players: u32,
+    /// Clients that were connected to the room at its last tick.
+    pub(crate) clients: u32,
+    /// How much less the room sends because it is late.
+    pub(crate) load_level: LoadLevel,
+    /// Ticks that the room has skipped on this host.
+    pub(crate) ticks_skipped: u64,
+    /// What the parts of the map cost, about a second ago.
+    pub(crate) load: RegionLoads,
 }
 
 impl RoomInlet {
@@ -60,11 +71,7 @@ impl RoomInlet {
             counters,
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),
-            players: AtomicU32::new(0),
-            load_level: AtomicU8::new(0),
-            ticks_skipped: AtomicU64::new(0),
-            clients: AtomicU32::new(0),
-            load: Mutex::default(),
+            figures: Mutex::default(),
             callbacks,
         }
     }
@@ -94,50 +101,5 @@ impl RoomInlet {
             let _ = request.await;
             drop(place);
         }))
-    }
-
-    /// What the parts of the map cost, about a second ago.
-    pub(crate) fn load(&self) -> RegionLoads {
-        self.load.lock().clone()
-    }
-
-    pub(crate) fn set_load(&self, load: RegionLoads) {
-        *self.load.lock() = load;
-    }
-
-    /// How much less the room sends because it is late.
-    pub(crate) fn load_level(&self) -> LoadLevel {
-        LoadLevel::from(self.load_level.load(Relaxed))
-    }
-
-    pub(crate) fn set_load_level(&self, level: LoadLevel) {
-        self.load_level.store(level.number(), Relaxed);
-    }
-
-    /// Ticks that the room has skipped on this host.
-    pub(crate) fn ticks_skipped(&self) -> u64 {
-        self.ticks_skipped.load(Relaxed)
-    }
-
-    pub(crate) fn add_skipped(&self, ticks: u64) {
-        self.ticks_skipped.fetch_add(ticks, Relaxed);
-    }
-
-    /// Players in the room at its last tick.
-    pub(crate) fn players(&self) -> u32 {
-        self.players.load(Relaxed)
-    }
-
-    pub(crate) fn set_players(&self, players: u32) {
-        self.players.store(players, Relaxed);
-    }
-
-    /// Clients that were connected to the room at its last tick.
-    pub(crate) fn clients(&self) -> u32 {
-        self.clients.load(Relaxed)
-    }
-
-    pub(crate) fn set_clients(&self, clients: u32) {
-        self.clients.store(clients, Relaxed);
     }
 }
