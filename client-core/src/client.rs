@@ -167,15 +167,12 @@ impl<F: ViewFactory> Client<F> {
 
     /// Dials the lobby. Call it once; the client reconnects by itself.
     pub fn connect(&mut self, now: LocalTime) {
-        self.lobby.connect();
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.lobby.connect());
     }
 
     /// Sends a request to the lobby. The answer is an event with the returned number.
     pub fn request(&mut self, now: LocalTime, request: LobbyRequest) -> Result<u64, RequestError> {
-        let number = self.lobby.request(request);
-        self.dispatch_outputs(now);
-        number
+        self.call(now, |client| client.lobby.request(request))
     }
 
     /// Sends a command to the game; [`crate::command_words`] makes one by its name. Objects are
@@ -185,17 +182,13 @@ impl<F: ViewFactory> Client<F> {
         now: LocalTime,
         command: &GameCommand<ClientObjectId>,
     ) -> Result<u32, CommandError> {
-        let number = self.game.command(now, command);
-        self.dispatch_outputs(now);
-        number
+        self.call(now, |client| client.game.command(now, command))
     }
 
     /// Sends a message to the game host that need not be a command: for tests of hosts. At most
     /// [`MAX_MESSAGE`](ambit_proto::link::MAX_MESSAGE) bytes.
     pub fn send_unchecked(&mut self, now: LocalTime, message: Bytes) -> Result<(), CommandError> {
-        let sent = self.game.send_unchecked(now, message);
-        self.dispatch_outputs(now);
-        sent
+        self.call(now, |client| client.game.send_unchecked(now, message))
     }
 
     /// The numbers of the commands that the host has confirmed since the last call, at most the
@@ -210,14 +203,12 @@ impl<F: ViewFactory> Client<F> {
     /// leaves the game. Presses and releases shorter than the interval between two datagrams are
     /// sent, too. Without a game, this does nothing.
     pub fn input(&mut self, now: LocalTime, keys: Keymap) {
-        self.game.input(now, keys);
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.game.input(now, keys));
     }
 
     /// Releases all keys. Once the host has confirmed the release, the client sends no more inputs.
     pub fn release(&mut self, now: LocalTime) {
-        self.game.release(now);
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.game.release(now));
     }
 
     /// Holds these keys; releases all if there are none, so that no inputs are sent.
@@ -234,9 +225,7 @@ impl<F: ViewFactory> Client<F> {
     /// next datagram, at the rate of [`ClientConfig::inputs`], until the host has confirmed it.
     /// Only the newest value is sent. Returns false without a game, or if this control is no axis.
     pub fn set_axis(&mut self, now: LocalTime, control: u8, value: f32) -> bool {
-        let is_moved = self.game.set_axis(now, control, value);
-        self.dispatch_outputs(now);
-        is_moved
+        self.call(now, |client| client.game.set_axis(now, control, value))
     }
 
     /// The player's inputs of the last two seconds, oldest first, with their effect times: for the
@@ -256,56 +245,47 @@ impl<F: ViewFactory> Client<F> {
     /// For an owner that gets physics later than the client. If the running game still has
     /// kinds without physics, [`PhysicsMissing`](event::GameEvent::PhysicsMissing) says so.
     pub fn set_motion(&mut self, now: LocalTime, game: &str, motion: Option<SharedMotion>) {
-        self.game.set_motion(now, game, motion);
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.game.set_motion(now, game, motion));
     }
 
     /// Leaves room and lobby for good.
     pub fn quit(&mut self, now: LocalTime) {
-        self.lobby.quit();
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.lobby.quit());
     }
 
     /// The lobby's connection is established.
     pub fn handle_world_connected(&mut self, now: LocalTime) {
-        self.lobby.handle_connected(now);
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.lobby.handle_connected(now));
     }
 
     /// A message of the lobby.
     pub fn handle_world_message(&mut self, now: LocalTime, message: WorldToClient) {
-        self.lobby.handle_message(now, message);
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.lobby.handle_message(now, message));
     }
 
     /// The lobby's connection is lost, or could not be established.
     pub fn handle_world_closed(&mut self, now: LocalTime, reason: CloseReason) {
-        self.lobby.handle_closed(now, reason);
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.lobby.handle_closed(now, reason));
     }
 
     /// The game's connection is established.
     pub fn handle_game_connected(&mut self, now: LocalTime) {
-        self.game.handle_connected(now);
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.game.handle_connected(now));
     }
 
     /// A message of the host.
     pub fn handle_game_message(&mut self, now: LocalTime, message: GameToClient) {
-        self.game.handle_message(now, message);
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.game.handle_message(now, message));
     }
 
     /// A datagram of the host.
     pub fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
-        self.game.handle_datagram(now, datagram);
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.game.handle_datagram(now, datagram));
     }
 
     /// The game's connection is lost, or could not be established.
     pub fn handle_game_closed(&mut self, now: LocalTime, reason: CloseReason) {
-        self.game.handle_closed(now, reason);
-        self.dispatch_outputs(now);
+        self.call(now, |client| client.game.handle_closed(now, reason));
     }
 
     /// Handles all deadlines that have passed. Extra calls do no harm.
@@ -490,6 +470,13 @@ impl<F: ViewFactory> Client<F> {
     /// The running game, for everything that has no method here.
     pub fn running_game(&self) -> Option<&RunningGame<F::View>> {
         self.game.running_game()
+    }
+
+    /// Calls one of the parts, and takes what comes of it to the other and to the outputs.
+    fn call<R>(&mut self, now: LocalTime, part: impl FnOnce(&mut Self) -> R) -> R {
+        let result = part(self);
+        self.dispatch_outputs(now);
+        result
     }
 
     /// Passes outputs between the lobby part, the game part, the owner and the views until both

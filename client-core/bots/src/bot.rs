@@ -18,7 +18,6 @@ use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, 
 use ambit_client_text::flags::DrawingFlags;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::GameCommand;
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::LocalTime;
 use ambit_steering::SharedMotion;
@@ -272,20 +271,16 @@ impl Bot {
     fn walk(&mut self, state: &mut BotState) {
         let casts =
             state.crowd.as_ref().is_some_and(|crowd| crowd.may_cast_by(state.now + LOOK_INTERVAL));
-        let observation = self.handle.run(|client, now| {
+        let (now, age, avatar) = self.handle.run(|client, now| {
             client.sample_ages(now);
-            Observation::new(client, now, casts)
+            (now, client.age(now), BotSurroundings::of(client, now, casts))
         });
-        state.now = observation.now;
-        if let Some(age) = observation.age.filter(|_| state.first.is_some()) {
-            state.ages.add(age);
-        }
-        let Some(avatar) = observation.avatar else {
-            return;
-        };
-        let crowd = state.crowd.get_or_insert_with(|| CrowdBot::new(observation.now, state.seed));
-        if let Some(action) = crowd.decide(observation.now, &avatar) {
-            self.act(&action);
+        state.note(now, age);
+        let Some(avatar) = avatar else { return };
+        let crowd = state.crowd.get_or_insert_with(|| CrowdBot::new(now, state.seed));
+        if let Some(action) = crowd.decide(now, &avatar) {
+            // Between two connections no command is possible; the break itself is counted elsewhere.
+            let _ = self.handle.act(&action);
         }
     }
 
@@ -301,10 +296,7 @@ impl Bot {
             }
             (now, client.age(now))
         });
-        state.now = now;
-        if let Some(age) = age.filter(|_| state.first.is_some()) {
-            state.ages.add(age);
-        }
+        state.note(now, age);
     }
 
     /// Samples, and sends a command that may be absurd or malformed.
@@ -328,10 +320,7 @@ impl Bot {
             }
             (now, client.age(now))
         });
-        state.now = now;
-        if let Some(age) = age.filter(|_| state.first.is_some()) {
-            state.ages.add(age);
-        }
+        state.note(now, age);
     }
 
     /// Samples, and sets the keys to hold.
@@ -354,15 +343,7 @@ impl Bot {
             (now, client.age(now))
         };
         let (now, age) = self.handle.run(observe);
-        state.now = now;
-        if let Some(age) = age.filter(|_| state.first.is_some()) {
-            state.ages.add(age);
-        }
-    }
-
-    fn act(&mut self, command: &GameCommand<ClientObjectId>) {
-        // Between two connections no command is possible; the break itself is counted elsewhere.
-        let _ = self.handle.act(command);
+        state.note(now, age);
     }
 
     async fn finish(mut self, state: BotState) -> BotReport {
@@ -451,9 +432,15 @@ impl BotState {
             ages,
         }
     }
-}
 
-impl BotState {
+    /// Notes the time, and how old what the client shows is.
+    fn note(&mut self, now: LocalTime, age: Option<Duration>) {
+        self.now = now;
+        if let Some(age) = age.filter(|_| self.first.is_some()) {
+            self.ages.add(age);
+        }
+    }
+
     /// The keys to hold until the next wake-up.
     fn keys_to_hold(&mut self) -> Option<KeyPresses> {
         match self.profile {
@@ -480,19 +467,6 @@ fn apply_keys(client: &mut Client, now: LocalTime, keys: KeyPresses) {
         client.input(now, Keymap(held.0 | tapped.0));
     }
     client.hold(now, held);
-}
-
-/// What a client shows at one time.
-struct Observation {
-    now: LocalTime,
-    age: Option<Duration>,
-    avatar: Option<BotSurroundings>,
-}
-
-impl Observation {
-    fn new(client: &Client, now: LocalTime, casts: bool) -> Self {
-        Observation { now, age: client.age(now), avatar: BotSurroundings::of(client, now, casts) }
-    }
 }
 
 fn options(settings: &BotSettings, index: usize) -> ClientOptions {
