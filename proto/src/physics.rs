@@ -46,7 +46,7 @@ pub const fn frame_time(frame: u64) -> GameTime {
 }
 
 /// The size of the floor, which begins at (0, 0).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Arena {
     /// Along x, in metres.
     pub width_m: f32,

@@ -37,7 +37,7 @@ use crate::simulation::{PredictionTarget, Simulation, SimulationTime, frame_to_s
 const MAX_PENDING_FRAMES: u64 = 6;
 
 /// The simulated objects; see the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SimulatedObjects {
     simulation: Option<Simulation>,
     kinds_without_physics: Vec<String>,
@@ -66,19 +66,7 @@ impl SimulatedObjects {
         predict: Option<bool>,
         replica: &mut Replica<V>,
     ) -> Self {
-        let mut simulated = SimulatedObjects {
-            simulation: None,
-            kinds_without_physics: Vec::new(),
-            predict,
-            delay: rules.delay,
-            lead: None,
-            is_steered: false,
-            shots: None,
-            statics: Statics::default(),
-            arena: Arena { width_m: 0.0, height_m: 0.0 },
-            tick: Duration::ZERO,
-            acts_before: Duration::ZERO,
-        };
+        let mut simulated = SimulatedObjects { predict, delay: rules.delay, ..Self::default() };
         simulated.set_motion(rules, motion, replica);
         simulated
     }

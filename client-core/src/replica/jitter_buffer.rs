@@ -77,7 +77,7 @@ pub struct RenderLag {
 }
 
 /// Computes the lag over time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct JitterBuffer {
     render: RenderTiming,
     /// The local lag.
@@ -125,15 +125,7 @@ impl RenderLag {
 impl JitterBuffer {
     /// For a room with this local lag.
     pub fn new(render: RenderTiming, delay: Duration) -> Self {
-        JitterBuffer {
-            render,
-            delay,
-            lag: RenderLag::default(),
-            started: false,
-            newest: None,
-            samples: VecDeque::new(),
-            estimated_at: None,
-        }
+        JitterBuffer { render, delay, ..Self::default() }
     }
 
     /// A datagram with this number and stamp has arrived at room time `now`.

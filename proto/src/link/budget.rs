@@ -92,7 +92,7 @@ pub(super) enum TrafficClass {
     Slices,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Budget {
     config: BudgetConfig,
     pub(super) rate_controller: RateController,
@@ -115,15 +115,8 @@ struct ClassBalances {
 impl Budget {
     pub(super) fn new(config: BudgetConfig) -> Self {
         let bytes_per_s = config.bytes_per_s.max(MIN_RATE);
-        Self {
-            rate_controller: RateController::new(bytes_per_s),
-            config,
-            ledger: Ledger::default(),
-            settled_at: LocalTime::ZERO,
-            balances: ClassBalances::default(),
-            shares_with_slices: false,
-            game_spent_at: LocalTime::ZERO,
-        }
+        let rate_controller = RateController::new(bytes_per_s);
+        Self { config, rate_controller, ..Self::default() }
     }
 
     pub(super) fn set_limit(&mut self, now: LocalTime, bytes_per_s: u32) {

@@ -46,7 +46,7 @@ impl Default for PingSchedule {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pings {
     schedule: Option<PingSchedule>,
     /// When the last one left, if any.
@@ -66,17 +66,7 @@ pub(super) struct Pings {
 
 impl Pings {
     pub(super) fn new(schedule: Option<PingSchedule>) -> Self {
-        Self {
-            schedule,
-            last_sent: LocalTime::ZERO,
-            last_heard: LocalTime::ZERO,
-            is_quiet: false,
-            is_open: false,
-            sent: 0,
-            answered: 0,
-            round_trip: None,
-            unanswered: None,
-        }
+        Self { schedule, ..Self::default() }
     }
 
     pub(super) fn deadline(&self) -> Option<LocalTime> {

@@ -41,7 +41,7 @@ pub struct RoomCheckpoints {
     set_aside: Mutex<Vec<RoomSetAside>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct RoomCheckpoint {
     host: HostId,
     saved: Option<SavedRoom>,
@@ -70,16 +70,7 @@ enum SavedPiece {
 
 impl RoomCheckpoint {
     fn new(now: LocalTime, host: HostId) -> Self {
-        Self {
-            host,
-            saved: None,
-            journal_bytes: 0,
-            incoming: Vec::new(),
-            skips_pieces: false,
-            is_too_large: false,
-            received_at: now,
-            version: 0,
-        }
+        Self { host, received_at: now, ..Self::default() }
     }
 
     /// A snapshot, or a piece of one.

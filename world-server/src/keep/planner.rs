@@ -51,7 +51,7 @@ const RETRY_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::fr
 const ENTRIES_PER_SEGMENT: u64 = 1 << 40;
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct KeepPlanner {
     sync_interval: Duration,
     /// All records of the lobby.
@@ -119,7 +119,7 @@ pub(crate) struct RoomSetAside {
 }
 
 /// How far the log is with a room.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct RoomProgress {
     /// The segment with its newest snapshot.
     segment: Option<u64>,
@@ -176,26 +176,11 @@ impl KeepPlanner {
             sync_interval,
             records: records.map(|(key, value)| (*key, Bytes::copy_from_slice(value))).collect(),
             rooms: rooms.collect(),
-            gone: BTreeMap::new(),
-            waiting: WaitingEntries::default(),
-            set_aside: Vec::new(),
             segment,
-            segment_bytes: 0,
             older_segments: segments,
             begins_segment: true,
-            is_writing: false,
-            in_flight: Vec::new(),
-            unsynced_since: None,
-            syncing: None,
-            begun_segment: 0,
-            failed_until: 0,
-            attempt: 0,
-            retry: None,
-            is_frozen: false,
-            is_finishing: false,
-            gave_up: false,
             first_number,
-            stats: KeepStats::default(),
+            ..Self::default()
         }
     }
 
@@ -524,16 +509,7 @@ fn bytes_of(entries: &[QueuedEntry]) -> u64 {
 
 impl RoomProgress {
     fn new(next_number: u64) -> Self {
-        Self {
-            segment: None,
-            synced_segment: None,
-            next_number,
-            snapshot_bytes: 0,
-            ticks: 0,
-            journal_bytes: 0,
-            is_whole: false,
-            is_due: false,
-        }
+        Self { next_number, ..Self::default() }
     }
 }
 

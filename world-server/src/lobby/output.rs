@@ -19,7 +19,7 @@ use crate::lobby::refusal::LobbyRefusal;
 pub struct ConnId(pub u64);
 
 /// The id of a process (or thread) that hosts rooms. The shell never uses an id twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u64);
 
 /// The key of a record of the directory.

@@ -5,7 +5,7 @@ use ambit_proto::control::world as pb;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::message::{FieldValue, Notice, Record, RefusalReason};
 
-use super::super::event::{GameEvent, SchemaEvent};
+use super::super::event::{ComponentValue, GameEvent, SchemaEvent};
 use super::super::*;
 use super::harness::*;
 

@@ -12,7 +12,7 @@ use ambit_proto::pose::{
 use ambit_proto::schema::Component;
 use ambit_proto::wire::Writer;
 
-use super::super::event::GameEvent;
+use super::super::event::{ComponentValue, GameEvent};
 use super::super::*;
 use super::harness::*;
 use crate::replica::PoseDecoding;

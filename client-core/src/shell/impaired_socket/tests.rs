@@ -134,11 +134,11 @@ struct WireState {
 
 impl Wire {
     fn left(&self) -> Vec<(u128, Vec<u8>)> {
-        self.state.lock().expect("the worker does not panic").left.clone()
+        self.state.lock().left.clone()
     }
 
     fn push_arrived(&self, contents: &[u8], stride: usize) {
-        let mut state = self.state.lock().expect("the worker does not panic");
+        let mut state = self.state.lock();
         state.arrived.push_back((contents.to_vec(), stride));
         if let Some(reader) = state.reader.take() {
             reader.wake();
@@ -153,7 +153,7 @@ impl AsyncUdpSocket for Wire {
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let left = (self.began.elapsed().as_millis(), transmit.contents.to_vec());
-        self.state.lock().expect("the worker does not panic").left.push(left);
+        self.state.lock().left.push(left);
         Ok(())
     }
 
@@ -163,7 +163,7 @@ impl AsyncUdpSocket for Wire {
         buffers: &mut [IoSliceMut<'_>],
         meta: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
-        let mut state = self.state.lock().expect("the worker does not panic");
+        let mut state = self.state.lock();
         let Some((contents, stride)) = state.arrived.pop_front() else {
             state.reader = Some(context.waker().clone());
             return Poll::Pending;

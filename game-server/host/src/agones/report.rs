@@ -190,7 +190,7 @@ impl CallSchedule {
 }
 
 /// The state of the reporting. See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct AgonesReporter {
     /// Whether `GetGameServer` is repeated until Agones knows the public address.
     needs_address: bool,
@@ -222,14 +222,8 @@ impl AgonesReporter {
                 .into_iter()
                 .map(|kind| (kind, CallSchedule::due(first(kind))))
                 .collect(),
-            load: None,
-            reported: BTreeMap::new(),
-            ready: false,
             health_interval: Some(DEFAULT_HEALTH_INTERVAL),
-            is_sidecar_missing: false,
-            events: VecDeque::new(),
-            ending: false,
-            ended: false,
+            ..Self::default()
         }
     }
 

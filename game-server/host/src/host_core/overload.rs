@@ -41,7 +41,7 @@ const TRY_AFTER: Duration = Duration::from_secs(24);
 const TRY_AFTER_MOST: Duration = Duration::from_mins(10);
 
 /// A room's work, and the level that follows from it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OverloadGovernor {
     level: LoadLevel,
     /// When the window began; `None` before the first tick.
@@ -80,17 +80,7 @@ struct LevelTrial {
 
 impl OverloadGovernor {
     pub(super) fn new() -> Self {
-        Self {
-            level: LoadLevel::NONE,
-            window_since: None,
-            window: WindowWork::default(),
-            level_since: None,
-            low_since: None,
-            cost_below_percent: [None; LoadLevel::COUNT],
-            unmeasured: None,
-            trial: None,
-            try_after: TRY_AFTER,
-        }
+        Self { try_after: TRY_AFTER, ..Self::default() }
     }
 
     pub(super) fn level(&self) -> LoadLevel {

@@ -69,7 +69,7 @@ pub enum Pressure {
     Delay,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::link) struct RateController {
     limit: u32,
     rate: u32,
@@ -133,22 +133,7 @@ struct Trial {
 
 impl RateController {
     pub(super) fn new(limit: u32) -> Self {
-        Self {
-            limit,
-            rate: limit,
-            pressure: Pressure::None,
-            intervals: [Interval::default(); INTERVAL_COUNT],
-            interval_began: LocalTime::ZERO,
-            shortest_rtt: ShortestRtt::default(),
-            usual_loss: 0.0,
-            usual_queue: Duration::ZERO,
-            loss_estimates: 0,
-            outcomes: 0,
-            trial: None,
-            losses_since_ack: 0,
-            last_ack_at: LocalTime::ZERO,
-            silent_until: LocalTime::ZERO,
-        }
+        Self { limit, rate: limit, ..Self::default() }
     }
 
     pub(super) fn rate(&self) -> u32 {

@@ -31,7 +31,7 @@ pub(super) const NO_POSE: u32 = u32::MAX;
 const NO_OBJECT: ObjectId = ObjectId(0);
 
 /// The data of an object that no tick walks through.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct StoredObject {
     pub(super) kind: u8,
     pub(super) owner: Option<PlayerId>,
@@ -54,16 +54,7 @@ pub(super) struct StoredObject {
 
 impl StoredObject {
     pub(super) fn new(kind: u8, components: Vec<Component>) -> Self {
-        Self {
-            kind,
-            owner: None,
-            team: None,
-            components,
-            dirty: 0,
-            path_as_before_until: GameTime::ZERO,
-            changed_late: 0,
-            overflowing: 0,
-        }
+        Self { kind, components, ..Self::default() }
     }
 
     pub(super) fn path(&self) -> &Timeline<Waypoint> {

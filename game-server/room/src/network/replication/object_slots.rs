@@ -118,9 +118,10 @@ pub struct EnteringObject {
     pub is_near: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum SlotPhase {
     /// It has no object and may be reused.
+    #[default]
     Free,
     /// No packet with its `Enter` is acknowledged yet.
     Entering,
@@ -130,7 +131,7 @@ enum SlotPhase {
     Leaving,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct ObjectSlot {
     object: ObjectId,
     kind: u8,
@@ -565,35 +566,13 @@ impl ObjectSlots {
     fn take_free(&mut self) -> Option<u16> {
         self.free.pop().or_else(|| {
             let index = u16::try_from(self.entries.len()).ok()?;
-            self.entries.push(ObjectSlot::unused());
+            self.entries.push(ObjectSlot::default());
             Some(index)
         })
     }
 }
 
 impl ObjectSlot {
-    fn unused() -> Self {
-        ObjectSlot {
-            object: ObjectId(0),
-            kind: 0,
-            is_own: false,
-            has_pose: false,
-            epoch: 0,
-            phase: SlotPhase::Free,
-            is_enter_sent: false,
-            is_queued: false,
-            effective_at: GameTime::ZERO,
-            changed_at: GameTime::ZERO,
-            components: 0,
-            dirty: 0,
-            timed: 0,
-            copies: SlotCopies::default(),
-            as_before: GameTime::ZERO,
-            acked: 0,
-            carriers: [Seq(0); MAX_COMPONENTS],
-        }
-    }
-
     /// The components that are sent in updates: all but the pose.
     fn updatable(&self) -> u16 {
         if self.has_pose { self.components & !1 } else { self.components }
