@@ -107,13 +107,37 @@ impl LobbyRoom {
     ) -> Self {
         let mut seats = Seats::new(create.capacity);
         seats.take(first).expect("a room has a seat for its first member");
+        let CreateRoomRequest { name, game, parameters, .. } = create;
+        Self { maker: Some(maker), ..Self::with(id, seats, first, name, game, parameters) }
+    }
+
+    /// Creates a further map of `world` without players.
+    pub(in crate::lobby) fn map_of(world: &LobbyRoom, id: RoomId, map: u32) -> Self {
+        let seats = Seats::new(world.map_seats());
+        let (game, parameters) = (world.game.clone(), world.parameters.clone());
+        Self {
+            seed: world.seed,
+            build: world.build.clone(),
+            map_identity: Some(MapIdentity { world: world.id, map }),
+            ..Self::with(id, seats, world.host, world.name.clone(), game, parameters)
+        }
+    }
+
+    fn with(
+        id: RoomId,
+        seats: Seats,
+        host: PlayerId,
+        name: LobbyRoomName,
+        game: String,
+        parameters: BTreeMap<String, String>,
+    ) -> Self {
         Self {
             id,
-            maker: Some(maker),
-            game: create.game,
-            parameters: create.parameters,
+            maker: None,
+            game,
+            parameters,
             password: None,
-            host: first,
+            host,
             seats,
             phase: RoomPhase::Waiting,
             seed: 0,
@@ -127,36 +151,7 @@ impl LobbyRoom {
             published_roster: BTreeMap::new(),
             map_identity: None,
             world: WorldState::default(),
-            name: create.name,
-            bans: Bans::default(),
-            guesses: GuessesByNetwork::default(),
-            recent_leavers: BTreeMap::new(),
-        }
-    }
-
-    /// Creates a further map of `world` without players.
-    pub(in crate::lobby) fn map_of(world: &LobbyRoom, id: RoomId, map: u32) -> Self {
-        Self {
-            id,
-            maker: None,
-            game: world.game.clone(),
-            parameters: world.parameters.clone(),
-            password: None,
-            host: world.host,
-            seats: Seats::new(world.map_seats()),
-            phase: RoomPhase::Waiting,
-            seed: world.seed,
-            incarnation: 0,
-            build: world.build.clone(),
-            has_checkpoint: false,
-            resumed_at: None,
-            failed_resumes: 0,
-            suspect: false,
-            next_roster_at: LocalTime::ZERO,
-            published_roster: BTreeMap::new(),
-            map_identity: Some(MapIdentity { world: world.id, map }),
-            world: WorldState::default(),
-            name: world.name.clone(),
+            name,
             bans: Bans::default(),
             guesses: GuessesByNetwork::default(),
             recent_leavers: BTreeMap::new(),

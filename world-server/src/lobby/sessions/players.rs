@@ -116,23 +116,10 @@ impl LobbyPlayers {
         let name = self.free_name(wanted.unwrap_or_else(|| PlayerName::guest(id.0)));
         let token = self.random_bytes();
         self.changed.insert(id);
-        self.add_name(&name, id);
-        self.by_token.insert(token, id);
-        let player = LobbyPlayer {
-            id,
-            conn: Some(conn),
-            room: None,
-            creations: RecentCreations::default(),
-            network: Some(network),
-            chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
-            password_guesses: PasswordGuesses::default(),
-            lost_room: None,
-            counted_at: None,
-            name,
-            token,
-            previous_token: None,
-        };
-        self.by_id.insert(id, player);
+        let creations = RecentCreations::default();
+        let network = Some(network);
+        let new = SavedPlayer { name, token, previous_token: None, creations, network };
+        self.insert(id, Some(conn), new, config);
         id
     }
 
@@ -155,24 +142,36 @@ impl LobbyPlayers {
             saved.name = self.free_name(saved.name);
             self.changed.insert(id);
         }
-        self.add_name(&saved.name, id);
+        self.insert(id, None, saved, config);
+        Some(())
+    }
+
+    fn insert(
+        &mut self,
+        id: PlayerId,
+        conn: Option<ConnId>,
+        new: SavedPlayer,
+        config: &LobbyConfig,
+    ) {
+        let SavedPlayer { name, token, previous_token, creations, network } = new;
+        self.add_name(&name, id);
+        let tokens = [Some(token), previous_token];
         self.by_token.extend(tokens.into_iter().flatten().map(|token| (token, id)));
         let player = LobbyPlayer {
             id,
-            conn: None,
+            conn,
             room: None,
-            creations: saved.creations,
-            network: saved.network,
+            creations,
+            network,
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             password_guesses: PasswordGuesses::default(),
             lost_room: None,
             counted_at: None,
-            name: saved.name,
-            token: saved.token,
-            previous_token: saved.previous_token,
+            name,
+            token,
+            previous_token,
         };
         self.by_id.insert(id, player);
-        Some(())
     }
 
     /// The highest id that may be in use.
