@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer};
 /// or no, a text, the name of a choice, a position (`[x, y]`, `[x, y, z]`, `{ x, y }`), or none for
 /// an optional field. A text may be any value as a player writes it: `#7`, `90°`, `1.5 20`. An
 /// object with the names of the fields has the values of them all.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, derive_more::From, PartialEq, Deserialize)]
 #[serde(
     untagged,
     expecting = "no value for a command: a position is [x, y] or [x, y, z], in metres"
@@ -140,12 +140,6 @@ impl<T: Into<Argument>> From<Option<T>> for Argument {
     }
 }
 
-impl From<Position> for Argument {
-    fn from(position: Position) -> Self {
-        Self::Position(position)
-    }
-}
-
 impl<T: Into<f64>> From<[T; 2]> for Argument {
     fn from(axes: [T; 2]) -> Self {
         let [x, y] = axes.map(|metres| metres.into() as f32);
@@ -166,18 +160,6 @@ impl From<&str> for Argument {
     }
 }
 
-impl From<String> for Argument {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<bool> for Argument {
-    fn from(yes: bool) -> Self {
-        Self::Flag(yes)
-    }
-}
-
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         impl From<$number> for Argument {
@@ -188,14 +170,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(i8, i16, i32, i64, u8, u16, u32);
-
-/// A half float, or an angle in radians.
-impl From<f32> for Argument {
-    fn from(value: f32) -> Self {
-        Self::Decimal(value)
-    }
-}
+numbers!(i8, i16, i32, u8, u16, u32);
 
 /// A half float, or an angle in radians.
 impl From<f64> for Argument {

@@ -10,7 +10,6 @@
 //! nanoseconds a component; the buffers are reused, so nothing is allocated once they are large
 //! enough.
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,8 +69,9 @@ pub struct FrameEntry<'f> {
 }
 
 /// An object in sight. It has all that a [`FrameEntry`] has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, derive_more::Deref)]
 pub struct FrameObject<'f> {
+    #[deref]
     entry: FrameEntry<'f>,
     object: &'f PlacedObject,
 }
@@ -480,14 +480,6 @@ impl<'f> ShownComponents<'f> for FrameEntry<'f> {
             _ => parts.iter().position(is_there)?,
         };
         Some(FrameEntry::component(self, index))
-    }
-}
-
-impl<'f> Deref for FrameObject<'f> {
-    type Target = FrameEntry<'f>;
-
-    fn deref(&self) -> &FrameEntry<'f> {
-        &self.entry
     }
 }
 

@@ -7,22 +7,14 @@
 
 #![warn(missing_docs, reason = "authors of games and clients import it")]
 
-use std::fmt;
-
 use crate::wire::{Coder, Wire, WireError};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($number:ty)) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-        #[derive(serde::Serialize, serde::Deserialize)]
+        #[derive(derive_more::Display, serde::Serialize, serde::Deserialize)]
         pub struct $name(pub $number);
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
-            }
-        }
     };
 }
 

@@ -33,9 +33,10 @@ use super::values::{components, fields, moved_components};
 use crate::command_words;
 
 /// An event that a view may want to show.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, derive_more::From, PartialEq)]
 pub enum ViewEvent {
     /// Of the lobby, with the number of the request that it answers, or 0.
+    #[from(skip)]
     Lobby(u64, LobbyEvent),
     /// Of the game that the player is in.
     Game(GameEvent),
@@ -44,12 +45,6 @@ pub enum ViewEvent {
 impl From<LobbyEvent> for ViewEvent {
     fn from(event: LobbyEvent) -> Self {
         ViewEvent::Lobby(0, event)
-    }
-}
-
-impl From<GameEvent> for ViewEvent {
-    fn from(event: GameEvent) -> Self {
-        ViewEvent::Game(event)
     }
 }
 

@@ -3,13 +3,11 @@
 //! Connections are added when established; sums come out: UDP payload including QUIC's own packets,
 //! also of closed connections. Of a closed connection only the sums are kept.
 
-use std::ops::AddAssign;
-
 use parking_lot::Mutex;
 use quinn::{Connection, ConnectionStats};
 
 /// UDP payload in both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(derive_more::AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Datagrams received.
     pub datagrams_down: u64,
@@ -46,7 +44,7 @@ impl TrafficMeter {
         state.retire_closed();
         let mut sum = state.closed;
         for connection in &state.open {
-            sum += connection.stats().into();
+            sum += Traffic::from(connection.stats());
         }
         sum
     }
@@ -56,7 +54,7 @@ impl MeterState {
     fn retire_closed(&mut self) {
         for connection in self.open.extract_if(.., |connection| connection.close_reason().is_some())
         {
-            self.closed += connection.stats().into();
+            self.closed += Traffic::from(connection.stats());
         }
     }
 }
@@ -69,14 +67,5 @@ impl From<ConnectionStats> for Traffic {
             datagrams_up: stats.udp_tx.datagrams,
             bytes_up: stats.udp_tx.bytes,
         }
-    }
-}
-
-impl AddAssign for Traffic {
-    fn add_assign(&mut self, other: Traffic) {
-        self.datagrams_down += other.datagrams_down;
-        self.bytes_down += other.bytes_down;
-        self.datagrams_up += other.datagrams_up;
-        self.bytes_up += other.bytes_up;
     }
 }

@@ -1,7 +1,6 @@
 //! Random numbers of one's own.
 
-use std::ops::{Deref, DerefMut};
-
+use derive_more::{Deref, DerefMut, From};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -15,32 +14,12 @@ use serde::{Deserialize, Serialize};
 /// let roll = dice.u8(1..=6);
 /// assert!((1..=6).contains(&roll));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deref, DerefMut, From, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dice(#[serde(with = "ambit_proto::dice")] Rng);
 
 impl Default for Dice {
     fn default() -> Self {
         Self(Rng::with_seed(0))
-    }
-}
-
-impl From<Rng> for Dice {
-    fn from(rng: Rng) -> Self {
-        Self(rng)
-    }
-}
-
-impl Deref for Dice {
-    type Target = Rng;
-
-    fn deref(&self) -> &Rng {
-        &self.0
-    }
-}
-
-impl DerefMut for Dice {
-    fn deref_mut(&mut self) -> &mut Rng {
-        &mut self.0
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{SteerFunction, SteeredPhysics, Steering};
 
 /// The part of a game that clients run, too: what a program registers to draw its players' avatars
 /// without a wait.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, derive_more::From)]
 pub enum SharedMotion {
     /// Physics, of many objects that touch each other.
     Physics(GamePhysics),
@@ -36,18 +36,6 @@ impl SharedMotion {
             Self::Physics(physics) => physics.game,
             Self::Steering(steering) => steering.game,
         }
-    }
-}
-
-impl From<GamePhysics> for SharedMotion {
-    fn from(physics: GamePhysics) -> Self {
-        Self::Physics(physics)
-    }
-}
-
-impl From<Steering> for SharedMotion {
-    fn from(steering: Steering) -> Self {
-        Self::Steering(steering)
     }
 }
 

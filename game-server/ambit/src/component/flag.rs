@@ -9,7 +9,7 @@ use super::Attribute;
 pub(super) mod access;
 
 /// Yes or no, over time: a change can be planned. `true.into()` is one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, derive_more::From, PartialEq, Eq)]
 pub struct Flag(bool);
 
 impl Flag {
@@ -21,12 +21,6 @@ impl Flag {
     /// No.
     pub const fn off() -> Self {
         Self(false)
-    }
-}
-
-impl From<bool> for Flag {
-    fn from(is_on: bool) -> Self {
-        Self(is_on)
     }
 }
 
