@@ -131,38 +131,65 @@ impl<F: ViewFactory> Client<F> {
         }
     }
 
-    /// Sets the addresses of the configured servers, any of which will do. An owner that dials a
-    /// single one need not.
-    pub fn set_servers(&mut self, addresses: Vec<String>) {
-        self.lobby.set_servers(addresses);
-    }
+    delegate::delegate! {
+        to self.lobby {
+            /// Sets the addresses of the configured servers, any of which will do. An owner that
+            /// dials a single one need not.
+            pub fn set_servers(&mut self, addresses: Vec<String>);
 
-    /// The configured servers that a `ConnectWorld` refers to when `servers_to_dial` is empty:
-    /// those of `set_servers` that have not refused the session.
-    pub fn configured_to_dial(&self) -> impl Iterator<Item = &str> {
-        self.lobby.configured_to_dial()
-    }
+            /// The configured servers that a `ConnectWorld` refers to when `servers_to_dial` is
+            /// empty: those of `set_servers` that have not refused the session.
+            pub fn configured_to_dial(&self) -> impl Iterator<Item = &str>;
 
-    /// The server that a `ConnectWorld` refers to; `None` for the configured server. Other servers
-    /// belong to the same cluster.
-    pub fn server(&self) -> Option<&ClusterServer> {
-        self.lobby.server()
-    }
+            /// The server that a `ConnectWorld` refers to; `None` for the configured server. Other
+            /// servers belong to the same cluster.
+            pub fn server(&self) -> Option<&ClusterServer>;
 
-    /// That server, and the ones to dial beside it while it does not answer. None for the
-    /// configured server.
-    pub fn servers_to_dial(&self) -> Vec<ClusterServer> {
-        self.lobby.servers_to_dial()
-    }
+            /// That server, and the ones to dial beside it while it does not answer. None for the
+            /// configured server.
+            pub fn servers_to_dial(&self) -> Vec<ClusterServer>;
 
-    /// Notes the address that the owner dials, or of several the one that has answered.
-    pub fn note_dialled_address(&mut self, address: &str) {
-        self.lobby.note_dialled_address(address);
-    }
+            /// Notes the address that the owner dials, or of several the one that has answered.
+            pub fn note_dialled_address(&mut self, address: &str);
 
-    /// How often the owner should probe the lobby's connection, if at all.
-    pub fn probe_every(&self) -> Option<Duration> {
-        self.lobby.probe_every()
+            /// How often the owner should probe the lobby's connection, if at all.
+            pub fn probe_every(&self) -> Option<Duration>;
+
+            /// Whether the client has ended: only queued events are left.
+            pub fn is_closed(&self) -> bool;
+
+            /// The player's number, once the lobby has welcomed the player.
+            pub fn player(&self) -> Option<PlayerId>;
+
+            /// The name in use.
+            pub fn name(&self) -> &str;
+
+            /// The room that the player is in.
+            pub fn room(&self) -> Option<RoomId>;
+
+            /// Secret: it lets another connection take over the session, or resume it after a
+            /// crash.
+            pub fn resume_token(&self) -> &[u8];
+        }
+        to self.game {
+            /// The numbers of the commands that the host has confirmed since the last call, at most
+            /// the newest 256. A confirmed command is final: it survives the death of the host,
+            /// whatever effect it had in the game. A command that was confirmed after it had
+            /// expired is not listed.
+            pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32>;
+
+            /// Whether each pose causes an `Update` event from now on, for a view that shows
+            /// everything. Without it, `Update` covers all other components, and the view reads
+            /// poses.
+            pub fn watch(&mut self, on: bool);
+
+            /// Adds the present age of each object in sight to `stats().ages`. For periodic
+            /// sampling. Like `age`, it adds nothing while nothing moves.
+            pub fn sample_ages(&mut self, now: LocalTime);
+
+            /// The running game, for everything that has no method here.
+            pub fn running_game(&self) -> Option<&RunningGame<F::View>>;
+        }
     }
 
     /// Dials the lobby. Call it once; the client reconnects by itself.
@@ -189,13 +216,6 @@ impl<F: ViewFactory> Client<F> {
     /// [`MAX_MESSAGE`](ambit_proto::link::MAX_MESSAGE) bytes.
     pub fn send_unchecked(&mut self, now: LocalTime, message: Bytes) -> Result<(), CommandError> {
         self.call(now, |client| client.game.send_unchecked(now, message))
-    }
-
-    /// The numbers of the commands that the host has confirmed since the last call, at most the
-    /// newest 256. A confirmed command is final: it survives the death of the host, whatever effect
-    /// it had in the game. A command that was confirmed after it had expired is not listed.
-    pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
-        self.game.take_confirmed()
     }
 
     /// Sets the keys that the player holds. The client sends them at once and then at the rate of
@@ -233,12 +253,6 @@ impl<F: ViewFactory> Client<F> {
     /// the tick before.
     pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
         self.game.running_game().into_iter().flat_map(RunningGame::own_inputs)
-    }
-
-    /// Whether each pose causes an `Update` event from now on, for a view that shows everything.
-    /// Without it, `Update` covers all other components, and the view reads poses.
-    pub fn watch(&mut self, on: bool) {
-        self.game.watch(on);
     }
 
     /// Games of this name are simulated by this from now on, or not at all: also the one that runs.
@@ -320,11 +334,6 @@ impl<F: ViewFactory> Client<F> {
         !self.events.is_empty()
     }
 
-    /// Whether the client has ended: only queued events are left.
-    pub fn is_closed(&self) -> bool {
-        self.lobby.is_closed()
-    }
-
     /// Whether the lobby answers requests now.
     pub fn is_connected(&self) -> bool {
         self.lobby.is_ready()
@@ -333,26 +342,6 @@ impl<F: ViewFactory> Client<F> {
     /// Whether the player is in a game.
     pub fn is_playing(&self) -> bool {
         self.game.running_game().is_some()
-    }
-
-    /// The player's number, once the lobby has welcomed the player.
-    pub fn player(&self) -> Option<PlayerId> {
-        self.lobby.player()
-    }
-
-    /// The name in use.
-    pub fn name(&self) -> &str {
-        self.lobby.name()
-    }
-
-    /// The room that the player is in.
-    pub fn room(&self) -> Option<RoomId> {
-        self.lobby.room()
-    }
-
-    /// Secret: it lets another connection take over the session, or resume it after a crash.
-    pub fn resume_token(&self) -> &[u8] {
-        self.lobby.resume_token()
     }
 
     /// The estimated room time, in a game.
@@ -449,12 +438,6 @@ impl<F: ViewFactory> Client<F> {
         self.game.running_game()?.age(now)
     }
 
-    /// Adds the present age of each object in sight to `stats().ages`. For periodic sampling. Like
-    /// `age`, it adds nothing while nothing moves.
-    pub fn sample_ages(&mut self, now: LocalTime) {
-        self.game.sample_ages(now);
-    }
-
     /// How long no new data has arrived; `None` outside a room.
     pub fn silence(&self, now: LocalTime) -> Option<Duration> {
         self.game.last_fresh_at().map(|last| now.since(last))
@@ -465,11 +448,6 @@ impl<F: ViewFactory> Client<F> {
         if let Some(game) = self.game.running_game_mut() {
             game.begin_drawing();
         }
-    }
-
-    /// The running game, for everything that has no method here.
-    pub fn running_game(&self) -> Option<&RunningGame<F::View>> {
-        self.game.running_game()
     }
 
     /// Calls one of the parts, and takes what comes of it to the other and to the outputs.

@@ -98,12 +98,14 @@ impl<G: Game> RoomGame for Typed<G> {
         kinds.map(|(name, functions)| (name, functions.reckon)).collect()
     }
 
-    fn surroundings(&self) -> Surroundings {
-        self.0.surroundings()
-    }
-
-    fn planned_objects(&self) -> u64 {
-        self.0.planned_objects()
+    delegate::delegate! {
+        to self.0 {
+            fn surroundings(&self) -> Surroundings;
+            fn planned_objects(&self) -> u64;
+            fn sight_checks(&self) -> SightChecks;
+            fn save(&self) -> Option<Vec<u8>>;
+            fn is_finished(&self) -> bool;
+        }
     }
 
     fn start(&mut self, world: &mut RoomWorld) {
@@ -165,10 +167,6 @@ impl<G: Game> RoomGame for Typed<G> {
         self.0.sees(World::of_room(world), Id::new(viewer), object, sight)
     }
 
-    fn sight_checks(&self) -> SightChecks {
-        self.0.sight_checks()
-    }
-
     fn gates(&self, world: &RoomWorld) -> Vec<Gate> {
         self.0.gates(World::of_room(world))
     }
@@ -196,16 +194,8 @@ impl<G: Game> RoomGame for Typed<G> {
         self.0.arrive(world, newcomer, at, carried).object()
     }
 
-    fn save(&self) -> Option<Vec<u8>> {
-        self.0.save()
-    }
-
     fn restore(&mut self, world: &mut RoomWorld, saved: &[u8]) -> Result<(), BadState> {
         self.0.restore(World::of_room_mut(world), saved)
-    }
-
-    fn is_finished(&self) -> bool {
-        self.0.is_finished()
     }
 
     fn as_any(&mut self) -> Option<&mut dyn Any> {

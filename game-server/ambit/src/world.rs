@@ -63,10 +63,50 @@ impl<G> World<G> {
 
 /// # Time and place
 impl<G> World<G> {
-    /// The time at which everything that the game does takes effect, for all players at once. It
-    /// lies a little ahead of the players' clocks; for the rules it is simply now.
-    pub fn now(&self) -> GameTime {
-        self.room.now()
+    delegate::delegate! {
+        to self.room {
+            /// The time at which everything that the game does takes effect, for all players at
+            /// once. It lies a little ahead of the players' clocks; for the rules it is simply now.
+            pub fn now(&self) -> GameTime;
+
+            /// The index of this map in its world of several maps, from 0.
+            pub fn map(&self) -> u32;
+
+            /// The static obstacles.
+            pub fn statics(&self) -> &Statics;
+
+            /// For adding obstacles in [`Game::start`](crate::Game::start), always in the same
+            /// order. Later ones block movement, but clients are not notified.
+            pub fn statics_mut(&mut self) -> &mut Statics;
+
+            /// The world's random numbers. Each call shifts all later ones: where numbers for one
+            /// player must not influence another's, give each their own generator with
+            /// [`World::rng_for`].
+            pub fn rng(&mut self) -> &mut Rng;
+
+            /// A generator for one purpose (a `domain` that the game chooses, and an index within
+            /// it) that depends only on the room's seed.
+            pub fn rng_for(&self, domain: u64, index: u64) -> Rng;
+        }
+        to self.room.grid() {
+            /// The width of the map, along x, in metres.
+            pub fn width(&self) -> f32;
+
+            /// The height of the map, along y, in metres.
+            pub fn height(&self) -> f32;
+        }
+        to self.terrain() {
+            /// The position on the map that is nearest to this one: for targets that a game
+            /// computes. The centre if the position is not finite. The height stays.
+            #[must_use]
+            pub fn nearest_on_map(&self, position: Position) -> Position;
+
+            /// The last position on the straight way from a position on the map towards another one
+            /// that is still on the map. (The one that is nearest to its end may lie beside the
+            /// way.)
+            #[must_use]
+            pub fn end_on_map(&self, from: Position, to: Position) -> Position;
+        }
     }
 
     /// [`World::now`] at the previous tick: what is found out now happened after it.
@@ -79,16 +119,6 @@ impl<G> World<G> {
         self.room.delay()
     }
 
-    /// The width of the map, along x, in metres.
-    pub fn width(&self) -> f32 {
-        self.room.grid().width()
-    }
-
-    /// The height of the map, along y, in metres.
-    pub fn height(&self) -> f32 {
-        self.room.grid().height()
-    }
-
     /// The centre of the map, on the ground.
     pub fn centre(&self) -> Position {
         self.room.middle()
@@ -99,52 +129,10 @@ impl<G> World<G> {
         self.room.grid().contains(position)
     }
 
-    /// The position on the map that is nearest to this one: for targets that a game computes. The
-    /// centre if the position is not finite. The height stays.
-    #[must_use]
-    pub fn nearest_on_map(&self, position: Position) -> Position {
-        self.terrain().nearest_on_map(position)
-    }
-
-    /// The last position on the straight way from a position on the map towards another one that is
-    /// still on the map. (The one that is nearest to its end may lie beside the way.)
-    #[must_use]
-    pub fn end_on_map(&self, from: Position, to: Position) -> Position {
-        self.terrain().end_on_map(from, to)
-    }
-
     /// What stands in the way of whatever moves: the obstacles and the map's borders.
     pub fn terrain(&self) -> Terrain<'_> {
         let arena = Arena { width_m: self.width(), height_m: self.height() };
         Terrain { statics: self.statics(), arena }
-    }
-
-    /// The index of this map in its world of several maps, from 0.
-    pub fn map(&self) -> u32 {
-        self.room.map()
-    }
-
-    /// The static obstacles.
-    pub fn statics(&self) -> &Statics {
-        self.room.statics()
-    }
-
-    /// For adding obstacles in [`Game::start`](crate::Game::start), always in the same order. Later
-    /// ones block movement, but clients are not notified.
-    pub fn statics_mut(&mut self) -> &mut Statics {
-        self.room.statics_mut()
-    }
-
-    /// The world's random numbers. Each call shifts all later ones: where numbers for one player
-    /// must not influence another's, give each their own generator with [`World::rng_for`].
-    pub fn rng(&mut self) -> &mut Rng {
-        self.room.rng()
-    }
-
-    /// A generator for one purpose (a `domain` that the game chooses, and an index within it) that
-    /// depends only on the room's seed.
-    pub fn rng_for(&self, domain: u64, index: u64) -> Rng {
-        self.room.rng_for(domain, index)
     }
 }
 

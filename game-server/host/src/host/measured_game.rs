@@ -167,24 +167,17 @@ fn timed<R>(call: impl FnOnce() -> R) -> (R, Duration) {
 }
 
 impl Game for MeasuredGame {
-    fn schema(&self) -> Schema {
-        self.game.schema()
-    }
-
-    fn planned_objects(&self) -> u64 {
-        self.game.planned_objects()
-    }
-
-    fn lag_compensation(&self) -> Duration {
-        self.game.lag_compensation()
-    }
-
-    fn input_timeout(&self) -> Duration {
-        self.game.input_timeout()
-    }
-
-    fn predictors(&self) -> Predictors {
-        self.game.predictors()
+    delegate::delegate! {
+        to self.game {
+            fn schema(&self) -> Schema;
+            fn planned_objects(&self) -> u64;
+            fn lag_compensation(&self) -> Duration;
+            fn input_timeout(&self) -> Duration;
+            fn predictors(&self) -> Predictors;
+            fn sight_checks(&self) -> SightChecks;
+            fn is_finished(&self) -> bool;
+            fn as_any(&mut self) -> Option<&mut dyn Any>;
+        }
     }
 
     fn start(&mut self, world: &mut World) {
@@ -248,10 +241,6 @@ impl Game for MeasuredGame {
         sees
     }
 
-    fn sight_checks(&self) -> SightChecks {
-        self.game.sight_checks()
-    }
-
     fn gates(&self, world: &World) -> Vec<Gate> {
         self.read("gates", None, |game| game.gates(world))
     }
@@ -282,14 +271,6 @@ impl Game for MeasuredGame {
 
     fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
         self.call("restore", None, |game| game.restore(world, saved))
-    }
-
-    fn is_finished(&self) -> bool {
-        self.game.is_finished()
-    }
-
-    fn as_any(&mut self) -> Option<&mut dyn Any> {
-        self.game.as_any()
     }
 }
 
