@@ -351,16 +351,16 @@ impl Bot {
         let last = self.snapshot();
         self.fault_detector.end_measuring(last.silence.unwrap_or_default());
         let steady = state.first.is_some() && self.fault_detector.is_steady();
-        self.fault_detector.faults_mut().add(
+        self.fault_detector.faults.add(
             "malformed",
             last.stats.malformed,
             "a datagram, record or message was invalid",
         );
         let confirmed = last.stats.confirmed;
         let measured = state.first.map(|first| (first, last));
-        let resumes = self.fault_detector.resumes();
-        let refusals = self.fault_detector.refusals();
-        let faults = self.fault_detector.faults().clone();
+        let resumes = self.fault_detector.resumes;
+        let refusals = self.fault_detector.refusals;
+        let faults = self.fault_detector.faults.clone();
         let lost = self.fault_detector.absence().map(str::to_owned);
         sleep(QUIT_DELAY).await;
         self.leave().await;

@@ -43,11 +43,11 @@ pub(crate) struct FaultDetector {
     /// Why the connection to the lobby broke, if it is not restored.
     lobby_lost: Option<String>,
     /// How often the session was resumed.
-    resumes: u64,
-    refusals: Refusals,
+    pub(crate) resumes: u64,
+    pub(crate) refusals: Refusals,
     /// Whether the client sends nonsense, so that each refusal is ordinary.
     tolerates_refusals: bool,
-    faults: Faults,
+    pub(crate) faults: Faults,
 }
 
 /// Ordinary refusals.
@@ -209,25 +209,6 @@ impl FaultDetector {
         self.absence.as_deref()
     }
 
-    /// How often the lobby connection broke and the session was resumed, at that server or another
-    /// one.
-    pub(crate) fn resumes(&self) -> u64 {
-        self.resumes
-    }
-
-    /// The ordinary refusals.
-    pub(crate) fn refusals(&self) -> Refusals {
-        self.refusals
-    }
-
-    pub(crate) fn faults(&self) -> &Faults {
-        &self.faults
-    }
-
-    pub(crate) fn faults_mut(&mut self) -> &mut Faults {
-        &mut self.faults
-    }
-
     fn note_interruption(&mut self, kind: &str, reason: String) {
         self.has_avatar = false;
         self.interrupted = true;
@@ -312,7 +293,7 @@ mod tests {
             refused("no_such_object"),
             refused("unknown_command"),
         ]);
-        assert_eq!(detector.refusals(), Refusals { of_game: 1, general: 1 });
+        assert_eq!(detector.refusals, Refusals { of_game: 1, general: 1 });
         assert_eq!(kinds(&detector), ["unknown_command"]);
         let dead = LobbyEvent::Error { code: "dead".into(), message: String::new() };
         let dead = ViewEvent::Lobby(1, dead);
@@ -329,7 +310,7 @@ mod tests {
         };
         let detector = after(&[broken(), enter(1, true)]);
         assert!(detector.is_steady());
-        assert_eq!(detector.faults().count(), 0);
+        assert_eq!(detector.faults.count(), 0);
 
         let detector = after(&[enter(1, true), leave(1), broken(), enter(2, true)]);
         assert!(detector.is_in_game() && !detector.is_steady());
@@ -364,10 +345,7 @@ mod tests {
         };
         let mut detector = after(&[enter(1, true), broken(), broken(), welcome(true)]);
         detector.end_measuring(Duration::ZERO);
-        assert_eq!(
-            (detector.resumes(), detector.is_steady(), detector.faults().count()),
-            (1, true, 0)
-        );
+        assert_eq!((detector.resumes, detector.is_steady(), detector.faults.count()), (1, true, 0));
 
         assert_eq!(
             kinds(&after(&[enter(1, true), broken(), welcome(false)])),
@@ -407,7 +385,7 @@ mod tests {
     }
 
     fn kinds(detector: &FaultDetector) -> Vec<&str> {
-        detector.faults().iter().map(|(kind, _, _)| kind).collect()
+        detector.faults.iter().map(|(kind, _, _)| kind).collect()
     }
 
     fn enter(id: u32, own: bool) -> ViewEvent {

@@ -39,39 +39,21 @@ impl TryFrom<pb::Schema> for Schema {
 
     fn try_from(message: pb::Schema) -> Result<Self, SchemaError> {
         let place = SchemaPath::root();
-        // Limits come first, before anything is built: `check` would be too late.
-        place.check_count("kinds", message.kinds.len(), MAX_KINDS)?;
-        place.check_count("events", message.events.len(), MAX_EVENTS)?;
-        place.check_count("commands", message.commands.len(), MAX_COMMANDS)?;
-        place.check_count("refusals", message.refusals.len(), MAX_REFUSALS)?;
-        place.check_count("controls", message.controls.len(), CONTROLS.into())?;
+        let refusal =
+            |_: &SchemaPath, message: pb::RefusalKind| Ok(RefusalKind { name: message.name });
         let schema = Self {
             game: message.game,
-            kinds: message
-                .kinds
-                .into_iter()
-                .map(|kind| read_kind(&place, kind))
-                .collect::<Result<_, _>>()?,
-            events: message
-                .events
-                .into_iter()
-                .map(|event| read_event(&place, event))
-                .collect::<Result<_, _>>()?,
-            commands: message
-                .commands
-                .into_iter()
-                .map(|command| read_command(&place, command))
-                .collect::<Result<_, _>>()?,
-            refusals: message
-                .refusals
-                .into_iter()
-                .map(|pb::RefusalKind { name }| RefusalKind { name })
-                .collect(),
-            controls: message
-                .controls
-                .into_iter()
-                .map(|control| read_control(&place, control))
-                .collect::<Result<_, _>>()?,
+            kinds: read_all(&place, "kinds", MAX_KINDS, message.kinds, read_kind)?,
+            events: read_all(&place, "events", MAX_EVENTS, message.events, read_event)?,
+            commands: read_all(&place, "commands", MAX_COMMANDS, message.commands, read_command)?,
+            refusals: read_all(&place, "refusals", MAX_REFUSALS, message.refusals, refusal)?,
+            controls: read_all(
+                &place,
+                "controls",
+                CONTROLS.into(),
+                message.controls,
+                read_control,
+            )?,
             presentation: Presentation::default(),
         };
         schema.check()?;
@@ -79,9 +61,22 @@ impl TryFrom<pb::Schema> for Schema {
     }
 }
 
+/// Its limit comes first, before anything is built: `check` would be too late.
+fn read_all<M, T>(
+    place: &SchemaPath,
+    what: &'static str,
+    max: usize,
+    messages: Vec<M>,
+    read: impl Fn(&SchemaPath, M) -> Result<T, SchemaError>,
+) -> Result<Vec<T>, SchemaError> {
+    place.check_count(what, messages.len(), max)?;
+    messages.into_iter().map(|message| read(place, message)).collect()
+}
+
 fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, SchemaError> {
     let place = place.child("kind", &message.name);
-    place.check_count("components", message.components.len(), MAX_COMPONENTS)?;
+    let components =
+        read_all(&place, "components", MAX_COMPONENTS, message.components, read_component)?;
     let sight = read_sight(&place, message.inner, message.outer)?;
     let freshness = message.freshness.map_or_else(Freshness::default, |message| Freshness {
         engaged_ms: message.engaged_ms,
@@ -89,20 +84,16 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
         near_ms: message.near_ms,
         far_ms: message.far_ms,
     });
-    let components =
-        message.components.into_iter().map(|component| read_component(&place, component));
     let sync = match message.sync.try_into() {
         Ok(pb::kind::Sync::Interpolated) if message.steered => PosePresentation::Steered,
         Ok(pb::kind::Sync::Interpolated) => PosePresentation::Interpolated,
         Ok(pb::kind::Sync::Simulated) => PosePresentation::Simulated,
-        Err(_) => {
-            return Err(place.error(SchemaProblem::Unknown { what: "presentation of poses" }));
-        }
+        Err(_) => return Err(place.unknown("presentation of poses")),
     };
     let reckoning = message.reckoning.map(|message| read_reckoning(&place, message)).transpose()?;
     Ok(ObjectKind {
         name: message.name,
-        components: components.collect::<Result<_, _>>()?,
+        components,
         interest_radii: sight,
         freshness,
         presentation: sync,
@@ -116,19 +107,18 @@ fn read_reckoning(
     message: pb::DeadReckoning,
 ) -> Result<DeadReckoning, SchemaError> {
     use pb::dead_reckoning::{Curve, Order};
-    let unknown = |what| place.error(SchemaProblem::Unknown { what });
     let order = match message.order.try_into() {
         Ok(Order::First) => ReckoningOrder::First,
         Ok(Order::Second) => ReckoningOrder::Second,
         Ok(Order::Automatic) => ReckoningOrder::Automatic,
         Ok(Order::Own) => ReckoningOrder::Own,
-        Err(_) => return Err(unknown("order of dead reckoning")),
+        Err(_) => return Err(place.unknown("order of dead reckoning")),
     };
     let convergence = match message.convergence.try_into() {
         Ok(Curve::Decaying) => Convergence::Decaying,
         Ok(Curve::Linear) => Convergence::Linear(message.convergence_ms),
         Ok(Curve::Cubic) => Convergence::Cubic(message.convergence_ms),
-        Err(_) => return Err(unknown("curve of dead reckoning")),
+        Err(_) => return Err(place.unknown("curve of dead reckoning")),
     };
     let tolerance_m = message.tolerance_m;
     let tolerance_per_m = message.tolerance_per_m;
@@ -142,7 +132,7 @@ fn read_control(place: &SchemaPath, message: pb::Control) -> Result<ControlSpec,
         Ok(PbAxis::Linear) => Some(AxisKind::Linear),
         Ok(PbAxis::Angle) => Some(AxisKind::Angle),
         Ok(PbAxis::ShownBehind) => Some(AxisKind::ShownBehind),
-        Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "axis" })),
+        Err(_) => return Err(place.unknown("axis")),
     };
     Ok(ControlSpec { name: message.name, is_tapped: message.tapped, axis })
 }
@@ -170,7 +160,7 @@ fn read_component(
         Ok(pb::component::Audience::Public) => ComponentAudience::Public,
         Ok(pb::component::Audience::Owner) => ComponentAudience::Owner,
         Ok(pb::component::Audience::Team) => ComponentAudience::Team,
-        Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "audience" })),
+        Err(_) => return Err(place.unknown("audience")),
     };
     let codec = match message.codec {
         Some(PbCodec::Path(pb::Path {})) => Codec::Path,
@@ -188,7 +178,7 @@ fn read_component(
             Codec::Counts(CountedChoice { command, field, names, max })
         }
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
-        None => return Err(place.error(SchemaProblem::Unknown { what: "codec" })),
+        None => return Err(place.unknown("codec")),
     };
     Ok(ComponentSpec { name: message.name, codec, audience })
 }
@@ -200,9 +190,7 @@ fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, Schema
         Some(PbTurn::Fixed(pb::pose::Fixed {})) => Turning::Fixed,
         Some(PbTurn::Yaw(pb::pose::Yaw { bits })) => Turning::Yaw { bits: narrow(bits) },
         Some(PbTurn::Free(pb::pose::Free { bits })) => Turning::Free { bits: narrow(bits) },
-        None => {
-            return Err(place.error(SchemaProblem::Unknown { what: "orientation of poses" }));
-        }
+        None => return Err(place.unknown("orientation of poses")),
     };
     let narrow = |units: u32| u16::try_from(units).unwrap_or(u16::MAX);
     let motion = message.motion.map(|pb::pose::Motion { linear, angular }| MotionFormat {
@@ -214,7 +202,7 @@ fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, Schema
 
 fn read_event(place: &SchemaPath, message: pb::EventKind) -> Result<EventKind, SchemaError> {
     let place = place.child("event", &message.name);
-    let fields = read_fields(&place, message.fields)?;
+    let fields = read_all(&place, "fields", MAX_FIELDS, message.fields, read_field)?;
     Ok(EventKind { name: message.name, fields })
 }
 
@@ -223,16 +211,8 @@ fn read_command(place: &SchemaPath, message: pb::CommandKind) -> Result<CommandK
     Ok(CommandKind {
         name: message.name,
         newest_only: message.newest_only,
-        fields: read_fields(&place, message.fields)?,
+        fields: read_all(&place, "fields", MAX_FIELDS, message.fields, read_field)?,
     })
-}
-
-fn read_fields(
-    place: &SchemaPath,
-    messages: Vec<pb::Field>,
-) -> Result<Vec<FieldSpec>, SchemaError> {
-    place.check_count("fields", messages.len(), MAX_FIELDS)?;
-    messages.into_iter().map(|field| read_field(place, field)).collect()
 }
 
 fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, SchemaError> {
@@ -248,7 +228,7 @@ fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, Schem
         Some(PbType::Text(pb::Text { max_bytes })) => FieldType::Text { max_bytes },
         Some(PbType::Half(pb::Half {})) => FieldType::Decimal(DecimalFormat::Half),
         Some(PbType::Angle(pb::Angle {})) => FieldType::Decimal(DecimalFormat::Angle),
-        None => return Err(place.error(SchemaProblem::Unknown { what: "type" })),
+        None => return Err(place.unknown("type")),
     };
     Ok(FieldSpec { name: message.name, ty, optional: message.optional })
 }

@@ -21,6 +21,11 @@ impl SchemaPath {
         SchemaError { place: self.0.clone(), problem }
     }
 
+    /// What comes from a newer version, or is missing.
+    pub(crate) fn unknown(&self, what: &'static str) -> SchemaError {
+        self.error(SchemaProblem::Unknown { what })
+    }
+
     pub(crate) fn ensure(
         &self,
         holds: bool,
