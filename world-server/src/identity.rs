@@ -15,8 +15,8 @@ use ambit_host::data_files::{OWNER_ONLY, lock_directory, remove_if_present, writ
 use ambit_host::identity::{IdentityPem, ServerIdentity};
 use ambit_host::web_certificates::WebCertificates;
 use ambit_transport::quic::ResetSecret;
+use ambit_transport::random::system_random;
 use anyhow::Context as _;
-use ring::rand::{SecureRandom as _, SystemRandom};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -93,10 +93,7 @@ pub(crate) fn reset_secret(
 /// The secret in a file, created if there is none. A server that cannot keep one has another one
 /// after each start, which `consequence` explains to the operator.
 fn kept_secret(path: &Path, consequence: &str) -> anyhow::Result<[u8; SECRET_BYTES]> {
-    let mut fresh = [0; SECRET_BYTES];
-    SystemRandom::new()
-        .fill(&mut fresh)
-        .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
+    let fresh = system_random()?;
     Ok(keep_secret(path, fresh).unwrap_or_else(|error| {
         tracing::warn!(
             file = %path.display(),

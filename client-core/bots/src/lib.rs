@@ -20,11 +20,11 @@ use std::time::Duration;
 
 use ambit_client_text::flags;
 use ambit_steering::SharedMotion;
+use ambit_transport::random::system_random;
 use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser};
-use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::bot::BotSettings;
 use crate::bot_group::{RunOutcome, RunPlan};
@@ -214,8 +214,7 @@ fn complain(problem: &str) {
 }
 
 fn plan(args: &BotsOptions) -> RunPlan {
-    let mut key = [0; 16];
-    SystemRandom::new().fill(&mut key).expect("the system has random numbers");
+    let key = system_random().expect("the system has random numbers");
     RunPlan {
         count: args.count as usize,
         time: args.seconds,

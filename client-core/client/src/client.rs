@@ -12,7 +12,7 @@ use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::client::stats::ClientStats;
 use ambit_client_core::shell::Traffic;
 use ambit_proto::ids::{PlayerId, RoomId};
-use ring::rand::{SecureRandom, SystemRandom};
+use ambit_transport::random::system_random;
 
 use crate::error::RequestError;
 use crate::room::Room;
@@ -78,7 +78,8 @@ impl Client {
             room: NewRoom {
                 name: name.into(),
                 game: game.into(),
-                key: random(),
+                // Makes a repeated creation of the room harmless.
+                key: system_random().expect("the system has random numbers"),
                 ..NewRoom::default()
             },
         }
@@ -261,11 +262,4 @@ impl IntoFuture for JoinRoom {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.request())
     }
-}
-
-/// Makes a repeated creation of the room harmless.
-fn random() -> [u8; 16] {
-    let mut bytes = [0; 16];
-    SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");
-    bytes
 }

@@ -12,7 +12,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_steering::SharedMotion;
 pub use ambit_transport::impair::Impairment;
 pub use ambit_transport::quic::Fingerprint;
-use ring::rand::{SecureRandom, SystemRandom};
+use ambit_transport::random::system_random;
 
 use crate::client::Client;
 use crate::error::ConnectError;
@@ -40,7 +40,7 @@ pub fn connect(address: impl Into<String>) -> Connect {
             number: next_number(),
             client: ClientConfig {
                 agent: concat!("ambit-client ", env!("CARGO_PKG_VERSION")).to_owned(),
-                seed: u64::from_le_bytes(random()),
+                seed: u64::from_le_bytes(system_random().expect("the system has random numbers")),
                 ..ClientConfig::default()
             },
         },
@@ -160,10 +160,4 @@ impl IntoFuture for Connect {
 fn next_number() -> u64 {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     NUMBER.fetch_add(1, Ordering::Relaxed)
-}
-
-fn random() -> [u8; 8] {
-    let mut bytes = [0; 8];
-    SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");
-    bytes
 }

@@ -32,8 +32,8 @@ use ambit_client_core::shell::{ClientOptions, ServerTrust};
 use ambit_client_core::user_directory::user_directory;
 use ambit_client_text::{command, flags, json};
 use ambit_steering::SharedMotion;
+use ambit_transport::random::system_random;
 use clap::{CommandFactory, FromArgMatches};
-use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::input::LineReceiver;
 use crate::main_loop::LoopSetup;
@@ -112,7 +112,9 @@ fn play(
     let setup = LoopSetup { options, lines, screen, token };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let exit = runtime.block_on(main_loop::run(setup, random))?;
+    let exit = runtime.block_on(main_loop::run(setup, || {
+        system_random().expect("the system has random numbers")
+    }))?;
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     Ok(exit)
 }
@@ -127,7 +129,7 @@ fn options(
         name: args.name.clone().unwrap_or_default(),
         agent: concat!("console ", env!("CARGO_PKG_VERSION")).to_owned(),
         resume_token,
-        seed: u64::from_le_bytes(random()),
+        seed: u64::from_le_bytes(system_random().expect("the system has random numbers")),
         coding: args.target.coding,
         render: args.drawing.render,
         inputs: args.target.input_hz,
@@ -206,13 +208,6 @@ fn command_list() -> String {
          AMBIT_LOG=debug.",
     );
     text
-}
-
-/// Cryptographically secure random bytes.
-fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");
-    bytes
 }
 
 #[cfg(test)]

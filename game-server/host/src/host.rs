@@ -35,7 +35,6 @@ use ambit_transport::quic::Fingerprint;
 use anyhow::Context as _;
 use dashmap::DashMap;
 use parking_lot::{Mutex, MutexGuard};
-use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -54,6 +53,7 @@ use crate::room_files::check_directory;
 use crate::web_certificates::WebCertificates;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
+use ambit_transport::random::system_random;
 
 /// Messages of rooms that may wait for the control task. It reads them without pause, so this is
 /// reached only when the WorldServer has not read for long; then the link ends
@@ -213,7 +213,7 @@ impl GameHost {
             label: config.label.clone(),
             build: config.build.clone(),
             cores: std::thread::available_parallelism().map_or(1, usize::from) as u32,
-            instance: random_bytes()?,
+            instance: system_random()?,
         };
         let (sender, messages) = mpsc::channel(ROOM_MESSAGES);
         let clock = HostClock::start();
@@ -300,14 +300,6 @@ impl HostControl {
         shell.carry_out();
         let _ = shell.wait_for_rooms().await;
     }
-}
-
-fn random_bytes() -> anyhow::Result<[u8; 16]> {
-    let mut bytes = [0; 16];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
-    Ok(bytes)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a shell's clock")]

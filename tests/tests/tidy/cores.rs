@@ -13,7 +13,7 @@ const SHELLS: &[(&str, &str)] = &[
     (
         "proto/transport",
         "accept acceptance_limits frame_reader key_proof player_connection quic quic/cid \
-         quic/congestion quic/reset quic/timers quic/trust web_transport",
+         quic/congestion quic/reset quic/timers quic/trust random web_transport",
     ),
     (
         "game-server/host",
@@ -52,7 +52,7 @@ const SHELLS: &[(&str, &str)] = &[
 
 /// What a core must not use: the network, a runtime, files, the environment, threads, locks, clocks
 /// and random sources, standard streams.
-const FORBIDDEN: [&str; 24] = [
+const FORBIDDEN: [&str; 25] = [
     "quinn::",
     "tokio::",
     "actix::",
@@ -73,6 +73,7 @@ const FORBIDDEN: [&str; 24] = [
     "Instant::now",
     "SystemTime",
     "SystemRandom",
+    "system_random",
     "Rng::new()",
     "println!",
     "io::stdout",

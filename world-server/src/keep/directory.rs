@@ -21,9 +21,9 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot};
 use ambit_room::recording::recording_of;
+use ambit_transport::random::system_random;
 use anyhow::Context as _;
 use parking_lot::{Condvar, Mutex};
-use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::log::{self, KeptState, LogSalt};
 use super::planner::{KeepPlanner, KeepStats, KeepWork, RoomSetAside};
@@ -118,10 +118,7 @@ impl Keeper {
         report(directory, &kept);
         let start = ThisStart::begin(directory, !kept.rooms.is_empty())?;
         let set_aside = count_set_aside(directory)?;
-        let mut salt = LogSalt::default();
-        SystemRandom::new()
-            .fill(&mut salt)
-            .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
+        let salt: LogSalt = system_random()?;
         let keeper = Arc::new(Self {
             planner: Mutex::new(KeepPlanner::new(sync_interval, &kept, segments)),
             wake: Condvar::new(),

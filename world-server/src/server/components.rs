@@ -15,9 +15,9 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_room::logic::registry::Registry;
 use ambit_transport::accept::{AcceptanceCounters, accept};
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WEB, ALPN_WORLD, Fingerprint};
+use ambit_transport::random::system_random;
 use anyhow::Context as _;
 use quinn::{Endpoint, VarInt};
-use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
@@ -343,10 +343,7 @@ async fn cluster_member(
     roles: watch::Sender<ClusterRole>,
 ) -> anyhow::Result<ClusterMember> {
     let key = config.host_key.clone().expect("`start` has checked it");
-    let mut process = [0; 16];
-    SystemRandom::new()
-        .fill(&mut process)
-        .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
+    let process = system_random()?;
     let (clock, epoch_unix) = LobbyClock::start();
     let (lobby_config, lobby_registry, arbiter) =
         (config.clone(), registry.clone(), start_lobby_thread()?);

@@ -12,10 +12,10 @@ use ambit_proto::time::LocalTime;
 use ambit_room::config::{Allowed, Parameter};
 use ambit_room::logic::registry::{GameInfo, Registry};
 use ambit_room::room_limits::RoomLimits;
+use ambit_transport::random::system_random;
 use ambit_transport::ticket::TicketSigner;
 use anyhow::Context as _;
 use prost::Message as _;
-use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::{oneshot, watch};
 
 use crate::actor::{LobbyClock, WorldServer};
@@ -55,10 +55,7 @@ pub(super) fn start_lobby(
     children: Option<watch::Sender<u32>>,
     source: LobbySource,
 ) -> anyhow::Result<StartedLobby> {
-    let mut seed = [0; 32];
-    SystemRandom::new()
-        .fill(&mut seed)
-        .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
+    let seed = system_random()?;
     let signer = TicketSigner::from_seed(&seed);
     let checker = registry.clone();
     let limits = config.room_limits();
@@ -71,8 +68,8 @@ pub(super) fn start_lobby(
         server_secret: Some(crate::identity::server_secret(config)?),
         ..config.lobby(epoch_unix)
     };
-    let mut lobby =
-        Lobby::new(lobby_config, games, Box::new(check), Box::new(random_bytes()), signer);
+    let random = || system_random().expect("the system's random source worked before");
+    let mut lobby = Lobby::new(lobby_config, games, Box::new(check), Box::new(random), signer);
     let now = clock.now();
     let mut write_queue = None;
     let mut checkpoints = RoomCheckpoints::default();
@@ -182,15 +179,6 @@ fn parameter_message(parameter: &Parameter) -> world::Parameter {
 /// The number as it was written: 0.1 and not 0.100000001.
 fn decimal(number: f32) -> f64 {
     number.to_string().parse().unwrap_or(f64::from(number))
-}
-
-fn random_bytes() -> impl FnMut() -> [u8; 16] + Send {
-    let random = SystemRandom::new();
-    move || {
-        let mut bytes = [0; 16];
-        random.fill(&mut bytes).expect("the system's random source worked before");
-        bytes
-    }
 }
 
 #[cfg(test)]

@@ -22,9 +22,9 @@ use std::time::Duration;
 
 use quinn::EndpointConfig;
 use ring::hmac;
-use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::cid::TaggedConnectionIds;
+use crate::random::system_random;
 
 /// All are answered: see the module. With quinn's 20 ms, or any other time, a flood of packets
 /// could take the answers from the others, which would wait for their idle time-out.
@@ -45,10 +45,7 @@ impl ResetSecret {
 
     /// A new secret. The error is the system's.
     pub fn random() -> io::Result<Self> {
-        let mut bytes = [0; Self::LENGTH];
-        let failed = |_| io::Error::other("the system's random source failed");
-        SystemRandom::new().fill(&mut bytes).map_err(failed)?;
-        Ok(Self(bytes))
+        system_random().map(Self)
     }
 
     /// The secret of another endpoint of the same server.
@@ -154,12 +151,10 @@ mod tests {
             assert!(length < 49, "{length} bytes answer 49");
         };
         let mut former = connection_ids(&secret);
-        let random = SystemRandom::new();
         // Between the junk, each former id is answered, however soon they follow each other.
         for _ in 0..20 {
             for _ in 0..50 {
-                let mut junk = [0; 8];
-                random.fill(&mut junk).unwrap();
+                let junk: [u8; 8] = system_random().unwrap();
                 send(&junk).await;
             }
             for _ in 0..5 {
