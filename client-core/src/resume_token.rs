@@ -7,10 +7,11 @@
 //! The token is a secret: only the user can read the file. An error of the file is logged, and the
 //! program runs without it.
 
-use std::fmt::Write as _;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write as _};
 use std::path::Path;
+
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 
 /// The file with the token of one session; dropping it releases the lock.
 #[derive(Debug, Default)]
@@ -70,7 +71,7 @@ impl TokenFile {
 fn file_name(server: &str, name: &str) -> String {
     let digest =
         ring::digest::digest(&ring::digest::SHA256, format!("{server}\n{name}").as_bytes());
-    format!("session-{}", hex(&digest.as_ref()[..16]))
+    format!("session-{}", HEXLOWER.encode(&digest.as_ref()[..16]))
 }
 
 /// Makes the directory and the file if they are missing; `None` if another program holds the lock.
@@ -100,31 +101,18 @@ fn read(file: &mut File) -> io::Result<Vec<u8>> {
     let mut text = String::new();
     file.rewind()?;
     // One character more than the longest token in hex: a longer file has an odd length, which
-    // `unhex` refuses.
+    // is refused.
     file.take(2 * TokenFile::MAX_BYTES as u64 + 1).read_to_string(&mut text)?;
-    Ok(unhex(text.trim()).unwrap_or_default())
+    Ok(HEXLOWER_PERMISSIVE.decode(text.trim().as_bytes()).unwrap_or_default())
 }
 
 fn write(file: &mut File, token: &[u8]) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     if !token.is_empty() {
-        file.write_all(format!("{}\n", hex(token)).as_bytes())?;
+        file.write_all(format!("{}\n", HEXLOWER.encode(token)).as_bytes())?;
     }
     file.flush()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
-    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
-    Some(digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect())
 }
 
 #[cfg(test)]

@@ -20,11 +20,11 @@
 //! MMOGs" (Project Deus) for the local lag.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use ambit_proto::time::GameTime;
+use derive_more::Display;
 
 /// Maximum difference between the rate of the time shown and that of the room's clock: invisible.
 pub const MAX_SLEW: f64 = 0.05;
@@ -49,14 +49,17 @@ const ESTIMATE_INTERVAL: Duration = Duration::from_millis(250);
 const MIN_DECREASE: Duration = Duration::from_millis(5);
 
 /// When poses are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
 pub enum RenderTiming {
     /// At their room time: the local lag is the buffer.
+    #[display("room")]
     RoomTime,
     /// This long after arrival over the fastest path, but not before their room time.
+    #[display("{}ms", _0.as_millis())]
     FixedDelay(Duration),
     /// As early as possible while 99 % of the datagrams of the last seconds come in time, including
     /// those after lost ones; but not before their room time.
+    #[display("adaptive")]
     Adaptive,
 }
 
@@ -218,16 +221,6 @@ impl FromStr for RenderTiming {
             _ => delay(text).map(RenderTiming::FixedDelay).ok_or_else(|| {
                 "expected room, adaptive, interpolated or a delay from 0ms to 1000ms".to_owned()
             }),
-        }
-    }
-}
-
-impl fmt::Display for RenderTiming {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RenderTiming::RoomTime => f.write_str("room"),
-            RenderTiming::FixedDelay(delay) => write!(f, "{}ms", delay.as_millis()),
-            RenderTiming::Adaptive => f.write_str("adaptive"),
         }
     }
 }

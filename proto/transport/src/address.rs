@@ -3,9 +3,11 @@
 //! A [`SourceNetwork`] is what one subscriber has, so limits count by it. An [`AddressRange`] is
 //! what an operator names in a setting.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
+
+use cidr::IpCidr;
+use derive_more::Display;
 
 /// The network that a peer comes from: an IPv4 address or an IPv6 /64. An IPv4 address that is
 /// mapped to IPv6 counts as IPv4.
@@ -31,25 +33,13 @@ impl SourceNetwork {
 
 /// An address, or all addresses with a common prefix: `192.0.2.7`, `192.0.2.0/24`,
 /// `2001:db8::/32`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AddressRange {
-    /// The prefix; all further bits are 0.
-    prefix: IpAddr,
-    bits: u8,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
+pub struct AddressRange(IpCidr);
 
 impl AddressRange {
     /// Whether the address is in the range. An IPv4 address that is mapped to IPv6 counts as IPv4.
     pub fn contains(self, address: IpAddr) -> bool {
-        match (self.prefix, address.to_canonical()) {
-            (IpAddr::V4(prefix), IpAddr::V4(address)) => {
-                prefix.to_bits() == high_bits_v4(address.to_bits(), self.bits)
-            }
-            (IpAddr::V6(prefix), IpAddr::V6(address)) => {
-                prefix.to_bits() == high_bits_v6(address.to_bits(), self.bits)
-            }
-            _ => false,
-        }
+        self.0.contains(&address.to_canonical())
     }
 }
 
@@ -57,35 +47,7 @@ impl FromStr for AddressRange {
     type Err = NotAnAddressRange;
 
     fn from_str(text: &str) -> Result<Self, NotAnAddressRange> {
-        let (address, bits) = match text.split_once('/') {
-            None => (text, None),
-            Some((address, bits)) => (address, Some(bits)),
-        };
-        let prefix: IpAddr = address.parse().map_err(|_| NotAnAddressRange)?;
-        let all = if prefix.is_ipv4() { 32 } else { 128 };
-        let bits = match bits {
-            None => all,
-            Some(bits) => bits.parse().map_err(|_| NotAnAddressRange)?,
-        };
-        let has_only_high_bits = match prefix {
-            IpAddr::V4(prefix) => prefix.to_bits() == high_bits_v4(prefix.to_bits(), bits),
-            IpAddr::V6(prefix) => prefix.to_bits() == high_bits_v6(prefix.to_bits(), bits),
-        };
-        if bits > all || !has_only_high_bits {
-            return Err(NotAnAddressRange);
-        }
-        Ok(Self { prefix, bits })
-    }
-}
-
-impl fmt::Display for AddressRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.prefix)?;
-        let all = if self.prefix.is_ipv4() { 32 } else { 128 };
-        if self.bits < all {
-            write!(f, "/{}", self.bits)?;
-        }
-        Ok(())
+        text.parse().map(Self).map_err(|_| NotAnAddressRange)
     }
 }
 
@@ -93,18 +55,6 @@ impl fmt::Display for AddressRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an address such as 192.0.2.7, or a range such as 192.0.2.0/24 or 2001:db8::/32")]
 pub struct NotAnAddressRange;
-
-/// The address with all but its first `bits` bits set to 0.
-fn high_bits_v4(address: u32, bits: u8) -> u32 {
-    let low = u32::MAX.checked_shr(bits.into()).unwrap_or(0);
-    address & !low
-}
-
-/// The address with all but its first `bits` bits set to 0.
-fn high_bits_v6(address: u128, bits: u8) -> u128 {
-    let low = u128::MAX.checked_shr(bits.into()).unwrap_or(0);
-    address & !low
-}
 
 #[cfg(test)]
 mod tests {

@@ -128,14 +128,10 @@ impl TicketError {
 }
 
 /// The lobby's side: holds the private key.
+#[derive(derive_more::Debug)]
 pub struct TicketSigner {
+    #[debug(skip)]
     key: Ed25519KeyPair,
-}
-
-impl std::fmt::Debug for TicketSigner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TicketSigner").finish_non_exhaustive()
-    }
 }
 
 impl TicketSigner {

@@ -21,6 +21,7 @@ use anyhow::Context as _;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::object_store::{Config, ObjectStore};
 use async_nats::jetstream::stream::Stream;
+use derive_more::Display;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{MissedTickBehavior, sleep, timeout};
@@ -63,7 +64,8 @@ pub(crate) struct KeptRooms {
 }
 
 /// Ordered by room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
+#[display("{epoch}-{}", room.0)]
 struct StoredRoomName {
     room: RoomId,
     epoch: u64,
@@ -75,12 +77,6 @@ impl StoredRoomName {
         let epoch = epoch.parse().ok()?;
         let room = RoomId(room.parse().ok()?);
         Some(Self { room, epoch })
-    }
-}
-
-impl std::fmt::Display for StoredRoomName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}-{}", self.epoch, self.room.0)
     }
 }
 

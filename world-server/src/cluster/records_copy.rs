@@ -3,9 +3,9 @@
 //! and compared with the summary that the leader writes with its records.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 
+use derive_more::Display;
 use ring::digest::{Context, SHA256};
 
 use crate::lobby::RecordKey;
@@ -14,7 +14,8 @@ use crate::lobby::RecordKey;
 const MAX_REMOVED: usize = 10_000;
 
 /// How many records there are, and the sum of their hashes: equal for equal records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display)]
+#[display("{count} {digest:016x}")]
 pub(crate) struct RecordsSummary {
     pub(crate) count: u64,
     digest: u64,
@@ -51,12 +52,6 @@ fn hash(key: RecordKey, value: &[u8]) -> u64 {
 }
 
 /// As in the header of a message: `205 0123456789abcdef`.
-impl fmt::Display for RecordsSummary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:016x}", self.count, self.digest)
-    }
-}
-
 /// Not a summary of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a summary of records; expected `COUNT DIGEST`")]

@@ -11,6 +11,7 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_room::recording::Header;
+use derive_more::Display;
 
 use crate::lobby::refusal::LobbyRefusal;
 
@@ -23,26 +24,19 @@ pub struct ConnId(pub u64);
 pub struct HostId(pub u64);
 
 /// The key of a record of the directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 pub enum RecordKey {
     /// The ids that may be in use.
+    #[display("ids")]
     Ids,
+    #[display("host.{}", _0.0)]
     Host(HostId),
     /// A session.
+    #[display("player.{}", _0.0)]
     Player(PlayerId),
     /// A room. Sorted after players, so that its members are restored first.
+    #[display("room.{}", _0.0)]
     Room(RoomId),
-}
-
-impl std::fmt::Display for RecordKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Ids => f.write_str("ids"),
-            Self::Host(HostId(number)) => write!(f, "host.{number}"),
-            Self::Room(RoomId(number)) => write!(f, "room.{number}"),
-            Self::Player(PlayerId(number)) => write!(f, "player.{number}"),
-        }
-    }
 }
 
 impl std::str::FromStr for RecordKey {

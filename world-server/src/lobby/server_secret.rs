@@ -1,7 +1,5 @@
 //! The secret of a server, or of the servers of a cluster. It comes from the shell.
 
-use std::fmt;
-
 use ring::hmac;
 
 /// What the key of a cluster's hosts is used for here: no other use of it gives the same bytes.
@@ -9,7 +7,8 @@ const PURPOSE: &[u8] = b"ambit: secret of seeds";
 
 /// A server's secret: who knows it can compute the random numbers of rooms with named seeds, and
 /// try out passwords of rooms that the directory holds.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("ServerSecret(..)")]
 pub struct ServerSecret([u8; ServerSecret::LENGTH]);
 
 impl ServerSecret {
@@ -30,12 +29,6 @@ impl ServerSecret {
     pub(in crate::lobby) fn sign(&self, bytes: &[u8]) -> [u8; Self::LENGTH] {
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &self.0), bytes);
         tag.as_ref().try_into().expect("SHA-256 gives 32 bytes")
-    }
-}
-
-impl fmt::Debug for ServerSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ServerSecret(..)")
     }
 }
 

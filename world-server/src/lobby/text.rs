@@ -10,8 +10,6 @@
 //! marks on a letter, and nothing that ends a name in a line of chat. Source: Unicode Technical
 //! Report 36 (security), Standard 39 (names that look the same), Annex 15 (normalisation).
 
-use std::fmt;
-
 use ambit_proto::codes::ErrorCode;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -61,7 +59,8 @@ pub(super) struct LobbyRoomName(String);
 pub(super) struct ChatText(String);
 
 /// A room's password: 1 to 64 characters. Never displayed.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("Password(..)")]
 pub(super) struct Password(String);
 
 impl PlayerName {
@@ -151,12 +150,6 @@ impl Password {
     /// Only to compute what is kept of it.
     pub(super) fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Password(..)")
     }
 }
 

@@ -15,11 +15,11 @@
 //! Source: Agones, `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use std::time::Duration;
 
 use ambit_proto::time::LocalTime;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use derive_more::Display;
 
 /// The interval in which Agones' own SDKs batch changes of a counter.
 const COUNTER_INTERVAL: Duration = Duration::from_secs(1);
@@ -108,12 +108,17 @@ impl SidecarCall {
 }
 
 /// A call without its contents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 pub(crate) enum CallKind {
+    #[display("health")]
     Health,
+    #[display("the request for its GameServer")]
     GetGameServer,
+    #[display("ready")]
     Ready,
+    #[display("the counter '{}'", _0.name())]
     Count(FleetCounter),
+    #[display("shutdown")]
     Shutdown,
 }
 
@@ -126,18 +131,6 @@ impl CallKind {
         Self::Count(FleetCounter::Players),
         Self::Shutdown,
     ];
-}
-
-impl fmt::Display for CallKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Health => f.write_str("health"),
-            Self::GetGameServer => f.write_str("the request for its GameServer"),
-            Self::Ready => f.write_str("ready"),
-            Self::Count(counter) => write!(f, "the counter '{}'", counter.name()),
-            Self::Shutdown => f.write_str("shutdown"),
-        }
-    }
 }
 
 /// The answer to a call.

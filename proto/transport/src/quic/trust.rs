@@ -13,6 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use parking_lot::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature};
@@ -21,7 +22,11 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, PeerIncompatible, S
 
 /// SHA-256 of a certificate (DER). Parses and prints as 64 hexadecimal digits; colons between pairs
 /// are accepted.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display, derive_more::Debug,
+)]
+#[display("{}", HEXLOWER.encode(_0))]
+#[debug("{}", self)]
 pub struct Fingerprint(pub [u8; 32]);
 
 /// The bytes or the text are not a fingerprint.
@@ -55,32 +60,9 @@ impl FromStr for Fingerprint {
     type Err = BadFingerprint;
 
     fn from_str(text: &str) -> Result<Self, BadFingerprint> {
-        let digits =
-            text.bytes().filter(|byte| *byte != b':').map(hex_digit).collect::<Option<Vec<_>>>();
-        let digits = digits.ok_or(BadFingerprint)?;
-        let (pairs, rest) = digits.as_chunks::<2>();
-        if !rest.is_empty() {
-            return Err(BadFingerprint);
-        }
-        let bytes = pairs.iter().map(|[high, low]| high << 4 | low).collect::<Vec<_>>();
-        Self::try_from(bytes.as_slice())
+        let bytes = HEXLOWER_PERMISSIVE.decode(text.replace(':', "").as_bytes());
+        Self::try_from(&*bytes.map_err(|_| BadFingerprint)?)
     }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
-fn hex_digit(byte: u8) -> Option<u8> {
-    (byte as char).to_digit(16).map(|digit| digit as u8)
 }
 
 /// Decides whether to trust a server's certificate.
