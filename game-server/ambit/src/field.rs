@@ -137,19 +137,31 @@ pub fn words_of<C: Choice + MessageField>() -> Vec<Word> {
     C::NAMES.iter().zip(C::choices()).map(named).collect()
 }
 
-impl MessageField for ObjectId {
-    fn field_type() -> FieldType {
-        FieldType::Object
-    }
+/// A field whose values are those of a variant of [`Value`].
+macro_rules! field_of_variant {
+    ($type:ty, $field_type:expr, $variant:ident) => {
+        impl MessageField for $type {
+            fn field_type() -> FieldType {
+                $field_type
+            }
 
-    fn into_value(self) -> Value {
-        Value::Object(self)
-    }
+            fn into_value(self) -> Value {
+                Value::$variant(self)
+            }
 
-    fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
-        value.as_object().copied().ok_or(ErrorCode::Malformed)
-    }
+            fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
+                match value {
+                    Value::$variant(value) => Ok(*value),
+                    _ => Err(ErrorCode::Malformed),
+                }
+            }
+        }
+    };
 }
+
+field_of_variant!(ObjectId, FieldType::Object, Object);
+field_of_variant!(Position, FieldType::Position, Position);
+field_of_variant!(i64, FieldType::NUMBER, Number);
 
 /// An object of another kind is answered like one that does not exist.
 impl<K: TypedKind> MessageField for Id<K> {
@@ -168,34 +180,6 @@ impl<K: TypedKind> MessageField for Id<K> {
         } else {
             Err(ErrorCode::NoSuchObject)
         }
-    }
-}
-
-impl MessageField for Position {
-    fn field_type() -> FieldType {
-        FieldType::Position
-    }
-
-    fn into_value(self) -> Value {
-        Value::Position(self)
-    }
-
-    fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
-        value.as_position().copied().ok_or(ErrorCode::Malformed)
-    }
-}
-
-impl MessageField for i64 {
-    fn field_type() -> FieldType {
-        FieldType::NUMBER
-    }
-
-    fn into_value(self) -> Value {
-        Value::Number(self)
-    }
-
-    fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
-        value.as_number().copied().ok_or(ErrorCode::Malformed)
     }
 }
 
