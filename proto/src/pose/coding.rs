@@ -1,13 +1,16 @@
 //! How the poses for a client are coded: what it asks for, and what a room prefers.
 
-use std::fmt;
-use std::str::FromStr;
+use derive_more::{Display, FromStr};
+use serde::{Deserialize, Serialize};
 
 use super::Level;
 use crate::control::game as pb;
 
 /// A coding of poses. A client asks for one at the join (`Join.coding`); a room prefers one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, FromStr, Serialize, Deserialize)]
+#[display(rename_all = "lowercase")]
+#[from_str(rename_all = "lowercase")]
+#[from_str(error(UnknownCoding, |_| UnknownCoding))]
 pub enum PoseCoding {
     /// Of a client: what the room prefers. Of a room: [`PoseCoding::Shared`] or
     /// [`PoseCoding::Fine`], by the kinds of the game and the number of clients.
@@ -31,16 +34,6 @@ pub struct UnknownCoding;
 impl PoseCoding {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Auto, Self::Plain, Self::Shared, Self::Fine];
-
-    /// Its name, as users write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Plain => "plain",
-            Self::Shared => "shared",
-            Self::Fine => "fine",
-        }
-    }
 
     /// This one; `preference` if it is [`PoseCoding::Auto`].
     #[must_use]
@@ -86,20 +79,6 @@ impl From<PoseCoding> for pb::PoseCoding {
             PoseCoding::Shared => Self::Shared,
             PoseCoding::Fine => Self::Fine,
         }
-    }
-}
-
-impl FromStr for PoseCoding {
-    type Err = UnknownCoding;
-
-    fn from_str(word: &str) -> Result<Self, UnknownCoding> {
-        Self::ALL.into_iter().find(|coding| coding.name() == word).ok_or(UnknownCoding)
-    }
-}
-
-impl fmt::Display for PoseCoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

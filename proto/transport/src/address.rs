@@ -4,10 +4,9 @@
 //! what an operator names in a setting.
 
 use std::net::{IpAddr, Ipv6Addr};
-use std::str::FromStr;
 
 use cidr::IpCidr;
-use derive_more::Display;
+use derive_more::{Display, FromStr};
 
 /// The network that a peer comes from: an IPv4 address or an IPv6 /64. An IPv4 address that is
 /// mapped to IPv6 counts as IPv4.
@@ -33,21 +32,14 @@ impl SourceNetwork {
 
 /// An address, or all addresses with a common prefix: `192.0.2.7`, `192.0.2.0/24`,
 /// `2001:db8::/32`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, FromStr)]
+#[from_str(error(NotAnAddressRange, |_| NotAnAddressRange))]
 pub struct AddressRange(IpCidr);
 
 impl AddressRange {
     /// Whether the address is in the range. An IPv4 address that is mapped to IPv6 counts as IPv4.
     pub fn contains(self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
-    }
-}
-
-impl FromStr for AddressRange {
-    type Err = NotAnAddressRange;
-
-    fn from_str(text: &str) -> Result<Self, NotAnAddressRange> {
-        text.parse().map(Self).map_err(|_| NotAnAddressRange)
     }
 }
 

@@ -7,8 +7,7 @@
 //! Source: "Architectures de développement adaptées aux MMOGs" (Project Deus), section 2.1 (users
 //! to servers that are not overloaded; static zones).
 
-use std::fmt;
-use std::str::FromStr;
+use derive_more::{Display, FromStr};
 
 use crate::lobby::fleet::placement::{
     HostCandidate, MeasuredPlacement, Placement, PlacementRequest,
@@ -17,7 +16,10 @@ use crate::lobby::fleet::pool::ChildPoolConfig;
 use crate::lobby::output::HostId;
 
 /// Which host gets the next room.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, FromStr)]
+#[display(rename_all = "kebab-case")]
+#[from_str(rename_all = "kebab-case")]
+#[from_str(error(String, |_| "one of `measured`, `least-loaded` and `zones`".to_owned()))]
 pub enum PlacementPolicy {
     /// The least loaded host by booked or reported load, whichever is higher.
     #[default]
@@ -29,9 +31,6 @@ pub enum PlacementPolicy {
 }
 
 impl PlacementPolicy {
-    const ALL: [(PlacementPolicy, &str); 3] =
-        [(Self::Measured, "measured"), (Self::LeastLoaded, "least-loaded"), (Self::Zones, "zones")];
-
     /// Returns the strategy. `children.min` hosts are always used.
     pub(in crate::lobby) fn to_placement(self, children: ChildPoolConfig) -> Box<dyn Placement> {
         let spread = if children.max == 0 { usize::MAX } else { children.min as usize };
@@ -41,25 +40,6 @@ impl PlacementPolicy {
             Self::LeastLoaded => Box::new(BookedPlacement(by_load)),
             Self::Zones => Box::new(ZonePlacement { fallback: by_load }),
         }
-    }
-}
-
-impl fmt::Display for PlacementPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (_, name) =
-            Self::ALL.iter().find(|(policy, _)| policy == self).expect("every policy has a name");
-        f.write_str(name)
-    }
-}
-
-impl FromStr for PlacementPolicy {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.iter().find(|(_, name)| *name == text);
-        known
-            .map(|(policy, _)| *policy)
-            .ok_or_else(|| "one of `measured`, `least-loaded` and `zones`".to_owned())
     }
 }
 
@@ -117,7 +97,9 @@ mod tests {
 
     #[test]
     fn policy_names_survive_a_round_trip() {
-        for (policy, name) in PlacementPolicy::ALL {
+        use PlacementPolicy::{LeastLoaded, Measured, Zones};
+        let named = [(Measured, "measured"), (LeastLoaded, "least-loaded"), (Zones, "zones")];
+        for (policy, name) in named {
             assert_eq!((policy.to_string().as_str(), name.parse()), (name, Ok(policy)));
         }
         assert!(
