@@ -233,7 +233,7 @@ fn closed_by_world(connection: &Connection) -> Option<ApplicationClose> {
     }
 }
 
-fn is(close: &ApplicationClose, code: ErrorCode) -> bool {
+pub(crate) fn is(close: &ApplicationClose, code: ErrorCode) -> bool {
     close.error_code == VarInt::from_u32(code as u32)
 }
 

@@ -24,12 +24,12 @@ use ambit_proto::frame::encode_frame;
 use ambit_transport::key_proof::open_as_host;
 use ambit_transport::quic::{Fingerprint, FingerprintVerifier};
 use anyhow::Context as _;
-use quinn::{ConnectionError, VarInt};
+use quinn::ConnectionError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::dial::{WorldAddresses, connect};
+use crate::dial::{WorldAddresses, connect, is};
 use crate::protocol::messages::{HostToWorld, ProcessEnded, host_to_world};
 
 /// Set for a watcher: the WorldServers' addresses, a bar, their certificates; with commas.
@@ -174,14 +174,10 @@ async fn ask(
     let (mut output, _input) = open_as_host(&connection, key).await?;
     output.write_all(report).await?;
     match connection.closed().await {
-        ConnectionError::ApplicationClosed(close)
-            if close.error_code == VarInt::from_u32(ErrorCode::TryAgain as u32) =>
-        {
+        ConnectionError::ApplicationClosed(close) if is(&close, ErrorCode::TryAgain) => {
             Ok(Answer::Follows(String::from_utf8_lossy(&close.reason).into_owned()))
         }
-        ConnectionError::ApplicationClosed(close)
-            if close.error_code == VarInt::from_u32(ErrorCode::ErrorUnspecified as u32) =>
-        {
+        ConnectionError::ApplicationClosed(close) if is(&close, ErrorCode::ErrorUnspecified) => {
             Ok(Answer::Taken)
         }
         // It found no place, for example.
