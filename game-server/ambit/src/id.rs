@@ -1,6 +1,5 @@
 //! Identifiers of objects that know their kind.
 
-use std::fmt;
 use std::marker::PhantomData;
 
 use ambit_proto::ids::{ClientObjectId, ObjectId};
@@ -18,7 +17,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// A client that knows the game gets the `Id` of an object from `FrameEntry::typed_id`. It holds
 /// the client's [`ClientObjectId`] of the object, and is for the client's own commands alone.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, derive_more::Display, derive_more::Debug)]
+#[display("{object}")]
+#[debug("Id({object})")]
 #[derive_where(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[serde(transparent, bound = "")]
 pub struct Id<K> {
@@ -52,17 +53,5 @@ impl<K: TypedKind> TypedId for Id<K> {
 impl<K> From<Id<K>> for ObjectId {
     fn from(id: Id<K>) -> Self {
         id.object
-    }
-}
-
-impl<K> fmt::Debug for Id<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Id({})", self.object)
-    }
-}
-
-impl<K> fmt::Display for Id<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.object.fmt(f)
     }
 }
