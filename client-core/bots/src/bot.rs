@@ -279,7 +279,8 @@ impl Bot {
         let Some(avatar) = avatar else { return };
         let crowd = state.crowd.get_or_insert_with(|| CrowdBot::new(now, state.seed));
         if let Some(action) = crowd.decide(now, &avatar) {
-            // Between two connections no command is possible; the break itself is counted elsewhere.
+            // Between two connections no command is possible; the break itself is counted
+            // elsewhere.
             let _ = self.handle.act(&action);
         }
     }

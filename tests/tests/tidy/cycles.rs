@@ -21,7 +21,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("proto/steering/src/statics.rs", 2),
     ("proto/training/src/fine.rs", 2),
     ("proto/transport/src/impair/mod.rs", 2),
-    ("game-server/ambit/src/lib.rs", 3),
     ("game-server/ambit/src/component.rs", 18),
     ("game-server/ambit/macros/src/lib.rs", 12),
     ("game-server/room/src/config.rs", 2),
