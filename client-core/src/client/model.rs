@@ -129,15 +129,16 @@ pub struct PlayerListing {
     pub connected: bool,
 }
 
-/// The recipients of a chat message.
+/// The recipients of a chat message. In JSON: `"lobby"`, `"room"`, `{"player_named": "ann"}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename_all = "snake_case"))]
 pub enum ChatAudience {
     /// All players in the lobby.
     Lobby,
     /// All players in the sender's room.
     Room,
     /// One player, by id.
-    Player(PlayerId),
+    Player(#[cfg_attr(test, ts(type = "number"))] PlayerId),
     /// One player, by name.
     PlayerNamed(String),
 }

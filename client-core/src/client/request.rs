@@ -13,7 +13,11 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use super::model::ChatAudience;
 
 /// A request to the lobby; the answer is an event with the request's number.
+///
+/// Other languages write it as JSON: `"leave_room"`, `{"set_ready": true}`,
+/// `{"join_room": {"room": 7}}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename_all = "snake_case"))]
 pub enum LobbyRequest {
     /// Lists the rooms, and if `subscribe`, reports each change until the next `ListRooms`.
     ListRooms {
@@ -25,8 +29,10 @@ pub enum LobbyRequest {
     /// Takes a seat in a room.
     JoinRoom {
         /// As in the list of rooms.
+        #[cfg_attr(test, ts(type = "number"))]
         room: RoomId,
         /// Empty for none.
+        #[cfg_attr(test, ts(optional, as = "Option<String>"))]
         password: String,
     },
     /// Returns to the lobby.
@@ -55,24 +61,29 @@ pub enum LobbyRequest {
         text: String,
     },
     /// Removes a player from the room; for the room's host only.
-    Kick(PlayerId),
+    Kick(#[cfg_attr(test, ts(type = "number"))] PlayerId),
 }
 
 /// The settings of a new room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct NewRoom {
     /// 1 to 32 characters.
     pub name: String,
     /// One of the games listed in `Welcome`.
     pub game: String,
     /// Seats; 0 for the server's default.
+    #[cfg_attr(test, ts(optional, as = "Option<u32>"))]
     pub capacity: u32,
-    /// The game's and the room's own settings.
+    /// The game's and the room's own settings. In JSON, numbers and flags may stand for their text.
+    #[cfg_attr(test, ts(optional, type = "Record<string, string | number | boolean>"))]
     pub parameters: BTreeMap<String, String>,
     /// Empty for none.
+    #[cfg_attr(test, ts(optional, as = "Option<String>"))]
     pub password: String,
     /// Makes the request idempotent: a repeated request with the same key creates no second room.
-    /// The caller chooses it at random.
+    /// The caller chooses it at random. In JSON a list of 16 numbers.
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<u8>>"))]
     pub key: [u8; 16],
 }
 

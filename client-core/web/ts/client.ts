@@ -6,6 +6,7 @@ import type {
   GameDescription as RoomOptions,
   GameListing,
   LobbyEvent,
+  NewRoom,
   PlayerListing,
   RoomListing,
 } from "./events.js";
@@ -19,15 +20,8 @@ export interface GameDescription extends RoomOptions {
   schema: Schema | null;
 }
 
-/** The settings of a new room. */
-export interface NewRoom {
-  /** Seats; without it, the server's default. */
-  capacity?: number;
-  /** Needed to join; without one, everybody may. */
-  password?: string;
-  /** Parameters of the game or of the room: `size`, `delay`, `npcs`. */
-  parameters?: Record<string, string | number | boolean>;
-}
+/** The settings of a new room, all optional. */
+export type RoomSettings = Pick<NewRoom, "capacity" | "password" | "parameters">;
 
 /** A player in the lobby: rooms, chat, and the way into games. */
 export class Client {
@@ -87,22 +81,22 @@ export class Client {
   }
 
   /** Creates a room for a game, with the player as its host. */
-  async createRoom(name: string, game: string, settings: NewRoom = {}): Promise<Room> {
-    const room = JSON.stringify({ ...settings, name, game });
-    const key = crypto.getRandomValues(new Uint8Array(16));
-    const created = await this.#port.ask<"created">("create_room", room, key);
+  async createRoom(name: string, game: string, settings: RoomSettings = {}): Promise<Room> {
+    const key = [...crypto.getRandomValues(new Uint8Array(16))];
+    const create_room = { ...settings, name, game, key };
+    const created = await this.#port.ask<"created">({ create_room });
     return this.#roomOf(created.id);
   }
 
   /** Takes a seat in a room. */
   async joinRoom(room: number, { password = "" }: { password?: string } = {}): Promise<Room> {
-    const joined = await this.#port.ask<"joined">("join_room", room, password);
+    const joined = await this.#port.ask<"joined">({ join_room: { room, password } });
     return this.#roomOf(joined.id);
   }
 
   /** With what a room of a game can be created, and what the game declares. */
   async describeGame(name: string): Promise<GameDescription> {
-    const answer = await this.#port.ask<"game">("describe_game", name);
+    const answer = await this.#port.ask<"game">({ describe_game: { game: name } });
     return answer as RoomOptions as GameDescription;
   }
 
@@ -110,7 +104,7 @@ export class Client {
   async rooms(): Promise<RoomListing[]> {
     // A request for the list also says whether changes are reported.
     const subscribe = this.#watchesRooms;
-    const answer = await this.#port.ask<"rooms">("list_rooms", subscribe);
+    const answer = await this.#port.ask<"rooms">({ list_rooms: { subscribe } });
     return answer.rooms;
   }
 
@@ -122,23 +116,23 @@ export class Client {
 
   /** Everybody in the lobby. */
   async players(): Promise<PlayerListing[]> {
-    const answer = await this.#port.ask<"players">("list_players", true);
+    const answer = await this.#port.ask<"players">({ list_players: { everybody: true } });
     return answer.players;
   }
 
   /** Says something to everybody in the lobby. */
   async say(text: string): Promise<void> {
-    await this.#port.ask("say", false, text);
+    await this.#port.ask({ say: { to: "lobby", text } });
   }
 
   /** Says something to one player, by name. */
   async whisper(to: string, text: string): Promise<void> {
-    await this.#port.ask("whisper", to, text);
+    await this.#port.ask({ say: { to: { player_named: to }, text } });
   }
 
   /** Takes another name; returns the name in use. */
   async rename(name: string): Promise<string> {
-    await this.#port.ask("set_name", name);
+    await this.#port.ask({ set_name: name });
     return this.name;
   }
 

@@ -7,7 +7,7 @@
 
 import type { LineConditions } from "./bad_line.js";
 import { AmbitError } from "./errors.js";
-import type { LobbyEvent } from "./events.js";
+import type { LobbyEvent, LobbyRequest } from "./events.js";
 import { Inbox } from "./inbox.js";
 import {
   type Answer,
@@ -64,10 +64,8 @@ export class CorePort {
   }
 
   /** Sends a request to the lobby, and waits for its answer, of a kind that the caller knows. */
-  ask<Ev extends LobbyEvent["ev"]>(
-    name: CoreFunction,
-    ...values: readonly unknown[]
-  ): Promise<Answer<Ev>> {
+  ask<Ev extends LobbyEvent["ev"]>(request: LobbyRequest): Promise<Answer<Ev>> {
+    const values = [JSON.stringify(request)];
     return new Promise((resolve, reject) => {
       const { closed } = this.inbox;
       if (closed) {
@@ -76,7 +74,9 @@ export class CorePort {
       // At once, since the event that answers may be in the next message.
       const answer = (number: unknown) =>
         this.inbox.answer(number as number).then((event) => resolve(event as Answer<Ev>), reject);
-      this.#send({ resolve: answer, reject }, (call) => ({ do: "call", call, name, values }));
+      this.#send({ resolve: answer, reject }, (call) => {
+        return { do: "call", call, name: "request", values };
+      });
     });
   }
 

@@ -26,7 +26,7 @@ const PROBE = new Uint8Array(1);
 /** Longer timers overflow. */
 const MAX_TIMER_MS = 60_000;
 
-/** The numbers of `client-core/web/src/web_output.rs`. */
+/** The numbers of `client-core/boundary/src/output.rs`. */
 const CONNECT_WORLD = 1;
 const WORLD = 2;
 const CLOSE_WORLD = 3;

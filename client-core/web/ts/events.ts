@@ -1,7 +1,7 @@
 /**
  * Events: what happens in the lobby, and what happens in a game; `ev` is the kind. Times are room
- * time in milliseconds, positions metres. And the values of commands. Made from
- * `ambit_client_core::client::event` and `ambit_client_core::argument` by the test
+ * time in milliseconds, positions metres. And requests, and the values of commands.
+ * Made from `ambit_client_core::client` and `ambit_client_core::argument` by the test
  * `the_events_for_typescript_are_those_of_the_enums`, with `AMBIT_RENEW_TYPES=1`.
  */
 
@@ -452,3 +452,62 @@ export type Value =
   | string
   | readonly number[]
   | { [key in string]: Value } | null;
+
+/**
+ * A request to the lobby; the answer is an event with the request's number.
+ *
+ * Other languages write it as JSON: `"leave_room"`, `{"set_ready": true}`,
+ * `{"join_room": {"room": 7}}`.
+ */
+export type LobbyRequest =
+  | { "list_rooms": { subscribe: boolean } }
+  | { "create_room": NewRoom }
+  | { "join_room": { room: number; password?: string } }
+  | "leave_room"
+  | "start_room"
+  | { "set_ready": boolean }
+  | { "list_players": { everybody: boolean } }
+  | { "describe_game": { game: string } }
+  | { "set_name": string }
+  | { "say": { to: ChatAudience; text: string } }
+  | { "kick": number };
+
+/**
+ * The settings of a new room.
+ */
+export type NewRoom = {
+  /**
+   * 1 to 32 characters.
+   */
+  name: string;
+  /**
+   * One of the games listed in `Welcome`.
+   */
+  game: string;
+  /**
+   * Seats; 0 for the server's default.
+   */
+  capacity?: number;
+  /**
+   * The game's and the room's own settings. In JSON, numbers and flags may stand for their text.
+   */
+  parameters?: Record<string, string | number | boolean>;
+  /**
+   * Empty for none.
+   */
+  password?: string;
+  /**
+   * Makes the request idempotent: a repeated request with the same key creates no second room.
+   * The caller chooses it at random. In JSON a list of 16 numbers.
+   */
+  key?: Array<number>;
+};
+
+/**
+ * The recipients of a chat message. In JSON: `"lobby"`, `"room"`, `{"player_named": "ann"}`.
+ */
+export type ChatAudience =
+  | "lobby"
+  | "room"
+  | { "player": number }
+  | { "player_named": string };

@@ -7,15 +7,22 @@
  */
 
 import type { CorePort } from "./core_port.js";
-import { Arrays, type Picture, TRANSFORM_FLOATS, VALUE_FLOATS } from "./picture.js";
+import { Arrays, type Picture, OBJECT_NUMBERS, VALUE_FLOATS } from "./picture.js";
 import type { Kind, Schema } from "./schema.js";
 
-export { TRANSFORM_FLOATS, VALUE_FLOATS } from "./picture.js";
+export { OBJECT_NUMBERS, VALUE_FLOATS } from "./picture.js";
 
 /** A flag: the object is the player's avatar or, if it is room-wide, the player's own. */
 export const FLAG_OWN = 1;
 /** A flag: the object moves. */
 export const FLAG_MOVES = 2;
+
+/** Places in an object's row. */
+const AGE = 13;
+const ID = 14;
+const KIND = 15;
+const FLAGS = 16;
+const FIRST_VALUE = 17;
 
 /** Frames that are nearer to each other show the same picture. */
 const MIN_INTERVAL_MS = 3;
@@ -85,33 +92,13 @@ export class Frame {
     this.time = NaN;
   }
 
-  /** Of each object: its id, ascending, never reused. */
-  get ids(): Uint32Array {
-    return this.#arrays.ids;
-  }
-
-  /** Of each object: the index of its kind in {@link Schema.kinds}. */
-  get kinds(): Uint32Array {
-    return this.#arrays.kinds;
-  }
-
-  /** Of each object: {@link FLAG_OWN} and {@link FLAG_MOVES}. */
-  get flags(): Uint32Array {
-    return this.#arrays.flags;
-  }
-
-  /** Of each object: the index of its first value; times {@link VALUE_FLOATS} in `values`. */
-  get starts(): Uint32Array {
-    return this.#arrays.starts;
-  }
-
   /**
-   * Of each object {@link TRANSFORM_FLOATS} floats: position x, y, z in metres (east, north, up),
-   * rotation as a unit quaternion x, y, z, w, velocity in metres and angular velocity in radians a
-   * second.
+   * Of each object {@link OBJECT_NUMBERS} floats; the first 13 are its transform: position x, y, z in
+   * metres (east, north, up), rotation as a unit quaternion x, y, z, w, velocity in metres and
+   * angular velocity in radians a second.
    */
   get transforms(): Float32Array {
-    return this.#arrays.transforms;
+    return this.#arrays.floats;
   }
 
   /**
@@ -122,15 +109,6 @@ export class Frame {
     return this.#arrays.values;
   }
 
-  /**
-   * Of each object: how old the newest data about it is, in milliseconds. Of an object that moves
-   * freely, that is the newest pose; of all others, any data of the host: silence about them means
-   * that nothing has changed. NaN before the first data.
-   */
-  get ages(): Float32Array {
-    return this.#arrays.ages;
-  }
-
   /** What the game declares. */
   get schema(): Schema | undefined {
     return this.#schema;
@@ -138,14 +116,13 @@ export class Frame {
 
   /** The index of the object with this id, or -1. */
   indexOf(id: number): number {
-    const { ids } = this;
     let [low, high] = [0, this.count];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((ids[middle] as number) < id) low = middle + 1;
+      if (this.id(middle) < id) low = middle + 1;
       else high = middle;
     }
-    return low < this.count && ids[low] === id ? low : -1;
+    return low < this.count && this.id(low) === id ? low : -1;
   }
 
   /** The indices of the room-wide objects of the kind called `kind`, of all without a name. */
@@ -154,40 +131,55 @@ export class Frame {
     return indices.filter((index) => kind === undefined || this.kind(index).name === kind);
   }
 
+  /** Ascending, never reused. */
   id(index: number): number {
-    return this.ids[index] as number;
+    return this.#number(index, ID);
+  }
+
+  /** The index of its kind in {@link Schema.kinds}. */
+  kindIndex(index: number): number {
+    return this.#number(index, KIND);
   }
 
   /** Its kind, as the game declares it. */
   kind(index: number): Kind {
-    return this.#schema?.kinds[this.kinds[index] as number] as Kind;
+    return this.#schema?.kinds[this.kindIndex(index)] as Kind;
+  }
+
+  /**
+   * How old the newest data about it is, in milliseconds. Of an object that moves freely, that is
+   * the newest pose; of all others, any data of the host: silence about them means that nothing has
+   * changed. NaN before the first data.
+   */
+  age(index: number): number {
+    return this.transforms[index * OBJECT_NUMBERS + AGE] as number;
   }
 
   /** Whether it is the player's avatar or, if it is room-wide, the player's own. */
   isOwn(index: number): boolean {
-    return ((this.flags[index] as number) & FLAG_OWN) !== 0;
+    return (this.#number(index, FLAGS) & FLAG_OWN) !== 0;
   }
 
   moves(index: number): boolean {
-    return ((this.flags[index] as number) & FLAG_MOVES) !== 0;
+    return (this.#number(index, FLAGS) & FLAG_MOVES) !== 0;
   }
 
   x(index: number): number {
-    return this.transforms[index * TRANSFORM_FLOATS] as number;
+    return this.transforms[index * OBJECT_NUMBERS] as number;
   }
 
   y(index: number): number {
-    return this.transforms[index * TRANSFORM_FLOATS + 1] as number;
+    return this.transforms[index * OBJECT_NUMBERS + 1] as number;
   }
 
   z(index: number): number {
-    return this.transforms[index * TRANSFORM_FLOATS + 2] as number;
+    return this.transforms[index * OBJECT_NUMBERS + 2] as number;
   }
 
   /** The direction that it faces, in radians counter-clockwise from the east. */
   heading(index: number): number {
     const floats = this.transforms;
-    const at = index * TRANSFORM_FLOATS + 3;
+    const at = index * OBJECT_NUMBERS + 3;
     const x = floats[at] as number;
     const y = floats[at + 1] as number;
     const z = floats[at + 2] as number;
@@ -201,7 +193,7 @@ export class Frame {
    * Undefined if the object has no such component, or one that the player may not know.
    */
   value(index: number, name: string): number | boolean | string | undefined {
-    const component = this.#components[this.kinds[index] as number]?.get(name);
+    const component = this.#components[this.kindIndex(index)]?.get(name);
     return component === undefined ? undefined : this.component(index, component);
   }
 
@@ -236,7 +228,7 @@ export class Frame {
     name: string,
     gauge: Gauge = { value: 0, rate: 0, max: 0 },
   ): Gauge | undefined {
-    const component = this.#components[this.kinds[index] as number]?.get(name);
+    const component = this.#components[this.kindIndex(index)]?.get(name);
     if (component === undefined) return undefined;
     gauge.value = this.#float(index, component, 0);
     gauge.rate = this.#float(index, component, 1);
@@ -260,9 +252,12 @@ export class Frame {
   }
 
   #float(index: number, component: number, part: number): number {
-    const arrays = this.#arrays;
-    const start = arrays.starts[index] as number;
-    return arrays.values[(start + component) * VALUE_FLOATS + part] as number;
+    const first = this.#number(index, FIRST_VALUE);
+    return this.#arrays.values[(first + component) * VALUE_FLOATS + part] as number;
+  }
+
+  #number(index: number, at: number): number {
+    return this.#arrays.numbers[index * OBJECT_NUMBERS + at] as number;
   }
 
   #text(number: number): string | undefined {
@@ -294,10 +289,8 @@ export class Frame {
     const seconds = (moved - this.#movedMs) / 1_000;
     this.#movedMs = moved;
     this.time = this.#picture.time + moved;
-    const { transforms, flags } = this.#arrays;
     for (let index = 0; index < this.count; index += 1) {
-      if (((flags[index] as number) & FLAG_MOVES) === 0) continue;
-      moveTransform(transforms, index * TRANSFORM_FLOATS, seconds);
+      if (this.moves(index)) moveTransform(this.transforms, index * OBJECT_NUMBERS, seconds);
     }
   }
 }

@@ -5,7 +5,7 @@
  * {@link Game}. The names and the behaviour are those of the Rust crate `ambit-client`.
  */
 
-export type { Client, GameDescription, NewRoom } from "./client.js";
+export type { Client, GameDescription, RoomSettings } from "./client.js";
 export { GOOD_LINE, type LineConditions } from "./bad_line.js";
 export {
   connect,
@@ -30,7 +30,7 @@ export {
   FLAG_OWN,
   type Frame,
   type Gauge,
-  TRANSFORM_FLOATS,
+  OBJECT_NUMBERS,
   VALUE_FLOATS,
 } from "./frame.js";
 export type { Game, StaticObstacle } from "./game.js";

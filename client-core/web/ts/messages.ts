@@ -16,7 +16,7 @@ import type { Picture } from "./picture.js";
 import type { GameRules } from "./rules.js";
 import type { Schema } from "./schema.js";
 
-/** An event with the number of the request that it answers, or 0: `event_json.rs` of the core. */
+/** An event with the number of the request that it answers, or 0: `event_json.rs` of the boundary. */
 export type Envelope =
   | { of: "lobby"; request: number; event: LobbyEvent }
   | { of: "game"; request: number; event: GameEvent };
@@ -41,22 +41,7 @@ export interface Setup {
 }
 
 /** Functions of the core that the page calls by their names; each takes the time first. */
-export type CoreFunction =
-  | "list_rooms"
-  | "create_room"
-  | "join_room"
-  | "leave_room"
-  | "start_room"
-  | "set_ready"
-  | "describe_game"
-  | "list_players"
-  | "set_name"
-  | "say"
-  | "whisper"
-  | "kick"
-  | "send"
-  | "hold"
-  | "set_axis";
+export type CoreFunction = "request" | "send" | "hold" | "set_axis";
 
 /** `call` is 0 if nobody waits for the end. */
 export type ToWorker =

@@ -1,19 +1,19 @@
 /**
  * What is in sight at one time, as it goes from the worker to the page: one buffer with all arrays.
  *
- * The worker copies it from the memory of the WebAssembly module, where
- * `client-core/web/src/frame_buffers.rs` describes it.
+ * The worker copies both arrays from the memory of the WebAssembly module as they are:
+ * `client-core/boundary/src/frame_arrays.rs` describes them.
  */
 
 import type { WebClient } from "../pkg/ambit_client_web.js";
 
-/** Floats of an object's transform: position 3, rotation 4, velocity 3, angular velocity 3. */
-export const TRANSFORM_FLOATS = 13;
+/** Numbers of an object's row: `ObjectRow`. The transform comes first. */
+export const OBJECT_NUMBERS = 18;
 /** Floats of a component's value: the value; of a gauge also its rate and its maximum. */
 export const VALUE_FLOATS = 3;
 
-/** The table at the beginning: see `frame_buffers.rs`. */
-const LAYOUT_NUMBERS = 11;
+/** The table at the beginning: see `frame_layout` of the core. */
+const LAYOUT_NUMBERS = 6;
 
 /** What is in sight. */
 export interface Picture {
@@ -38,37 +38,22 @@ export interface NewTexts {
   texts: [number: number, text: string][];
 }
 
-/** The arrays of a picture. */
+/** The arrays of a picture: the values come first, so that they are aligned. */
 export class Arrays {
-  /** Ordered by alignment, so that the buffer has no gaps. */
   readonly values: Float64Array;
-  readonly transforms: Float32Array;
-  readonly ages: Float32Array;
-  readonly ids: Uint32Array;
-  readonly kinds: Uint32Array;
-  readonly flags: Uint32Array;
-  readonly starts: Uint32Array;
+  /** The rows of the objects as floats, and as whole numbers. */
+  readonly floats: Float32Array;
+  readonly numbers: Uint32Array;
 
   constructor(objects: number, values: number, buffer: ArrayBuffer) {
-    let at = 0;
-    const next = (floats: number) => (at += 4 * floats) - 4 * floats;
-    this.values = new Float64Array(buffer, next(2 * values * VALUE_FLOATS), values * VALUE_FLOATS);
-    const transforms = objects * TRANSFORM_FLOATS;
-    this.transforms = new Float32Array(buffer, next(transforms), transforms);
-    this.ages = new Float32Array(buffer, next(objects), objects);
-    this.ids = new Uint32Array(buffer, next(objects), objects);
-    this.kinds = new Uint32Array(buffer, next(objects), objects);
-    this.flags = new Uint32Array(buffer, next(objects), objects);
-    this.starts = new Uint32Array(buffer, next(objects), objects);
+    this.values = new Float64Array(buffer, 0, values * VALUE_FLOATS);
+    const [from, length] = [this.values.byteLength, objects * OBJECT_NUMBERS];
+    this.floats = new Float32Array(buffer, from, length);
+    this.numbers = new Uint32Array(buffer, from, length);
   }
 
   static bytes(objects: number, values: number): number {
-    return 8 * values * VALUE_FLOATS + 4 * objects * (TRANSFORM_FLOATS + 5);
-  }
-
-  get all(): (Float64Array | Float32Array | Uint32Array)[] {
-    const { values, transforms, ages, ids, kinds, flags, starts } = this;
-    return [values, transforms, ages, ids, kinds, flags, starts];
+    return 8 * values * VALUE_FLOATS + 4 * objects * OBJECT_NUMBERS;
   }
 }
 
@@ -87,17 +72,14 @@ export class PictureCopier {
   copy(at: number, time: number, spare: ArrayBuffer | undefined): Picture {
     const from = this.memory.buffer;
     const layout = new Uint32Array(from, this.core.frame_layout(), LAYOUT_NUMBERS);
-    const [count = 0, roomWide = 0, avatar = 0, values = 0] = layout;
+    const [count = 0, roomWide = 0, avatar = 0, values = 0, ofValues = 0, ofObjects = 0] = layout;
     const objects = count + roomWide;
     const bytes = Arrays.bytes(objects, values);
     // Room for some more, so that the next picture fits, too.
     const buffer = spare && spare.byteLength >= bytes ? spare : new ArrayBuffer(2 * bytes);
-    let to = 0;
-    for (const [index, array] of new Arrays(objects, values, buffer).all.entries()) {
-      const source = new Uint8Array(from, layout[4 + index], array.byteLength);
-      new Uint8Array(buffer, to, array.byteLength).set(source);
-      to += array.byteLength;
-    }
+    const to = new Arrays(objects, values, buffer);
+    to.values.set(new Float64Array(from, ofValues, to.values.length));
+    to.numbers.set(new Uint32Array(from, ofObjects, to.numbers.length));
     const own = avatar < count ? avatar : -1;
     return { at, time, count, roomWide, avatar: own, values, buffer, texts: this.#newTexts() };
   }

@@ -44,26 +44,26 @@ export class Room {
   /** Its members. */
   async players(): Promise<PlayerListing[]> {
     this.#check();
-    const answer = await this.#port.ask<"players">("list_players", false);
+    const answer = await this.#port.ask<"players">({ list_players: { everybody: false } });
     return answer.players;
   }
 
   /** Says something to all members. */
   async say(text: string): Promise<void> {
     this.#check();
-    await this.#port.ask("say", true, text);
+    await this.#port.ask({ say: { to: "room", text } });
   }
 
   /** Sets whether the player is ready; a room may wait for all its members. */
   async setReady(ready: boolean): Promise<void> {
     this.#check();
-    await this.#port.ask("set_ready", ready);
+    await this.#port.ask({ set_ready: ready });
   }
 
   /** Removes a player; for the room's host only. */
   async kick(player: number): Promise<void> {
     this.#check();
-    await this.#port.ask("kick", player);
+    await this.#port.ask({ kick: player });
   }
 
   /** Leaves the game and the room. */

@@ -87,10 +87,14 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
     ("client-core/bots/program", &["ambit-bots-lib", "ambit-cubes-physics", "ambit-shooter-kinds"]),
     (
+        "client-core/boundary",
+        &["ambit-client-core", "ambit-client-text", "ambit-proto", "ambit-steering"],
+    ),
+    (
         "client-core/web",
         &[
+            "ambit-client-boundary",
             "ambit-client-core",
-            "ambit-client-text",
             "ambit-proto",
             "ambit-shooter-kinds",
             "ambit-steering",

@@ -9,6 +9,7 @@ use ts_rs::{Config, TS};
 use crate::argument::Argument;
 use crate::client::event::*;
 use crate::client::model::*;
+use crate::client::request::{LobbyRequest, NewRoom};
 
 const FILE: &str = "web/ts/events.ts";
 
@@ -66,8 +67,8 @@ fn the_events_for_typescript_are_those_of_the_enums() {
     let mut file = TypeFile::new(concat!(
         "/**
  * Events: what happens in the lobby, and what happens in a game; `ev` is the kind. Times are room
- * time in milliseconds, positions metres. And the values of commands. Made from
- * `ambit_client_core::client::event` and `ambit_client_core::argument` by the test
+ * time in milliseconds, positions metres. And requests, and the values of commands.
+ * Made from `ambit_client_core::client` and `ambit_client_core::argument` by the test
 ",
         " * `the_events_for_typescript_are_those_of_the_enums`, with `AMBIT_RENEW_TYPES=1`.
  */
@@ -92,6 +93,9 @@ fn the_events_for_typescript_are_those_of_the_enums() {
     add::<ComponentValues>(&mut file);
     add::<SchemaEvent>(&mut file);
     add::<Argument>(&mut file);
+    add::<LobbyRequest>(&mut file);
+    add::<NewRoom>(&mut file);
+    add::<ChatAudience>(&mut file);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
     if std::env::var_os("AMBIT_RENEW_TYPES").is_some() {
         fs::write(&path, file.text()).expect("the file can be written");

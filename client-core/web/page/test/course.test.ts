@@ -82,7 +82,7 @@ test("whoever is out watches the nearest who is up, or whom the player picks", (
   const bars = [1, 1, 1];
   let isAlive = false;
   const frame = {
-    avatar: 0, count: 3, kinds: [0, 0, 0], kind: () => hero, label: (index: number) => `n${index}`,
+    avatar: 0, count: 3, kindIndex: () => 0, kind: () => hero, label: (index: number) => `n${index}`,
     id: (index: number) => ids[index], indexOf: (id: number) => ids.indexOf(id),
     bar: (index: number) => bars[index], component: () => isAlive,
     x: (index: number) => [0, 9, 4][index], y: () => 0,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as THREE from "three";
 
-import { type Schema, TRANSFORM_FLOATS } from "../src/ambit/ambit.js";
+import { type Schema, OBJECT_NUMBERS } from "../src/ambit/ambit.js";
 import { Wrecks, wreckFlagsOf } from "../src/core/wrecks.js";
 import { PLANET_LOOK } from "../src/game/deep_space.js";
 import { ObjectMeshes, type ShownObjects } from "../src/game/object_meshes.js";
@@ -21,17 +21,17 @@ const SCHEMA = { kinds: [SHIP], commands: [] } as unknown as Schema;
 
 /** Two ships on a line, the first one of which is the own one. */
 function frameAt(x: number, isWreck: boolean) {
-  const transforms = new Float32Array(2 * TRANSFORM_FLOATS);
+  const transforms = new Float32Array(2 * OBJECT_NUMBERS);
   transforms.set([x, 5, 0, 0, 0, 0, 1]);
-  transforms.set([40, 5, 0, 0, 0, 0, 1], TRANSFORM_FLOATS);
+  transforms.set([40, 5, 0, 0, 0, 0, 1], OBJECT_NUMBERS);
   return {
-    ages: new Float32Array(2),
+    age: () => 0,
     bar: () => undefined,
     component: (index: number, at: number) => at === 1 && index === 0 && isWreck,
     count: 2,
     id: (index: number) => 7 + index,
     isOwn: (index: number) => index === 0,
-    kinds: new Uint32Array(2),
+    kindIndex: () => 0,
     label: () => undefined,
     moves: () => true,
     time: 0,

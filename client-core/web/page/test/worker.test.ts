@@ -5,7 +5,7 @@ import type { GameStarted } from "../../ts/events.js";
 import { Frame, FLAG_MOVES } from "../../ts/frame.js";
 import { Inbox } from "../../ts/inbox.js";
 import type { FromWorker, GameState, ToWorker } from "../../ts/messages.js";
-import { PictureCopier, TRANSFORM_FLOATS, VALUE_FLOATS } from "../../ts/picture.js";
+import { PictureCopier, OBJECT_NUMBERS, VALUE_FLOATS } from "../../ts/picture.js";
 
 type Call = Extract<ToWorker, { do: "call" }>;
 
@@ -31,7 +31,7 @@ function connected() {
   const say = async (...messages: FromWorker[]) => {
     for (const message of messages) port2.postMessage(message);
     // Messages come in order: once a call is answered, those before it have come.
-    const asked = port.call("say");
+    const asked = port.call("send");
     const call = (await said(1)).at(-1) as Call;
     port2.postMessage({ say: "returned", call: call.call, value: undefined } as FromWorker);
     await asked;
@@ -42,13 +42,11 @@ function connected() {
 /** A core that has drawn one object, `x` metres east, of 2 m/s to the north, with one text. */
 function drawn(x: number, text: string) {
   const memory = new WebAssembly.Memory({ initial: 1 });
-  const places = [256, 320, 448, 512, 576, 640, 704];
-  new Uint32Array(memory.buffer, 64, 11).set([1, 0, 0, 1, ...places]);
+  new Uint32Array(memory.buffer, 64, 6).set([1, 0, 0, 1, 256, 320]);
   new Float64Array(memory.buffer, 256, VALUE_FLOATS).set([1, NaN, NaN]);
   const floats = [x, 5, 0, 0, 0, 0, 1, 0, 2, 0, 0, 0, 1];
-  new Float32Array(memory.buffer, 320, TRANSFORM_FLOATS).set(floats);
-  new Uint32Array(memory.buffer, 512, 1).set([7]);
-  new Uint32Array(memory.buffer, 640, 1).set([FLAG_MOVES]);
+  new Float32Array(memory.buffer, 320, OBJECT_NUMBERS).set([...floats, 12]);
+  new Uint32Array(memory.buffer, 320 + 14 * 4, 4).set([7, 0, FLAG_MOVES, 0]);
   const core = {
     frame_layout: () => 64,
     texts_after: (number: number) => (number < 1 ? JSON.stringify([[1, text]]) : undefined),
@@ -102,6 +100,8 @@ test("a frame shows the newest picture, moved on to its time, and asks for the n
     assert.ok(Math.abs(value - wanted) < 1e-3, `${value}, not ${wanted}`);
   assert.equal(frame.count, 1);
   near(frame.time, 40_116);
+  near(frame.age(0), 12);
+  assert.deepEqual([frame.id(0), frame.kindIndex(0), frame.isOwn(0)], [7, 0, false]);
   near(frame.x(0), 1);
   near(frame.y(0), 5.2);
   near(frame.heading(0), 0.1);
@@ -142,9 +142,9 @@ test("a welcome and a start are events only after a break", async () => {
 
 test("an answer finds its request, and an end its reason", async () => {
   const { port, said, tokens, other, close } = connected();
-  const answer = port.ask("list_rooms", true);
+  const answer = port.ask({ list_rooms: { subscribe: true } });
   const [call] = (await said(1)) as unknown as [Call];
-  assert.deepEqual([call.name, call.values], ["list_rooms", [true]]);
+  assert.deepEqual([call.name, call.values], ["request", [`{"list_rooms":{"subscribe":true}}`]]);
   const rooms = { of: "lobby" as const, request: 5, event: { ev: "rooms" as const, rooms: [] } };
   const say = (message: FromWorker) => other.postMessage(message);
   say({ say: "returned", call: call.call, value: 5 });
@@ -161,7 +161,7 @@ test("an answer finds its request, and an end its reason", async () => {
   const waiting = port.call("send", "jump", "[]");
   port.fail("the worker failed");
   await assert.rejects(waiting, { code: "client_failed" });
-  await assert.rejects(port.ask("list_rooms"), { code: "closed" });
+  await assert.rejects(port.ask({ list_rooms: { subscribe: false } }), { code: "closed" });
   assert.equal(port.inbox.closed?.code, "client_failed");
   close();
 });

@@ -13,7 +13,7 @@ const PAUSE_MS = 2_200;
 
 export type WatchedFrame = Pick<
   Frame,
-  | "avatar" | "bar" | "component" | "count" | "id" | "indexOf" | "kind" | "kinds" | "label"
+  | "avatar" | "bar" | "component" | "count" | "id" | "indexOf" | "kind" | "kindIndex" | "label"
   | "x" | "y"
 >;
 
@@ -73,7 +73,7 @@ export class Watching {
     const { avatar } = frame;
     let [nearest, found] = [Infinity, -1];
     for (let index = 0; index < frame.count; index += 1) {
-      if (index === avatar || frame.kinds[index] !== frame.kinds[avatar]) continue;
+      if (index === avatar || frame.kindIndex(index) !== frame.kindIndex(avatar)) continue;
       if (frame.label(index) === undefined || !isStanding(frame, index)) continue;
       const [dx, dy] = [frame.x(index) - frame.x(avatar), frame.y(index) - frame.y(avatar)];
       const away = Math.hypot(dx, dy);

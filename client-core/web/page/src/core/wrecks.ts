@@ -11,7 +11,7 @@ import { InSight } from "./in_sight.js";
 const KEPT_FLOATS = 7;
 
 /** What is asked about objects. */
-export type WreckedObjects = Pick<Frame, "component" | "count" | "id" | "kinds" | "transforms">;
+export type WreckedObjects = Pick<Frame, "component" | "count" | "id" | "kindIndex" | "transforms">;
 
 /** The components of a kind that say that it is a wreck. */
 export function wreckFlagsOf({ components }: Pick<Kind, "components">): number[] {
@@ -35,8 +35,8 @@ export class Wrecks {
   }
 
   /** As of this frame. */
-  isWreck(frame: Pick<Frame, "component" | "kinds">, index: number): boolean {
-    const flags = this.#flags[frame.kinds[index] as number] ?? [];
+  isWreck(frame: Pick<Frame, "component" | "kindIndex">, index: number): boolean {
+    const flags = this.#flags[frame.kindIndex(index)] ?? [];
     return flags.some((flag) => frame.component(index, flag) === true);
   }
 
@@ -44,9 +44,9 @@ export class Wrecks {
    * How full of life an object is, from 0 to 1: by its bar, and nothing if it is a wreck. Undefined
    * for what has neither.
    */
-  lifeOf(frame: Pick<Frame, "bar" | "component" | "kinds">, index: number): number | undefined {
+  lifeOf(frame: Pick<Frame, "bar" | "component" | "kindIndex">, index: number): number | undefined {
     if (this.isWreck(frame, index)) return 0;
-    return frame.bar(index) ?? (this.isFor(frame.kinds[index] as number) ? 1 : undefined);
+    return frame.bar(index) ?? (this.isFor(frame.kindIndex(index)) ? 1 : undefined);
   }
 
   /** Notes where the wrecks of a frame are; `floats` are those of each object's transform. */

@@ -5,7 +5,7 @@
  */
 
 import * as THREE from "three";
-import { TRANSFORM_FLOATS } from "../ambit/ambit.js";
+import { OBJECT_NUMBERS } from "../ambit/ambit.js";
 import type { Point } from "../core/camera.js";
 import {
   type Diorama,
@@ -165,16 +165,16 @@ function pointOf([x, y, z]: readonly [number, number, number]): Point {
 
 /** The objects of a scene as those of a frame. */
 function shownOf({ objects, schema }: Diorama): ShownObjects {
-  const transforms = new Float32Array(TRANSFORM_FLOATS * objects.length);
+  const transforms = new Float32Array(OBJECT_NUMBERS * objects.length);
   for (const [index, { at, turn }] of objects.entries()) {
-    transforms.set([...at, ...turn], TRANSFORM_FLOATS * index);
+    transforms.set([...at, ...turn], OBJECT_NUMBERS * index);
   }
   return {
     count: objects.length,
     time: 0,
     transforms,
-    kinds: Uint32Array.from(objects, ({ kind }) => kind),
-    ages: new Float32Array(objects.length),
+    kindIndex: (index) => objects[index]?.kind ?? 0,
+    age: () => 0,
     id: (index) => index,
     isOwn: (index) => objects[index]?.isOwn ?? false,
     label: (index) => objects[index]?.label,

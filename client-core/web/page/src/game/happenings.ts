@@ -99,7 +99,7 @@ export class Happenings {
     this.#frame = frame;
     this.#moments.begin(now);
     for (let index = 0; index < frame.count; index += 1) {
-      const watched = this.#watched[frame.kinds[index] as number];
+      const watched = this.#watched[frame.kindIndex(index)];
       if (!watched) continue;
       const id = frame.id(index);
       if (this.#moments.comes(now, id) && watched.enter) this.#play(now, watched.enter, id);
@@ -123,7 +123,7 @@ export class Happenings {
   }
 
   #showLasting(now: number, frame: Frame, index: number): void {
-    const { lasting, wrecks } = this.#watched[frame.kinds[index] as number] ?? NOTHING;
+    const { lasting, wrecks } = this.#watched[frame.kindIndex(index)] ?? NOTHING;
     if (wrecks.some((component) => frame.component(index, component) === true)) return;
     const place = this.#place;
     for (const { component, colour, radius, lift } of lasting) {

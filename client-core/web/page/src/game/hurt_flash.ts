@@ -26,7 +26,7 @@ export class HurtFlash {
     if (avatar < 0) return void this.#watch.update(now, undefined, undefined);
     const [x, y] = [frame.x(avatar), frame.y(avatar)];
     for (let index = 0; index < frame.count; index += 1) {
-      if (!this.#isShot[frame.kinds[index] as number]) continue;
+      if (!this.#isShot[frame.kindIndex(index)]) continue;
       this.#watch.noteShot(now, frame.id(index), frame.x(index) - x, frame.y(index) - y);
     }
     const way = this.#watch.update(now, frame.bar(avatar), this.#attackerFrom(now, frame));

@@ -5,7 +5,7 @@
  */
 
 import * as THREE from "three";
-import { type Frame, type Kind, type Schema, TRANSFORM_FLOATS, type Variant } from "../ambit/ambit.js";
+import { type Frame, type Kind, type Schema, OBJECT_NUMBERS, type Variant } from "../ambit/ambit.js";
 import { type Colour, colourByAge } from "../core/age_colour.js";
 import type { ViewCamera } from "../core/camera.js";
 import { describeMesh, hidingFlagsOf, type MeshDescription } from "../core/look.js";
@@ -39,7 +39,7 @@ const SURFACES = {
 /** What is asked about objects: a frame knows it, and so does a scene of the lobby. */
 export type ShownObjects = Pick<
   Frame,
-  "ages" | "component" | "count" | "id" | "isOwn" | "kinds" | "label" | "moves" | "time" |
+  "age" | "component" | "count" | "id" | "isOwn" | "kindIndex" | "label" | "moves" | "time" |
     "transforms"
 >;
 
@@ -237,16 +237,16 @@ export class ObjectMeshes {
     ownRise = 0,
   ): void {
     for (const { all } of this.#kinds) for (const mesh of all) mesh.count = 0;
-    const { transforms, kinds, ages } = frame;
-    this.wrecks.update(frame, TRANSFORM_FLOATS);
+    const { transforms } = frame;
+    this.wrecks.update(frame, OBJECT_NUMBERS);
     this.#silhouette.mesh.visible = false;
     for (let index = 0; index < frame.count; index += 1) {
-      const meshes = this.#kinds[kinds[index] as number];
+      const meshes = this.#kinds[frame.kindIndex(index)];
       const kind = meshes?.of(frame, index);
       if (!kind || index === leftOut) continue;
       if (kind.count >= kind.capacity) kind.grow();
       const { description } = kind;
-      const from = index * TRANSFORM_FLOATS;
+      const from = index * OBJECT_NUMBERS;
       const rise = frame.isOwn(index) ? ownRise : 0;
       const step = rise + (description.walks ? stepOf(frame, index, description.form) : 0);
       const growth = meshes?.variantOf(frame, index)?.size ?? 1;
@@ -266,7 +266,7 @@ export class ObjectMeshes {
       if (description.form === "ship" && frame.isOwn(index) && !isDown) this.#silhouette.show(kind);
       if (showsAges) {
         // About what is at rest there may be nothing to tell for seconds.
-        colourByAge(frame.moves(index) ? (ages[index] as number) : NaN, this.#colour);
+        colourByAge(frame.moves(index) ? frame.age(index) : NaN, this.#colour);
         kind.setColour(kind.count, this.#colour);
       } else if (frame.isOwn(index)) {
         kind.setColour(kind.count, this.#ownColour);
@@ -291,7 +291,7 @@ export class ObjectMeshes {
 
   /** Its bar is empty, and it has a role: an object without a role has not begun to play. */
   #hasFallen(frame: ShownObjects, index: number): boolean {
-    const kind = this.#kinds[frame.kinds[index] as number];
+    const kind = this.#kinds[frame.kindIndex(index)];
     const bar = kind?.bar ?? -1;
     if (!kind || bar < 0 || !kind.hasRole(frame, index)) return false;
     const value = frame.component(index, bar);

@@ -33,7 +33,7 @@ export class Party {
     this.#next = time + INTERVAL_MS;
     const all: PartyMember[] = [];
     for (let index = 0; index < frame.count; index += 1) {
-      if (index === avatar || frame.kinds[index] !== frame.kinds[avatar]) continue;
+      if (index === avatar || frame.kindIndex(index) !== frame.kindIndex(avatar)) continue;
       if (frame.label(index) === undefined) continue;
       all.push({ id: frame.id(index), share: frame.bar(index) ?? 1 });
     }

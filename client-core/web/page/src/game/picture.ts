@@ -286,7 +286,7 @@ export class Picture {
   #markOwn(frame: Frame): void {
     const { avatar } = frame;
     if (avatar < 0 || avatar === this.#leftOut || this.#isWreck(frame, avatar)) return;
-    const { radius, foot } = this.#objects.footOf(frame.kinds[avatar] as number);
+    const { radius, foot } = this.#objects.footOf(frame.kindIndex(avatar));
     // Not in the ground, where the middle of a ship may be.
     const z = Math.max(frame.z(avatar) - foot, Math.min(frame.z(avatar), 0));
     const wide = Math.max(radius, OWN_RING_SHARE * this.camera.distance);
@@ -367,7 +367,7 @@ export class Picture {
   }
 
   #kindOf(frame: Frame, index: number): ShownKind {
-    return this.#kinds[frame.kinds[index] as number] as ShownKind;
+    return this.#kinds[frame.kindIndex(index)] as ShownKind;
   }
 
   #isWreck(frame: Frame, index: number): boolean {
@@ -375,7 +375,7 @@ export class Picture {
   }
 
   #topOf(frame: Frame, index: number): number {
-    return frame.z(index) + this.#objects.topOf(frame.kinds[index] as number, frame.label(index));
+    return frame.z(index) + this.#objects.topOf(frame.kindIndex(index), frame.label(index));
   }
 
   /** Into `#onScreen`, in pixels from the middle. False if it is behind the camera. */
@@ -411,7 +411,7 @@ export class Picture {
     for (let index = 0; index < frame.count; index += 1) {
       const { trail, length } = this.#kindOf(frame, index);
       if ((!trail && !length) || this.#isWreck(frame, index)) continue;
-      const kind = frame.kinds[index] as number;
+      const kind = frame.kindIndex(index);
       this.#trails.note(frame.id(index), kind, frame.x(index), frame.y(index), frame.z(index));
     }
     this.#trails.end(this.#addTrail);

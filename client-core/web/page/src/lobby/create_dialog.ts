@@ -1,6 +1,6 @@
 /** The dialog for a new room: its fields come from what the game says about its parameters. */
 
-import type { GameDescription, GameListing, NewRoom } from "../ambit/ambit.js";
+import type { GameDescription, GameListing, RoomSettings } from "../ambit/ambit.js";
 import {
   changedParameters,
   fieldNamed,
@@ -20,7 +20,7 @@ import { gamePicture } from "./game_picture.js";
 export interface WantedRoom {
   name: string;
   game: string;
-  settings: NewRoom;
+  settings: RoomSettings;
 }
 
 type Input = HTMLInputElement | HTMLSelectElement;
@@ -106,7 +106,7 @@ export async function askForRoom(
   void showGame();
 
   const wanted = (): WantedRoom => {
-    const settings: NewRoom = {
+    const settings: RoomSettings = {
       parameters: changedParameters(fields, (key) => inputs.get(key)?.value ?? ""),
     };
     if (capacity.value !== "") settings.capacity = Number(capacity.value);

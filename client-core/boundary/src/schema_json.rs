@@ -1,5 +1,5 @@
-//! A game's schema as JSON, for JavaScript, each item with its presentation: `Schema` in
-//! `ts/schema.ts` has the same keys.
+//! A game's schema as JSON, each item with its presentation: `Schema` in `client-core/web/ts` has
+//! the same keys.
 
 use ambit_client_core::command_words;
 use ambit_proto::axes::AxisKind;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 /// The schema. Kinds, components and choices are referred to by their places in these lists.
-pub(crate) fn schema_json(schema: &Schema) -> Json {
+pub fn schema_json(schema: &Schema) -> Json {
     let shown = &schema.presentation;
     json!({
         "game": schema.game,

@@ -1,11 +1,13 @@
-//! Tests with the bytes that a page would hand over, without a browser.
+//! Tests with the bytes that an owner would hand over, without a network.
 
+use std::mem::offset_of;
 use std::time::Duration;
 
+use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game as game_pb;
 use ambit_proto::control::world as pb;
 use ambit_proto::frame::encode_frame;
-use ambit_proto::ids::Alias;
+use ambit_proto::ids::{Alias, PlayerId};
 use ambit_proto::link::{Link, LinkConfig};
 use ambit_proto::message::{
     BodyContext, Record, end_records, write_poses, write_record, write_stamp,
@@ -16,8 +18,12 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, Waypoint};
 
+use serde_json::{Value as Json, json};
+
 use super::*;
-use crate::frame_buffers::{FLAG_MOVES, FLAG_OWN};
+use crate::configure;
+use crate::frame_arrays::{FLAG_MOVES, FLAG_OWN, ObjectRow, ValueRow};
+use crate::reads;
 
 /// Room time when the page's clock shows zero.
 const ROOM_CLOCK_OFFSET: Duration = Duration::from_secs(100);
@@ -26,22 +32,22 @@ const LOCAL_LAG: Duration = Duration::from_millis(150);
 #[test]
 fn a_client_says_hello_and_is_welcomed_by_pieces_of_any_size() {
     let mut client = client();
-    client.connect(0.0);
-    assert_eq!(client.poll_output(), 1);
-    let target = r#"{"configured":["127.0.0.1:7777"],"servers":[]}"#;
-    assert_eq!(client.output_target(), target);
+    client.connect(at(0));
+    let dials = client.poll_output().expect("it dials");
+    let target = json!({ "configured": ["127.0.0.1:7777"], "servers": [] });
+    assert_eq!((dials.number(), dials.target()), (1, target));
     assert_eq!(client.next_event()["event"]["ev"], "connecting");
-    client.handle_world_connected(1.0, "127.0.0.1:7777");
-    assert_eq!(client.poll_output(), 2);
-    assert!(client.output_bytes().len() > 4);
+    client.handle_world_connected(at(1), "127.0.0.1:7777");
+    let hello = client.poll_output().expect("a hello");
+    assert!(hello.number() == 2 && hello.bytes().len() > 4, "{hello:?}");
     for byte in welcome() {
-        client.handle_world_bytes(2.0, &[byte]);
+        client.handle_world_bytes(at(2), &[byte]);
     }
     let welcomed = client.next_event();
     assert_eq!(welcomed["event"]["ev"], "welcome");
-    assert_eq!((client.player(), client.name()), (Some(3.0), "ann".to_owned()));
-    assert_eq!(client.resume_token(), [9; 16]);
-    assert!(client.is_connected());
+    let client = client.client();
+    assert_eq!((client.player(), client.name()), (Some(PlayerId(3)), "ann"));
+    assert!(client.resume_token() == [9; 16] && client.is_connected());
 }
 
 #[test]
@@ -49,82 +55,106 @@ fn an_invalid_message_closes_the_connection_for_good() {
     let mut client = welcomed();
     let mut bytes = vec![0, 0, 0, 1, 0xff];
     bytes.extend(welcome());
-    client.handle_world_bytes(3.0, &bytes);
-    assert_eq!(client.poll_output(), 3);
+    client.handle_world_bytes(at(3), &bytes);
+    assert_eq!(client.poll_output(), Some(Output::CloseWorld));
     let closed = client.next_event();
     let event = (&closed["event"]["ev"], &closed["event"]["code"]);
     assert_eq!(event, (&json!("closed"), &json!("bad_message")));
-    assert!(client.is_closed());
+    assert!(client.client().is_closed());
 }
 
 #[test]
 fn a_code_of_the_server_says_whether_to_come_back() {
     let mut busy = welcomed();
-    busy.handle_world_closed(3.0, None, "silence");
+    busy.handle_world_closed(at(3), None, "silence");
     assert_eq!(busy.next_event()["event"]["ev"], "interrupted");
-    assert!(busy.next_deadline().is_finite() && !busy.is_closed());
+    assert!(busy.next_deadline().is_some() && !busy.client().is_closed());
     let mut refused = welcomed();
     let code = ErrorCode::VersionMismatch as u32;
-    refused.handle_world_closed(3.0, Some(code), "");
+    refused.handle_world_closed(at(3), Some(code), "");
     assert_eq!(refused.next_event()["event"]["code"], "version_mismatch");
 }
 
 #[test]
 fn a_request_has_the_number_of_its_answer() {
     let mut client = welcomed();
-    let number = client.list_rooms(3.0, true).expect("it is sent");
-    assert_eq!(client.poll_output(), 2);
+    let number =
+        client.request(at(3), r#"{"list_rooms": {"subscribe": true}}"#).expect("it is sent");
+    assert_eq!(client.poll_output().map(|sent| sent.number()), Some(2));
     let rooms = pb::RoomList { rooms: Vec::new() };
-    let answer = lobby_message(number as u64, pb::world_to_client::Body::RoomList(rooms));
-    client.handle_world_bytes(4.0, &answer);
+    let answer = lobby_message(number, pb::world_to_client::Body::RoomList(rooms));
+    client.handle_world_bytes(at(4), &answer);
     let rooms = client.next_event();
-    assert_eq!((&rooms["request"], &rooms["of"]), (&json!(number as u64), &json!("lobby")));
+    assert_eq!((&rooms["request"], &rooms["of"]), (&json!(number), &json!("lobby")));
     assert_eq!(rooms["event"], json!({ "ev": "rooms", "rooms": [] }));
-    let short = client.create_room(5.0, r#"{"name": "a", "game": "field"}"#, &[1; 8]);
-    assert!(short.expect_err("a short key").contains("bad_option"));
+    let wrong = client.request(at(5), r#"{"join_room": {"room": "a"}}"#);
+    assert_eq!(wrong.expect_err("no number").code, "bad_option");
 }
 
 #[test]
-fn a_frame_is_in_memory_as_its_layout_says() {
+fn a_frame_is_two_arrays() {
     let mut client = playing();
-    let room_ms = client.draw(200.0, 200.0);
-    assert!((room_ms - 100_200.0).abs() < 1.0, "{room_ms}");
-    let buffers = &client.buffers;
-    let [count, room_wide, avatar, values, addresses @ ..] = *buffers.layout();
-    assert_eq!((count, room_wide, avatar, values), (2, 0, 0, 12));
-    assert!(addresses.iter().all(|address| *address > 0));
-    let read = buffers.arrays();
-    assert_eq!(read.ids[..2], [1, 2]);
-    assert_eq!(read.kinds[..2], [0, 0]);
-    assert_eq!(read.flags[..2], [FLAG_OWN, FLAG_MOVES]);
+    let shown = client.draw(at(200), at(200)).expect("a game");
+    assert_eq!(shown.millis(), 100_200);
+    let arrays = client.view().arrays();
+    assert_eq!((arrays.in_sight(), arrays.avatar()), (2, Some(0)));
+    let [own, walker] = arrays.objects() else { panic!("{arrays:?}") };
+    assert_eq!((own.id, own.kind, own.flags, own.first_value), (1, 0, FLAG_OWN, 0));
     // The example's avatar has six components.
-    assert_eq!(read.starts[..2], [0, 6]);
-    assert_eq!(read.transforms[..3], [1.0, 1.0, 0.0]);
+    assert_eq!((walker.id, walker.kind, walker.flags, walker.first_value), (2, 0, FLAG_MOVES, 6));
+    assert_eq!(own.position, [1.0, 1.0, 0.0]);
     // Nothing has come since the first datagram.
-    assert!(read.ages[..2].iter().all(|age| (age - 200.0).abs() < 1.0));
-    let walker = &read.transforms[13..26];
-    assert!((walker[0] - 7.0).abs() < 0.1, "{walker:?}");
-    assert!((walker[7] - 10.0).abs() < 0.1, "its velocity: {walker:?}");
-    let value = |index: usize| &read.values[index * 3..index * 3 + 3];
-    assert!(value(0)[0].is_nan(), "the position is in the transform");
-    assert!(value(1)[0] >= 50.0 && value(1)[1..] == [2.0, 100.0]);
-    assert_eq!(value(4)[0], 7.0);
-    let number = value(5)[0];
-    let texts = client.texts_after(number as u32 - 1).expect("a text");
-    assert_eq!(texts, format!("[[{number},\"Zoë\"]]"));
-    assert_eq!(client.texts_after(number as u32), None);
-    client.draw(216.0, 216.0);
-    assert_eq!(client.buffers.arrays().values[15], number);
-    assert_eq!(client.buffers.layout()[4..], addresses, "nothing has moved");
-    client.handle_game_closed(220.0, None, "silence");
-    assert!(client.draw(232.0, 232.0).is_nan());
-    assert_eq!(client.buffers.layout()[..4], [0, 0, u32::MAX, 0]);
+    assert!((own.age_ms - 200.0).abs() < 1.0 && (walker.age_ms - 200.0).abs() < 1.0);
+    assert!((walker.position[0] - 7.0).abs() < 0.1, "{walker:?}");
+    assert!((walker.velocity[0] - 10.0).abs() < 0.1, "{walker:?}");
+
+    let values = arrays.values();
+    assert!(values.len() == 12 && values[0].value.is_nan(), "the place is in the row");
+    let gauge = values[1];
+    assert!(gauge.value >= 50.0 && (gauge.rate, gauge.max) == (2.0, 100.0), "{gauge:?}");
+    assert!(values[4].value == 7.0 && values[4].rate.is_nan());
+    let number = values[5].value;
+    let known = |after| arrays.texts().after(after).collect::<Vec<_>>();
+    assert_eq!(known(number as u32 - 1), [(number as u32, "Zoë")]);
+    assert_eq!(known(number as u32), []);
+
+    client.draw(at(216), at(216));
+    assert_eq!(client.view().arrays().values()[5].value, number);
+    client.handle_game_closed(at(220), None, "silence");
+    assert_eq!(client.draw(at(232), at(232)), None);
+    let arrays = client.view().arrays();
+    assert!(arrays.objects().is_empty() && arrays.values().is_empty());
+    assert_eq!((arrays.in_sight(), arrays.avatar()), (0, None));
+}
+
+#[test]
+fn a_row_has_no_gaps() {
+    assert_eq!(size_of::<ObjectRow>(), 18 * 4);
+    assert_eq!(offset_of!(ObjectRow, velocity), 7 * 4);
+    assert_eq!(offset_of!(ObjectRow, age_ms), 13 * 4);
+    assert_eq!(offset_of!(ObjectRow, id), 14 * 4);
+    assert_eq!(offset_of!(ObjectRow, first_value), 17 * 4);
+    assert_eq!((size_of::<ValueRow>(), offset_of!(ValueRow, max)), (24, 16));
+}
+
+#[test]
+fn frames_allocate_nothing_once_their_arrays_are_large_enough() {
+    let mut client = playing();
+    for ms in 200..210 {
+        client.draw(at(ms), at(ms));
+    }
+    let counted = allocation_counter::measure(|| {
+        for ms in 210..260 {
+            client.draw(at(ms), at(ms));
+        }
+    });
+    assert_eq!(counted.count_total, 0, "{counted:?}");
 }
 
 #[test]
 fn a_command_is_sent_by_its_name_and_a_wrong_one_is_explained() {
     let mut client = playing();
-    let mut send = |name, values| client.send(200.0, name, values);
+    let mut send = |name, values| client.send(at(200), name, values);
     assert!(send("walk-to", "[[120, 90]]").is_ok());
     assert!(send("cast", r#"[{"spell": "bolt", "target": 2}]"#).is_ok());
     for (name, values, code, why) in [
@@ -136,27 +166,26 @@ fn a_command_is_sent_by_its_name_and_a_wrong_one_is_explained() {
         ("cast", r#"["bolt", null, 77]"#, "no_such_object", ""),
     ] {
         let error = send(name, values).expect_err(name);
-        let error: Json = serde_json::from_str(&error).expect("an object");
-        assert_eq!(error["code"], code, "{error}");
-        assert!(error["message"].as_str().is_some_and(|text| text.contains(why)), "{error}");
+        assert!(error.code == code && error.message.contains(why), "{error:?}");
     }
-    let outside = welcomed().send(3.0, "rest", "[]").expect_err("no game");
-    assert!(outside.contains("not_playing"), "{outside}");
+    let outside = welcomed().send(at(3), "rest", "[]").expect_err("no game");
+    assert_eq!(outside.code, "not_playing", "{outside:?}");
+    let json: Json = serde_json::from_str(&outside.to_json()).expect("an object");
+    assert_eq!(json, json!({ "code": outside.code, "message": outside.message }));
 }
 
 #[test]
 fn a_confirmed_command_has_the_time_of_its_effect() {
     let (mut client, mut host) = playing_with_host();
-    let number = client.send(200.0, "rest", "[]").expect("it is sent");
-    while let output @ 1.. = client.poll_output() {
-        if output == 6 {
+    let number = client.send(at(200), "rest", "[]").expect("it is sent");
+    while let Some(output) = client.poll_output() {
+        if let Output::Datagram(datagram) = output {
             let received = room_time(220).into();
-            let datagram = client.output_bytes();
             host.handle_datagram(received, &datagram).expect("it is valid");
         }
     }
     discard(&mut client);
-    client.handle_datagram(270.0, &datagram(&mut host, room_time(250), &mut []));
+    client.handle_datagram(at(270), &datagram(&mut host, room_time(250), &mut []));
     let confirmed = client.next_event();
     assert_eq!(confirmed["of"], "game");
     let event = &confirmed["event"];
@@ -169,7 +198,8 @@ fn a_confirmed_command_has_the_time_of_its_effect() {
 #[test]
 fn the_rules_and_the_line_are_readable() {
     let (mut client, mut host) = playing_with_host();
-    let rules: Json = serde_json::from_str(&client.rules().expect("in a game")).expect("an object");
+    let rules: Json = serde_json::from_str(&reads::rules(client.client()).expect("in a game"))
+        .expect("an object");
     let expected = json!({
         "delay_ms": 150, "tick_hz": 20, "width": 200.0, "height": 200.0, "cell": 10.0, "inner": 1,
         "outer": 2, "gates": [{ "low": [198.0, 95.0], "high": [200.0, 105.0], "map": 1 }],
@@ -177,43 +207,50 @@ fn the_rules_and_the_line_are_readable() {
     assert_eq!(rules, expected);
     // The second of three is lost.
     datagram(&mut host, room_time(50), &mut []);
-    client.handle_datagram(100.0, &datagram(&mut host, room_time(100), &mut []));
-    let stats: Json = serde_json::from_str(&client.stats(100.0)).expect("an object");
+    client.handle_datagram(at(100), &datagram(&mut host, room_time(100), &mut []));
+    let stats: Json =
+        serde_json::from_str(&reads::stats(client.client(), at(100))).expect("an object");
     assert_eq!((&stats["datagrams_down"], &stats["datagrams_lost"]), (&json!(2), &json!(1)));
     assert_eq!((&stats["shown_behind_ms"], &stats["buffer_ms"]), (&json!(0.0), &json!(150.0)));
-    assert!(client.stats(100.0).contains("jitter_ms"));
+    assert!(reads::stats(client.client(), at(100)).contains("jitter_ms"));
 }
 
-impl WebClient {
+impl PolledClient {
     fn next_event(&mut self) -> Json {
         let event = self.poll_event().expect("an event");
         serde_json::from_str(&event).expect("an object")
     }
 }
 
-fn client() -> WebClient {
-    let settings = r#"{"name": "ann", "render": "room"}"#;
-    let mut client = WebClient::new(settings, Vec::new(), 1).expect("valid settings");
+/// A time of the owner's clock.
+fn at(ms: u64) -> LocalTime {
+    LocalTime::from_micros(ms * 1_000)
+}
+
+fn client() -> PolledClient {
+    let mut config = ClientConfig { seed: 1, ..ClientConfig::default() };
+    configure(&mut config, r#"{"name": "ann", "render": "room"}"#).expect("valid settings");
+    let mut client = PolledClient::new(&config);
     client.set_servers(vec!["127.0.0.1:7777".to_owned()]);
     client
 }
 
-fn welcomed() -> WebClient {
+fn welcomed() -> PolledClient {
     let mut client = client();
-    client.connect(0.0);
-    client.handle_world_connected(1.0, "127.0.0.1:7777");
-    client.handle_world_bytes(2.0, &welcome());
+    client.connect(at(0));
+    client.handle_world_connected(at(1), "127.0.0.1:7777");
+    client.handle_world_bytes(at(2), &welcome());
     discard(&mut client);
     client
 }
 
 /// A client in a game, with its avatar and another object that walks at 10 m/s in sight.
-fn playing() -> WebClient {
+fn playing() -> PolledClient {
     playing_with_host().0
 }
 
 /// The same, and the host's end of the link.
-fn playing_with_host() -> (WebClient, Link) {
+fn playing_with_host() -> (PolledClient, Link) {
     let mut client = welcomed();
     let room = pb::Room { id: 7, ..pb::Room::default() };
     let joined = pb::RoomJoined { room: Some(room), players: Vec::new() };
@@ -228,13 +265,10 @@ fn playing_with_host() -> (WebClient, Link) {
     };
     let mut bytes = lobby_message(0, pb::world_to_client::Body::RoomJoined(joined));
     bytes.extend(lobby_message(0, pb::world_to_client::Body::Ticket(ticket)));
-    client.handle_world_bytes(0.0, &bytes);
-    let mut last = 0;
-    while let number @ 1.. = client.poll_output() {
-        last = number;
-    }
-    assert_eq!(last, 4, "it dials the host");
-    client.handle_game_connected(0.0);
+    client.handle_world_bytes(at(0), &bytes);
+    let last = std::iter::from_fn(|| client.poll_output()).last();
+    assert_eq!(last.map(|dials| dials.number()), Some(4), "it dials the host");
+    client.handle_game_connected(at(0));
     let schema = Schema::example_with_poses();
     let joined = game_pb::Joined {
         room: 7,
@@ -256,9 +290,9 @@ fn playing_with_host() -> (WebClient, Link) {
     };
     let body = Some(game_pb::game_to_client::Body::Joined(joined));
     let joined = encode_frame(&GameToClient { body });
-    client.handle_game_bytes(0.0, &joined);
+    client.handle_game_bytes(at(0), &joined);
     let mut host = Link::new(LinkConfig::default());
-    client.handle_datagram(0.0, &datagram(&mut host, room_time(0), &mut two_enter()));
+    client.handle_datagram(at(0), &datagram(&mut host, room_time(0), &mut two_enter()));
     discard(&mut client);
     (client, host)
 }
@@ -333,7 +367,7 @@ fn lobby_message(request: u64, body: pb::world_to_client::Body) -> Vec<u8> {
     encode_frame(&WorldToClient { request, body }).to_vec()
 }
 
-fn discard(client: &mut WebClient) {
-    while client.poll_output() != 0 {}
+fn discard(client: &mut PolledClient) {
+    while client.poll_output().is_some() {}
     while client.poll_event().is_some() {}
 }

@@ -1,4 +1,4 @@
-//! Events as JSON, for JavaScript.
+//! Events as JSON.
 //!
 //! An event of the client's core goes in. Out comes `{"of", "request", "event"}`: whom it concerns
 //! (`lobby` or `game`), the number of the request that it answers (0 for none), and the event
@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::schema_json::schema_json;
 
 /// The event with its address.
-pub(crate) fn envelope(event: &ViewEvent) -> Json {
+pub fn envelope(event: &ViewEvent) -> Json {
     match event {
         ViewEvent::Lobby(request, event) => {
             let mut json = json!({ "of": "lobby", "request": request, "event": event });

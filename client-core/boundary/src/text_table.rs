@@ -1,4 +1,4 @@
-//! Numbers for the texts in sight, so that JavaScript decodes each text once.
+//! Numbers for the texts in sight, so that the other side decodes each text once.
 //!
 //! A text goes in, its number comes out; the same text has the same number as long as it is in
 //! sight. Numbers ascend and are never reused, so whoever has noted what a number means is never
@@ -8,16 +8,16 @@
 //! frame; memory is allocated for new texts alone.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// So many texts are kept that the newest frame may not have shown. Then those are dropped.
 const MAX_OLD_TEXTS: usize = 4_096;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct TextTable {
-    numbers: BTreeMap<Rc<str>, UsedText>,
-    texts: BTreeMap<u32, Rc<str>>,
+pub struct TextTable {
+    numbers: BTreeMap<Arc<str>, UsedText>,
+    texts: BTreeMap<u32, Arc<str>>,
     last_number: u32,
     frame: u64,
     /// How often old ones were dropped.
@@ -33,7 +33,7 @@ struct UsedText {
 
 impl TextTable {
     /// Begins a frame.
-    pub(crate) fn begin_frame(&mut self) {
+    pub fn begin_frame(&mut self) {
         if self.numbers.len() > MAX_OLD_TEXTS {
             let newest = self.frame;
             self.numbers.retain(|_, used| used.frame == newest);
@@ -45,7 +45,7 @@ impl TextTable {
     }
 
     /// The number of a text that the frame shows.
-    pub(crate) fn number(&mut self, text: &str) -> u32 {
+    pub fn number(&mut self, text: &str) -> u32 {
         if let Some(used) = self.numbers.get_mut(text) {
             used.frame = self.frame;
             return used.number;
@@ -53,19 +53,19 @@ impl TextTable {
         self.last_number += 1;
         let number = self.last_number;
         let frame = self.frame;
-        let text: Rc<str> = text.into();
+        let text: Arc<str> = text.into();
         self.texts.insert(number, text.clone());
         self.numbers.insert(text, UsedText { number, frame });
         number
     }
 
     /// The texts with higher numbers, ascending.
-    pub(crate) fn after(&self, number: u32) -> impl Iterator<Item = (u32, &str)> {
+    pub fn after(&self, number: u32) -> impl Iterator<Item = (u32, &str)> {
         self.texts.range(number.saturating_add(1)..).map(|(number, text)| (*number, &**text))
     }
 
     /// How often old texts were dropped.
-    pub(crate) fn dropped(&self) -> u32 {
+    pub fn dropped(&self) -> u32 {
         self.dropped
     }
 }

@@ -1,4 +1,5 @@
-//! What the page has to do: outputs of the client's core, with bytes in place of messages.
+//! What the owner of a [`PolledClient`](crate::PolledClient) has to do: outputs of the client's
+//! core, with bytes in place of messages.
 
 use std::fmt::Write as _;
 
@@ -6,12 +7,13 @@ use ambit_client_core::client::lobby::ClusterServer;
 use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
-/// An action for the page.
+/// An action for the owner.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum WebOutput {
+pub enum Output {
     /// Dial the first of these that answers; close the lobby's connection before, if there is one.
     /// None of them stands for the configured servers.
     ConnectWorld {
+        /// Those that the lobby has announced.
         servers: Vec<ClusterServer>,
         /// Addresses of the configured servers that have not refused the session.
         configured: Vec<String>,
@@ -23,7 +25,12 @@ pub(crate) enum WebOutput {
     /// Close it in such a way that the player may come back.
     AbandonWorld,
     /// Dial the host; close the game's connection before, if there is one.
-    ConnectGame { address: String, certificates: Vec<[u8; 32]> },
+    ConnectGame {
+        /// `HOST:PORT`; an unspecified IP address stands for the lobby server's.
+        address: String,
+        /// SHA-256 of the host's certificates for browsers.
+        certificates: Vec<[u8; 32]>,
+    },
     /// Send these bytes on the game's stream.
     Game(Bytes),
     /// Send this datagram to the host.
@@ -32,39 +39,39 @@ pub(crate) enum WebOutput {
     CloseGame,
 }
 
-impl WebOutput {
-    /// The number by which `ts/driver.ts` knows it; 0 is none.
-    pub(crate) fn number(&self) -> u32 {
+impl Output {
+    /// The number by which other languages know it; 0 is none.
+    pub fn number(&self) -> u32 {
         match self {
-            WebOutput::ConnectWorld { .. } => 1,
-            WebOutput::World(_) => 2,
-            WebOutput::CloseWorld => 3,
-            WebOutput::ConnectGame { .. } => 4,
-            WebOutput::Game(_) => 5,
-            WebOutput::Datagram(_) => 6,
-            WebOutput::CloseGame => 7,
-            WebOutput::AbandonWorld => 8,
+            Output::ConnectWorld { .. } => 1,
+            Output::World(_) => 2,
+            Output::CloseWorld => 3,
+            Output::ConnectGame { .. } => 4,
+            Output::Game(_) => 5,
+            Output::Datagram(_) => 6,
+            Output::CloseGame => 7,
+            Output::AbandonWorld => 8,
         }
     }
 
     /// What to send.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         match self {
-            WebOutput::World(bytes) | WebOutput::Game(bytes) | WebOutput::Datagram(bytes) => bytes,
+            Output::World(bytes) | Output::Game(bytes) | Output::Datagram(bytes) => bytes,
             _ => &[],
         }
     }
 
     /// Whom to dial: `{"servers": [{"address", "certificates_sha256"}], "configured": [address]}`.
-    pub(crate) fn target(&self) -> Json {
+    pub fn target(&self) -> Json {
         match self {
-            WebOutput::ConnectWorld { servers, configured } => {
+            Output::ConnectWorld { servers, configured } => {
                 let servers = servers
                     .iter()
                     .map(|known| server(&known.address, &known.web_certificates_sha256));
                 json!({ "servers": servers.collect::<Vec<_>>(), "configured": configured })
             }
-            WebOutput::ConnectGame { address, certificates } => {
+            Output::ConnectGame { address, certificates } => {
                 json!({ "servers": [server(address, certificates)], "configured": [] })
             }
             _ => Json::Null,
@@ -92,7 +99,7 @@ mod tests {
     fn a_host_is_dialled_by_its_address_and_its_certificates() {
         let mut certificate = [0xab; 32];
         certificate[0] = 0x01;
-        let connect = WebOutput::ConnectGame {
+        let connect = Output::ConnectGame {
             address: "0.0.0.0:7777".to_owned(),
             certificates: vec![certificate],
         };
