@@ -9,6 +9,10 @@ const TYPE_BITS: u32 = 3;
 
 /// The value of a field of an event or a command. `O` names objects: by [`crate::ids::Alias`] on
 /// the wire, by [`crate::ids::ObjectId`] in a game, by [`crate::ids::ClientObjectId`] at a client.
+#[expect(
+    clippy::unsafe_derive_deserialize,
+    reason = "the derived functions rely on the variant alone"
+)]
 #[derive(
     Clone,
     Debug,

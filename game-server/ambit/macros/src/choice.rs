@@ -139,7 +139,7 @@ fn options(attributes: &[Attribute]) -> Result<Options> {
             "name" => options.name = Some(meta.value()?.parse()?),
             "label" => options.label = read_label(meta)?,
             "cooldown_ms" => {
-                options.cooldown_ms = meta.value()?.parse::<LitInt>()?.base10_parse()?
+                options.cooldown_ms = meta.value()?.parse::<LitInt>()?.base10_parse()?;
             }
             "reach_cm" => options.reach_cm = meta.value()?.parse::<LitInt>()?.base10_parse()?,
             "cost" => {

@@ -19,9 +19,10 @@ pub(crate) fn some(tokens: &TokenStream) -> TokenStream {
 
 /// The tokens of an `Option`.
 pub(crate) fn option_of(value: Option<impl ToTokens>) -> TokenStream {
-    match value {
-        Some(value) => quote!(::core::option::Option::Some(#value)),
-        None => quote!(::core::option::Option::None),
+    if let Some(value) = value {
+        quote!(::core::option::Option::Some(#value))
+    } else {
+        quote!(::core::option::Option::None)
     }
 }
 
@@ -53,7 +54,7 @@ pub(crate) fn read_variant(attribute: &Attribute) -> Result<TokenStream> {
             read_option(&meta, known, |option, meta| {
                 match option {
                     "figure" => {
-                        figure = some(&read_word(&meta.value()?.parse()?, "Figure", &FIGURES)?)
+                        figure = some(&read_word(&meta.value()?.parse()?, "Figure", &FIGURES)?);
                     }
                     "size" => {
                         let given: Expr = meta.value()?.parse()?;
