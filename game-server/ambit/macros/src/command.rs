@@ -91,6 +91,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
 
 /// `only_for(alive)`: a flag is set; `only_for(phase = "share")`: a text is this.
 fn read_condition(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    let example =
+        "say of what: `only_for(alive)` for a flag, `only_for(phase = \"share\")` for a text";
+    if !meta.input.peek(syn::token::Paren) {
+        return Err(meta.error(example));
+    }
     let mut condition = None;
     meta.parse_nested_meta(|of| {
         let name = names::of_field(of.path.require_ident()?);
@@ -105,8 +110,6 @@ fn read_condition(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
             Some(_) => Err(of.error("a command is for one flag or one value of a text")),
         }
     })?;
-    let example =
-        "say of what: `only_for(alive)` for a flag, `only_for(phase = \"share\")` for a text";
     condition.ok_or_else(|| meta.error(example))
 }
 

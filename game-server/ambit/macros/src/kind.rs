@@ -290,8 +290,10 @@ fn read_audience(attribute: &Attribute) -> Result<(TokenStream, bool)> {
         let (_, variant) =
             found.ok_or_else(|| unknown_option(&meta, "`public`, `team`, `owner`"))?;
         let variant = format_ident!("{variant}");
-        audience = Some((quote!(#variant), variant == "Public"));
-        Ok(())
+        match audience.replace((quote!(#variant), variant == "Public")) {
+            None => Ok(()),
+            Some(_) => Err(meta.error("a component has one audience")),
+        }
     })?;
     audience.ok_or_else(|| {
         error(attribute, "say which clients receive it: `#[audience(owner)]`, `team` or `public`")

@@ -15,6 +15,7 @@ mod effect;
 mod event;
 mod kind;
 mod names;
+mod once;
 mod parameters;
 mod refusal;
 mod saved;
@@ -40,7 +41,8 @@ fn expand(
     stub: fn(&DeriveInput) -> proc_macro2::TokenStream,
 ) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    expansion(&input)
+    once::check(&input)
+        .and_then(|()| expansion(&input))
         .unwrap_or_else(|error| {
             let error = error.to_compile_error();
             let stub = stub(&input);

@@ -30,7 +30,9 @@ pub(crate) fn option_of(value: Option<impl ToTokens>) -> TokenStream {
 pub(crate) fn read_word(word: &Ident, ty: &str, known: &[&str]) -> Result<TokenStream> {
     let Some(found) = known.iter().find(|name| word == *name) else {
         let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
-        let message = format!("a {} is one of {}", ty.to_lowercase(), known.join(", "));
+        let what = ty.trim_start_matches("Text").to_lowercase();
+        let article = if what.starts_with(['e', 'o']) { "an" } else { "a" };
+        let message = format!("{article} {what} is one of {}", known.join(", "));
         return Err(error(word, message));
     };
     let (ty, variant) =
