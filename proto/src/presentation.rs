@@ -16,7 +16,8 @@
 //! 2. No list is longer than that of the schema.
 //! 3. A look names a gauge as its bar and a text as its label. It can be drawn, and so can the
 //!    scenery, with at most 15 looks of obstacles. An effect of an event names places and objects
-//!    among its fields; of components, flags and gauges can have one.
+//!    among its fields; of components, flags and gauges can have one. Texts alone have a role and
+//!    words, flags a sign.
 //!
 //! Units: metres, milliseconds; colours are 0xRRGGBB here and `#rrggbb` in the block.
 

@@ -35,6 +35,8 @@ mod field;
 mod freshness;
 mod place;
 
+use std::any::{TypeId, type_name};
+
 use prost::Message;
 
 pub use self::component::{
@@ -218,20 +220,14 @@ pub struct CountedChoice {
     pub names: u8,
     /// Of one name, at most: 1 to [`MAX_COUNT`].
     pub max: u32,
+    /// The type that stands for a list of data, until [`Schema::name_list`] names what is in it.
+    pub list: Option<TypeId>,
 }
 
 impl CountedChoice {
-    /// Of a list whose names are data and not known yet: until [`Schema::name_list`] names them,
-    /// the two indices are a tag of the list.
-    pub const fn of_list(list: &str, max: u32) -> Self {
-        let mut tag = 0_u16;
-        let mut at = 0;
-        while at < list.len() {
-            tag = tag.wrapping_mul(31).wrapping_add(list.as_bytes()[at] as u16);
-            at += 1;
-        }
-        let [command, field] = tag.to_be_bytes();
-        Self { command, field, names: 0, max }
+    /// Of a list whose names are data and not known yet.
+    pub const fn of_list(list: TypeId, max: u32) -> Self {
+        Self { command: 0, field: 0, names: 0, max, list: Some(list) }
     }
 }
 
@@ -367,6 +363,9 @@ pub enum SchemaProblem {
          as its bar and a text as its label, not {look:?}"
     )]
     BadLook { look: Look },
+    /// A component has what only those of another type have.
+    #[error("only a text has a role and words, only a flag has a sign")]
+    BadMeaning,
     /// An effect can't be shown.
     #[error(
         "an effect has a colour up to 0xffffff, a size of 0.01 to 100 m, and objects or positions \
@@ -474,10 +473,15 @@ impl Schema {
     }
 
     /// Gives the names of a list of data to each choice among them ([`FieldType::listed`]) and to
-    /// each component that counts them ([`CountedChoice::of_list`]).
-    pub fn name_list(&mut self, list: &str, names: &[String]) {
+    /// each component that counts them ([`CountedChoice::of_list`]). The type `L` is the list.
+    ///
+    /// # Panics
+    /// If no choice waits for names of this list: it has some already, or no choice is of it.
+    pub fn name_list<L: 'static>(&mut self, names: &[String]) {
+        let list = TypeId::of::<L>();
         let unnamed = FieldType::listed(list);
         let mut counted = None;
+        let mut is_used = false;
         for (command, declared) in (0..).zip(&mut self.commands) {
             for (field, spec) in (0..).zip(&mut declared.fields) {
                 if spec.ty == unnamed {
@@ -489,14 +493,23 @@ impl Schema {
         for spec in self.events.iter_mut().flat_map(|event| &mut event.fields) {
             if spec.ty == unnamed {
                 spec.ty = FieldType::choice(names);
+                is_used = true;
             }
         }
+        assert!(
+            is_used || counted.is_some(),
+            "the game {:?} cannot be offered: it names the list `{}` twice, or no field of a \
+             command or an event is a `Listed` of it",
+            self.game,
+            type_name::<L>()
+        );
         let Some((command, field)) = counted else { return };
         for spec in self.kinds.iter_mut().flat_map(|kind| &mut kind.components) {
             if let Codec::Counts(of) = &mut spec.codec
-                && *of == CountedChoice::of_list(list, of.max)
+                && of.list == Some(list)
             {
-                *of = CountedChoice { command, field, names: names.len() as u8, max: of.max };
+                let names = names.len() as u8;
+                *of = CountedChoice { command, field, names, max: of.max, list: None };
             }
         }
     }

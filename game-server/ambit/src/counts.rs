@@ -1,5 +1,6 @@
 //! How many there are of each name of a list.
 
+use std::any::TypeId;
 use std::marker::PhantomData;
 
 use ambit_proto::counts::{Counts as CountsOfIndices, MAX_COUNT};
@@ -64,7 +65,7 @@ impl<L: List, const MAX: u32> Attribute for Counts<L, MAX> {
 
     fn codec() -> Codec {
         const { assert!(MAX >= 1 && MAX <= MAX_COUNT, "`Counts<L, MAX>` counts 1 to 65,535") };
-        Codec::Counts(CountedChoice::of_list(L::NAME, MAX))
+        Codec::Counts(CountedChoice::of_list(TypeId::of::<L>(), MAX))
     }
 
     fn shown(value: FrameValue<'_>) -> Option<CountsRef<'_, L>> {

@@ -6,7 +6,9 @@ use std::time::Duration;
 use ambit_proto::codes;
 use ambit_proto::ids::RoomId;
 use ambit_proto::presentation::{Condition, WalkSpec, WalkSpeed};
-use ambit_proto::schema::{Codec, DecimalFormat, FieldType, ObjectKind, Schema};
+use ambit_proto::schema::{
+    Codec, ComponentSpec, CountedChoice, DecimalFormat, FieldType, ObjectKind, Schema,
+};
 use ambit_room::config::{
     Allowed, BadParameter, Parameter, Parameters as CheckedParameters, ROOM_PARAMETERS, RoomConfig,
     override_default,
@@ -43,8 +45,9 @@ impl Games {
     /// parameter is that of every room, its defaults make no room, a kind's zones are smaller than
     /// the reach of the game, its declaration is too large for the wire, two events or sounds have
     /// one name, its shots are of no kind or control of it, a command is for or lists what does
-    /// not exist, a `Listed` has no names, a refusal has the name of a general code, or it cannot
-    /// be read from what it saves. The message says which.
+    /// not exist, a `Listed` has no names or is listed in the counts of another list, no text says
+    /// the outcome of a choice, a refusal has the name of a general code, or it cannot be read from
+    /// what it saves. The message says which.
     #[must_use]
     pub fn with<G: Game>(self) -> Self {
         let game = Typed(G::default());
@@ -63,6 +66,8 @@ impl Games {
         });
         check_shots::<G>(&schema);
         check_hints::<G>(&schema);
+        check_counted::<G>(&schema);
+        check_outcomes(&schema);
         let refusals = G::Refusal::declarations();
         let is_general = |name: &str| codes::from_name(name).is_some();
         if let Some((refusal, _)) = refusals.iter().find(|(it, _)| is_general(&it.name)) {
@@ -331,6 +336,50 @@ fn check_hints<G: Game>(schema: &Schema) {
             }
         }
     }
+}
+
+/// A choice that is listed in counts is one of those that they count. As declared, both say of
+/// which list they are.
+fn check_counted<G: Game>(schema: &Schema) {
+    let declared = Typed::<G>::declared_schema();
+    let counts = |component: &ComponentSpec, name: &str, choice: &FieldType| {
+        let Codec::Counts(CountedChoice { list: Some(list), .. }) = component.codec else {
+            return false;
+        };
+        component.name == name && *choice == FieldType::listed(list)
+    };
+    for (command, shown) in declared.commands.iter().zip(&schema.presentation.commands) {
+        for (field, shown) in command.fields.iter().zip(&shown.fields) {
+            let name = &shown.listed_in;
+            let mut components = declared.kinds.iter().flat_map(|kind| &kind.components);
+            assert!(
+                name.is_empty() || components.any(|it| counts(it, name, &field.ty)),
+                "the game {:?} cannot be offered: the field {:?} of its command {:?} is listed in \
+                 {name:?}, which counts another list; a field of type `Listed<LIST>` is listed in \
+                 a `Counts<LIST, MAX>`",
+                schema.game,
+                field.name,
+                command.name
+            );
+        }
+    }
+}
+
+/// An outcome is what a text says: viewers look for it nowhere else.
+fn check_outcomes(schema: &Schema) {
+    let shown = &schema.presentation;
+    let components = shown.kinds.iter().flat_map(|kind| &kind.components);
+    let mut words = components.flat_map(|component| &component.words);
+    let fields = shown.commands.iter().flat_map(|command| &command.fields);
+    let fields = fields.chain(shown.events.iter().flat_map(|event| &event.fields));
+    let mut choices = fields.flat_map(|field| &field.choices);
+    let is_said = words.any(|word| word.outcome.is_some());
+    assert!(
+        is_said || choices.all(|choice| choice.outcome.is_none()),
+        "the game {:?} cannot be offered: a choice of it has an outcome, and none of its texts \
+         says one; declare a text with `#[component(words = CHOICE)]`",
+        schema.game
+    );
 }
 
 /// What a text of this name may be: its words, and the names of the choices that set it.

@@ -230,7 +230,7 @@
 //! | | `#[choice(cost(mana = 10))]` | what it costs of a gauge or a number of the avatar or of the player's row; the game takes it, and refuses who has less |
 //! | | `#[choice(sign = fire, made_of = fire)]` | the sign on its button; how it looks on its way |
 //! | | `#[choice(alone)]` | it needs no other field: players are asked for no optional one, such as a place |
-//! | | `#[choice(outcome = won)]` | a text or a field that is this says how the game has ended: `won`, `lost`, `over` |
+//! | | `#[choice(outcome = won)]` | a text with `words = CHOICE` that is this says how the game has ended: `won`, `lost`, `over` |
 //! | [`Controls`] | `#[key("a", "arrowleft")]` | default keys of the control |
 //! | | `#[control(tapped, direction = east, name = "...", label = "...")]` | only the press counts; a way on the map |
 //! | | `#[control(axis)]`, `angle` | a number from -1 to 1, whose keys come in pairs; radians |

@@ -4,6 +4,7 @@
 //! [`Listed`], a component that counts them is a [`Counts`](crate::Counts), and
 //! [`List::name_in`] gives all of them their names, in [`Game::schema`](crate::Game::schema).
 
+use std::any::TypeId;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
@@ -21,9 +22,7 @@ use crate::field::{MessageField, Objects, Value};
 /// #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 /// struct Ware;
 ///
-/// impl List for Ware {
-///     const NAME: &'static str = "ware";
-/// }
+/// impl List for Ware {}
 ///
 /// #[derive(Debug, PartialEq, Command)]
 /// enum Trade {
@@ -35,14 +34,12 @@ use crate::field::{MessageField, Objects, Value};
 /// let bag = Counts::<Ware, 99>::of([(Listed::new(0), 2), (Listed::new(3), 1)]);
 /// assert_eq!(bag, Counts::of([(Listed::new(3), 1), (Listed::new(0), 1), (Listed::new(0), 1)]));
 /// ```
-pub trait List: Copy + PartialEq + Eq + Debug {
-    /// Unique in the game. Players do not see it.
-    const NAME: &'static str;
-
-    /// Names what is in the list, for all its fields and components: at most 64 names.
+pub trait List: Copy + PartialEq + Eq + Debug + 'static {
+    /// Names what is in the list, for all its fields and components: at most 64 names. Once, in
+    /// [`Game::schema`](crate::Game::schema).
     fn name_in<N: Into<String>>(schema: &mut Schema, names: impl IntoIterator<Item = N>) {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
-        schema.name_list(Self::NAME, &names);
+        schema.name_list::<Self>(&names);
     }
 }
 
@@ -69,7 +66,7 @@ impl<L> Listed<L> {
 
 impl<L: List> MessageField for Listed<L> {
     fn field_type() -> FieldType {
-        FieldType::listed(L::NAME)
+        FieldType::listed(TypeId::of::<L>())
     }
 
     fn into_value(self) -> Value {

@@ -447,8 +447,9 @@ impl<G> World<G> {
     }
 
     /// Sends an event to all players in the room, wherever they are. It takes effect now;
-    /// [`Emitted::at`] changes this. Nothing is sent if a position in the event is not finite, with
-    /// an error in the log. An object in it is nameless to those who do not see it.
+    /// [`Emitted::at`] changes this. Nothing is sent if a position in the event is not finite or a
+    /// [`Listed`](crate::Listed) is beyond its list, with an error in the log. An object in it is
+    /// nameless to those who do not see it.
     pub fn announce<E: EventOf<G>>(&mut self, event: E) -> Emitted<'_, G> {
         self.send_event(event, EventAudience::Everyone)
     }
@@ -471,6 +472,15 @@ impl<G> World<G> {
                 }
                 *position = nearest_on_wire(*position);
             }
+        }
+        let event = &self.room.schema().events[usize::from(E::INDEX)];
+        if !Value::all_fit(&fields, &event.fields) {
+            tracing::error!(
+                "a game sends the event {} with {fields:?}, which is more than its fields allow, \
+                 such as a `Listed` beyond its list: ignored",
+                event.name
+            );
+            return Emitted { world: None, game: PhantomData };
         }
         self.room.emit(E::INDEX, audience, now, fields);
         Emitted { world: Some(&mut self.room), game: PhantomData }

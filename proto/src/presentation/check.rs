@@ -87,6 +87,10 @@ impl KindPresentation {
             place.check_label(&shown.label)?;
             place.ensure(shown.unit.len() <= MAX_UNIT_BYTES, || SchemaProblem::BadLabel)?;
             place.check_label(&shown.unit)?;
+            let is_text = matches!(component.codec, Codec::Text { .. });
+            let fits = (is_text || shown.role.is_none() && shown.words.is_empty())
+                && (component.codec == Codec::Flag || shown.sign.is_none());
+            place.ensure(fits, || SchemaProblem::BadMeaning)?;
             place.check_count("words of a text", shown.words.len(), MAX_CHOICES)?;
             for word in &shown.words {
                 place.check_user_text(&word.is)?;

@@ -175,7 +175,7 @@ fn read_component(
                 u8::try_from(number).map_err(|_| place.error(SchemaProblem::BadCounts))
             };
             let [command, field, names] = [narrow(command)?, narrow(field)?, narrow(names)?];
-            Codec::Counts(CountedChoice { command, field, names, max })
+            Codec::Counts(CountedChoice { command, field, names, max, list: None })
         }
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
         None => return Err(place.unknown("codec")),
@@ -328,7 +328,7 @@ impl From<&ComponentSpec> for pb::Component {
             Codec::Decimal(DecimalFormat::Half) => PbCodec::Half(pb::Half {}),
             Codec::Decimal(DecimalFormat::Angle) => PbCodec::Angle(pb::Angle {}),
             Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
-            Codec::Counts(CountedChoice { command, field, names, max }) => {
+            Codec::Counts(CountedChoice { command, field, names, max, list: _ }) => {
                 PbCodec::Counts(pb::Counts {
                     command: command.into(),
                     field: field.into(),

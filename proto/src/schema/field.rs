@@ -2,6 +2,8 @@
 //!
 //! [`crate::message::FieldValue`] has the values, and the check of a value against its field.
 
+use std::any::TypeId;
+
 use super::{MAX_FIELDS, MAX_FIELDS_BITS, MAX_TEXT_BYTES, SchemaError, SchemaPath, SchemaProblem};
 use crate::decimal::DecimalFormat;
 
@@ -82,9 +84,10 @@ impl FieldType {
         Self::Choice(names.into_iter().map(Into::into).collect())
     }
 
-    /// A choice from a list of this name whose own names are data: they are not known yet.
-    pub fn listed(list: &str) -> Self {
-        Self::choice([format!("<{list}>")])
+    /// A choice from the list that this type stands for, whose names are data: they are not known
+    /// yet.
+    pub fn listed(list: TypeId) -> Self {
+        Self::choice([format!("<{list:?}>")])
     }
 
     /// Whether the names of this choice are data that is not known yet.

@@ -4,6 +4,7 @@ mod avatars;
 mod controls;
 mod decimals;
 mod extremes;
+mod lists;
 mod macro_made;
 mod offered;
 mod orbits;

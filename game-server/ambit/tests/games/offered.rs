@@ -160,9 +160,7 @@ fn defaults_of_rooms_that_do_not_fit_are_not_offered() {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Page;
 
-impl List for Page {
-    const NAME: &'static str = "page";
-}
+impl List for Page {}
 
 #[test]
 fn a_list_may_be_as_long_as_a_parameter_says_by_default() {

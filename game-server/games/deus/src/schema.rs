@@ -26,21 +26,10 @@ pub struct Talent;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item;
 
-impl List for SpellName {
-    const NAME: &'static str = "spell";
-}
-
-impl List for Class {
-    const NAME: &'static str = "class";
-}
-
-impl List for Talent {
-    const NAME: &'static str = "talent";
-}
-
-impl List for Item {
-    const NAME: &'static str = "item";
-}
+impl List for SpellName {}
+impl List for Class {}
+impl List for Talent {}
+impl List for Item {}
 
 /// A player's hero. Health and mana are in per cent of what the class and its items give.
 #[derive(Kind, Default)]

@@ -406,7 +406,7 @@ fn schema() -> Schema {
         ..ObjectKind::default()
     });
     // Of the choice in the first field of "cast".
-    let spells = CountedChoice { command: 2, field: 0, names: 2, max: 99 };
+    let spells = CountedChoice { command: 2, field: 0, names: 2, max: 99, list: None };
     schema.kinds.push(ObjectKind {
         name: "pack".into(),
         components: vec![ComponentSpec::owner("spells", Codec::Counts(spells))],
