@@ -14,6 +14,7 @@ pub(crate) mod page_code;
 pub(crate) mod page_files;
 pub(crate) mod snapshot;
 pub(crate) mod status;
+mod text_keys;
 mod tls_stream;
 
 use std::future::IntoFuture as _;

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use ambit_room::logic::registry::Registry;
 use anyhow::Context as _;
 use axum::Router;
 use axum::body::Bytes;
@@ -18,11 +19,17 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use ring::digest::{SHA256, digest};
 
+use super::text_keys;
+
 const INDEX: &str = "index.html";
 /// Files of the client for other pages begin so; they are served in the folder [`CLIENT_FOLDER`].
 const CLIENT_PREFIX: &str = "client-";
 const CLIENT_FOLDER: &str = "/client/";
 const TEXTS: &str = "texts/";
+/// Of a file of texts: players download it. The one that comes with the page has 21,000.
+const MAX_TEXTS_BYTES: u64 = 1 << 20;
+/// A warning names this many keys.
+const MAX_NAMED_KEYS: usize = 5;
 
 /// The files of a page.
 #[derive(Clone, Debug)]
@@ -121,7 +128,11 @@ impl Page {
 
     /// With the texts of a folder: each file `de.json` in it has texts in a language, by their
     /// keys, and is served as `/texts/de.json`.
-    pub(crate) fn with_texts(mut self, folder: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn with_texts(
+        mut self,
+        folder: Option<&Path>,
+        registry: &Registry,
+    ) -> anyhow::Result<Self> {
         let Some(folder) = folder else { return Ok(self) };
         let shown = folder.display();
         let before = self.0.len();
@@ -135,13 +146,26 @@ impl Page {
                 is_language,
                 "{shown} is named after no language; expected two letters, such as `de.json`"
             );
+            let bytes = fs::metadata(&path).with_context(|| shown.to_string())?.len();
+            anyhow::ensure!(
+                bytes <= MAX_TEXTS_BYTES,
+                "{shown} has {bytes} bytes; at most {MAX_TEXTS_BYTES} are allowed"
+            );
             let content = fs::read(&path).with_context(|| shown.to_string())?;
-            serde_json::from_slice::<BTreeMap<String, String>>(&content).with_context(|| {
-                format!(
-                    "{shown} has no texts by their keys; expected JSON such as \
+            let texts = serde_json::from_slice::<BTreeMap<String, String>>(&content).with_context(
+                || {
+                    format!(
+                        "{shown} has no texts by their keys; expected JSON such as \
                      {{\"page.rooms\": \"Räume\"}}"
-                )
-            })?;
+                    )
+                },
+            )?;
+            let unknown = text_keys::unknown(texts.keys(), registry);
+            if !unknown.is_empty() {
+                let first = &unknown[..unknown.len().min(MAX_NAMED_KEYS)];
+                let count = unknown.len();
+                tracing::warn!("{shown}: no text of a game here has these {count} keys: {first:?}");
+            }
             let name = format!("{TEXTS}{name}.json");
             self.0.push(PageFile::new(name, "application/json", content.into(), false));
         }
@@ -296,7 +320,7 @@ mod tests {
         fs::create_dir_all(&folder).expect("a folder");
         let with = |name: &str, content: &str| {
             fs::write(folder.join(name), content).expect("a file");
-            let page = Page::contained().with_texts(Some(&folder));
+            let page = Page::contained().with_texts(Some(&folder), &Registry::default());
             fs::remove_file(folder.join(name)).expect("it was written");
             page.map(|page| page.0.into_iter().flat_map(|file| file.paths()).collect::<Vec<_>>())
                 .map_err(|error| error.to_string())
@@ -305,6 +329,7 @@ mod tests {
         assert!(paths.contains(&"/texts/de.json".to_owned()), "{paths:?}");
         for (name, content, expected) in [
             ("de.json", "{\"page\":{\"rooms\":\"Räume\"}}", "has no texts by their keys"),
+            ("de.json", &"x".repeat(1 << 20 | 1), "1048577 bytes; at most 1048576 are allowed"),
             ("deutsch.json", "{}", "is named after no language"),
             ("readme.md", "", "has no texts; expected files of languages"),
         ] {

@@ -73,7 +73,7 @@ impl ServerComponents {
     pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
         check(config, &registry)?;
         let page = Page::load(config.page.as_deref()).context("`--page`")?;
-        let page = page.with_texts(config.texts.as_deref()).context("`--texts`")?;
+        let page = page.with_texts(config.texts.as_deref(), &registry).context("`--texts`")?;
         let data_lock = crate::data_lock::take(config)?;
         let identity = crate::identity::load(config)?;
         let certificates = Arc::new(crate::identity::web_certificates(config, &identity)?);

@@ -3,6 +3,9 @@
 import { Translation, type TextsFile } from "./core/translation.js";
 import { texts } from "./texts.js";
 
+/** A warning names at most this many keys. */
+const NAMED_KEYS = 5;
+
 /** The texts of the language that the page has. */
 export let translation = new Translation();
 
@@ -18,7 +21,8 @@ export async function readLanguage(): Promise<void> {
     const file = (await answer.json().catch(() => undefined)) as TextsFile | undefined;
     if (file === undefined) continue;
     translation = new Translation(file);
-    translation.page(texts);
+    const unknown = translation.unknown("page", translation.page(texts)).slice(0, NAMED_KEYS);
+    if (unknown.length > 0) console.warn(`texts/${name}.json: the page has no ${unknown.join(", ")}`);
     document.documentElement.lang = name;
     return;
   }

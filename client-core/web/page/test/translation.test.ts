@@ -71,6 +71,12 @@ test("the German file has all texts of the page, and no others of it", () => {
   assert.deepEqual(given.filter((key) => !keys.includes(key)), []);
 });
 
+test("keys of a file that the page does not have are found", () => {
+  const file = { "page.rooms": "Räume", "page.romms": "Räume", "inn.description": "Ein Gasthaus" };
+  const translation = new Translation(file);
+  assert.deepEqual(translation.unknown("page", new Translation().page(texts)), ["page.romms"]);
+});
+
 /** Numbers with their units, and what is written by functions of its own. */
 const UNTRANSLATED = new Set([
   "page.title", "page.problems.other", "page.ms", "page.fine_ms", "page.percent", "page.kbit",

@@ -27,6 +27,12 @@ export class Translation {
     return Object.hasOwn(this.file, key) ? (this.file[key] ?? text) : text;
   }
 
+  /** Keys of the file below `of`, such as `page`, that are none of the known ones. */
+  unknown(of: string, known: readonly string[]): string[] {
+    const keys = new Set(known);
+    return Object.keys(this.file).filter((key) => key.startsWith(`${of}.`) && !keys.has(key));
+  }
+
   /** Puts texts in the place of those of the page. Answers with the keys that the page has. */
   page(texts: object, path = "page"): string[] {
     const item = texts as Item;
