@@ -297,7 +297,9 @@ impl BotGroup {
 
 /// Why the run failed, if it did.
 fn run_failure(reports: &[BotReport]) -> Option<String> {
-    let mut played = reports.iter().filter(|report| report.measured.is_some()).peekable();
+    // Also one whose game ended before the measured time.
+    let was_in_game = |report: &&BotReport| report.measured.is_some() || report.lost.is_some();
+    let mut played = reports.iter().filter(was_in_game).peekable();
     if played.peek().is_none() {
         return Some("no bot got into the game".to_owned());
     }
@@ -349,6 +351,10 @@ mod tests {
         assert!(
             run_failure(std::slice::from_ref(&outside))
                 .is_some_and(|why| why.contains("got into the game"))
+        );
+        let ended = BotReport { lost: Some("game_over".to_owned()), ..outside.clone() };
+        assert!(
+            run_failure(&[outside.clone(), ended]).is_some_and(|why| why.contains("game_over"))
         );
         assert!(
             run_failure(&[outside, lost.clone(), lost])
