@@ -172,12 +172,6 @@ impl<F: ViewFactory> Client<F> {
             pub fn resume_token(&self) -> &[u8];
         }
         to self.game {
-            /// The numbers of the commands that the host has confirmed since the last call, at most
-            /// the newest 256. A confirmed command is final: it survives the death of the host,
-            /// whatever effect it had in the game. A command that was confirmed after it had
-            /// expired is not listed.
-            pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32>;
-
             /// Whether each pose causes an `Update` event from now on, for a view that shows
             /// everything. Without it, `Update` covers all other components, and the view reads
             /// poses.

@@ -77,7 +77,10 @@ impl FrameArrays {
         }
         self.in_sight = self.objects.len();
         for entry in frame.room_wide() {
-            self.push_entry(entry, ObjectRow { flags: own_flag(entry), ..ObjectRow::default() });
+            // A rotation that an engine takes.
+            let rotation = [0.0, 0.0, 0.0, 1.0];
+            let flags = own_flag(entry);
+            self.push_entry(entry, ObjectRow { rotation, flags, ..ObjectRow::default() });
         }
     }
 

@@ -11,13 +11,14 @@
 //! [`calls`], [`reads`] and [`ClientView`] alone.
 //!
 //! No I/O, no clock, no threads; no `unsafe`. A skin adds what its language needs:
-//! `client-core/web` wasm-bindgen.
+//! `client-core/web` wasm-bindgen, `client-core/ffi` pointers and handles.
 
 #![warn(missing_docs, reason = "skins for other languages are written on it")]
 
 pub mod calls;
 pub mod event_json;
 pub mod frame_arrays;
+mod motions;
 mod output;
 mod polled_client;
 pub mod reads;
@@ -27,6 +28,7 @@ mod settings;
 mod text_table;
 mod view;
 
+pub use motions::{motions, share};
 pub use output::Output;
 pub use polled_client::PolledClient;
 pub use requests::read_request;

@@ -138,7 +138,6 @@ impl PolledClient {
     pub fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
         if self.game.is_some() {
             self.client.handle_datagram(now, datagram);
-            self.view.note_confirmed(&mut self.client, now);
             self.collect(now);
         }
     }
@@ -169,13 +168,12 @@ impl PolledClient {
 
     /// Whether `poll_event` would return an event.
     pub fn has_events(&self) -> bool {
-        self.client.has_events() || self.view.has_confirmed()
+        self.client.has_events()
     }
 
     /// The next event, as JSON ([`event_json`](crate::event_json)).
     pub fn poll_event(&mut self) -> Option<String> {
-        let event = self.client.poll_event().or_else(|| self.view.poll_confirmed())?;
-        Some(envelope(&event).to_string())
+        Some(envelope(&self.client.poll_event()?).to_string())
     }
 
     /// Sends a request ([`read_request`]). Returns the number that its answer will have.

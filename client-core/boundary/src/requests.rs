@@ -93,7 +93,7 @@ impl<'j> Body<'j> {
             _ => None,
         };
         to.ok_or_else(|| {
-            self.misfit(r#".to"#, r#""lobby", "room", {"player": 3} or {"player_named": "ann"}"#)
+            self.misfit(".to", r#""lobby", "room", {"player": 3} or {"player_named": "ann"}"#)
         })
     }
 

@@ -1,39 +1,79 @@
 //! The settings of a client, from JSON.
 
-use std::fmt::Display;
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
+use ambit_proto::pose::UnknownCoding;
 use serde_json::Value as Json;
 
 use crate::calls::BoundaryError;
 
 /// Sets what `settings` has: a JSON object; all keys are optional: `name`, `reconnect_for_ms`,
-/// `render` (`room`, `100ms`, `adaptive`), `predict`, `coding`, `input_hz`. Anything else than an
-/// object changes nothing.
+/// `render` (`room`, `100ms`, `adaptive`), `predict`, `coding`, `input_hz`.
 pub fn configure(config: &mut ClientConfig, settings: &str) -> Result<(), BoundaryError> {
-    let settings: Json = serde_json::from_str(settings).unwrap_or_default();
-    let bad = |key: &str, why: &dyn Display| BoundaryError::bad_option(format!("{key}: {why}"));
-    let text = |key: &str| settings[key].as_str();
-    if let Some(name) = text("name") {
-        name.clone_into(&mut config.name);
-    }
-    if let Some(time) = settings["reconnect_for_ms"].as_f64() {
-        config.reconnect_for = Duration::try_from_secs_f64(time / 1_000.0)
-            .map_err(|error| bad("reconnect_for_ms", &error))?;
-    }
-    if let Some(render) = text("render") {
-        config.render = render.parse().map_err(|error| bad("render", &error))?;
-    }
-    if let Some(predict) = settings["predict"].as_bool() {
-        config.predict = Some(predict);
-    }
-    if let Some(coding) = text("coding") {
-        config.coding = coding.parse().map_err(|error| bad("coding", &error))?;
-    }
-    if let Some(rate) = settings["input_hz"].as_u64() {
-        let rate = rate.to_string().parse();
-        config.inputs = rate.map_err(|error| bad("input_hz", &error))?;
+    let settings: Json = serde_json::from_str(settings).map_err(BoundaryError::bad_option)?;
+    let Json::Object(settings) = settings else {
+        return Err(BoundaryError::bad_option("expected an object of settings"));
+    };
+    for (key, value) in &settings {
+        set(config, key, value)
+            .map_err(|why| BoundaryError::bad_option(format!("{key}: {why}, in {value}")))?;
     }
     Ok(())
+}
+
+fn set(config: &mut ClientConfig, key: &str, value: &Json) -> Result<(), String> {
+    let text = || value.as_str().ok_or_else(|| "expected a text".to_owned());
+    match key {
+        "name" => text()?.clone_into(&mut config.name),
+        "reconnect_for_ms" => {
+            let ms = value.as_f64().ok_or("expected milliseconds")?;
+            let time = Duration::try_from_secs_f64(ms / 1_000.0);
+            config.reconnect_for = time.map_err(|error| error.to_string())?;
+        }
+        "render" => config.render = text()?.parse()?,
+        "predict" => config.predict = Some(value.as_bool().ok_or("expected true or false")?),
+        "coding" => {
+            let coding = text()?.parse();
+            config.coding = coding.map_err(|error: UnknownCoding| error.to_string())?;
+        }
+        "input_hz" => config.inputs = value.to_string().parse()?,
+        _ => {
+            return Err("no setting is called so; there are name, reconnect_for_ms, render, \
+                        predict, coding, input_hz"
+                .to_owned());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_client_core::client::config::InputRate;
+
+    use super::*;
+
+    #[test]
+    fn settings_are_read_and_a_wrong_one_is_named() {
+        let mut config = ClientConfig::default();
+        let all = r#"{"name": "ann", "reconnect_for_ms": 500, "render": "room", "predict": false,
+            "coding": "plain", "input_hz": 60}"#;
+        assert_eq!(configure(&mut config, all), Ok(()));
+        assert_eq!((&*config.name, config.predict), ("ann", Some(false)));
+        assert_eq!(config.reconnect_for, Duration::from_millis(500));
+        assert_eq!(config.inputs, InputRate::Hz60);
+        for (settings, why) in [
+            ("", "EOF"),
+            ("[]", "an object"),
+            (r#"{"nmae": "ann"}"#, "nmae: no setting is called so"),
+            (r#"{"name": 7}"#, "name: expected a text, in 7"),
+            (r#"{"input_hz": -3}"#, "input_hz: expected 20 or 60, in -3"),
+            (r#"{"render": "never"}"#, "render: "),
+            (r#"{"reconnect_for_ms": -1}"#, "reconnect_for_ms: "),
+            (r#"{"predict": "yes"}"#, "predict: expected true or false"),
+        ] {
+            let error = configure(&mut config, settings).expect_err(settings);
+            assert!(error.code == "bad_option" && error.message.contains(why), "{error:?}");
+        }
+    }
 }

@@ -59,6 +59,11 @@ impl TextTable {
         number
     }
 
+    /// The text with this number, if a frame has shown it lately.
+    pub fn text(&self, number: u32) -> Option<&str> {
+        self.texts.get(&number).map(|text| &**text)
+    }
+
     /// The texts with higher numbers, ascending.
     pub fn after(&self, number: u32) -> impl Iterator<Item = (u32, &str)> {
         self.texts.range(number.saturating_add(1)..).map(|(number, text)| (*number, &**text))

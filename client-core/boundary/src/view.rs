@@ -1,9 +1,6 @@
-//! What a client shows: frames, and the events about its commands.
-
-use std::collections::VecDeque;
+//! What a client shows, as arrays.
 
 use ambit_client_core::client::Client;
-use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_client_core::frame::Frame;
 use ambit_proto::time::{GameTime, LocalTime};
 
@@ -14,9 +11,6 @@ use crate::frame_arrays::FrameArrays;
 pub struct ClientView {
     frame: Frame,
     arrays: FrameArrays,
-    /// Events about confirmed commands. The owner takes them after each call; a call adds at most
-    /// 256.
-    confirmed: VecDeque<GameEvent>,
 }
 
 impl ClientView {
@@ -31,26 +25,5 @@ impl ClientView {
     /// The frame as it was drawn last.
     pub fn arrays(&self) -> &FrameArrays {
         &self.arrays
-    }
-
-    /// After a datagram: notes which commands it has confirmed.
-    pub fn note_confirmed(&mut self, client: &mut Client, now: LocalTime) {
-        let game = client.running_game();
-        let times = game.and_then(|game| Some((game.room_time(now), game.horizon()?)));
-        let numbers = client.take_confirmed();
-        if let Some((t, effect)) = times {
-            let events = numbers.map(|command| GameEvent::Confirmed { t, command, effect });
-            self.confirmed.extend(events);
-        }
-    }
-
-    /// Whether there is an event about a confirmed command.
-    pub fn has_confirmed(&self) -> bool {
-        !self.confirmed.is_empty()
-    }
-
-    /// The next event about a confirmed command.
-    pub fn poll_confirmed(&mut self) -> Option<ViewEvent> {
-        self.confirmed.pop_front().map(ViewEvent::Game)
     }
 }

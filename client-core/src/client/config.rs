@@ -27,6 +27,10 @@ pub struct ClientConfig {
     /// How many times in a row the client tries to reconnect to a game while the lobby is
     /// connected.
     pub game_attempts: u32,
+    /// Whether each command that the host has received is an event
+    /// ([`GameEvent::Confirmed`](super::event::GameEvent::Confirmed)). Not by default: most views
+    /// show what the command has done.
+    pub confirmations: bool,
     /// Maximum number of events that wait for the view.
     pub max_events: usize,
     /// `Light` is for bots that only put load on a server: it saves most of a client's work. All
@@ -93,6 +97,7 @@ impl Default for ClientConfig {
             seed: 0,
             reconnect_for: Duration::from_mins(1),
             game_attempts: 5,
+            confirmations: false,
             max_events: DEFAULT_MAX_EVENTS,
             pose_decoding: PoseDecoding::default(),
             coding: PoseCoding::default(),

@@ -26,7 +26,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::axes::Axes;
+use ambit_proto::axes::{Axes, AxisKind};
 use ambit_proto::codes as protocol;
 use ambit_proto::control::game::client_to_game::Body as GameRequestBody;
 use ambit_proto::control::game::game_to_client::Body as GameMessageBody;
@@ -85,6 +85,8 @@ pub(crate) struct GameClient<F: ViewFactory> {
     axes: Option<Axes>,
     /// Whether poses are emitted as events.
     watching: bool,
+    /// Whether confirmed commands are events.
+    confirmations: bool,
     state: GameState<F::View>,
     backoff: Backoff,
     last_id: ClientObjectId,
@@ -142,6 +144,7 @@ impl<F: ViewFactory> GameClient<F> {
             held_keys: None,
             axes: None,
             watching: false,
+            confirmations: config.confirmations,
             state: GameState::NoGame,
             // A different random stream than the lobby part's, from the same seed.
             backoff: Backoff::new(RETRY_PAUSES.0, RETRY_PAUSES.1, !config.seed),
@@ -320,7 +323,9 @@ impl<F: ViewFactory> GameClient<F> {
         let GameState::Playing(game) = &mut self.state else {
             return false;
         };
-        let Some((axis, kind)) = game.rules().schema.axis(control) else {
+        let axis = game.rules().schema.axis(control);
+        // Which time is shown, the client says by itself.
+        let Some((axis, kind)) = axis.filter(|(_, kind)| *kind != AxisKind::ShownBehind) else {
             return false;
         };
         let axes = self.axes.get_or_insert_default();
@@ -438,7 +443,19 @@ impl<F: ViewFactory> GameClient<F> {
     pub(crate) fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
         if let GameState::Playing(game) = &mut self.state {
             game.handle_datagram(now, datagram, &mut self.factory, &mut self.out);
+            self.emit_confirmed(now);
             self.watch_silence(now);
+        }
+    }
+
+    fn emit_confirmed(&mut self, now: LocalTime) {
+        let confirmed = std::mem::take(&mut self.out.confirmed);
+        let game = self.running_game().filter(|_| self.confirmations);
+        let times = game.and_then(|game| Some((game.room_time(now), game.horizon()?)));
+        if let Some((t, effect)) = times {
+            for command in confirmed {
+                self.emit(GameEvent::Confirmed { t, command, effect });
+            }
         }
     }
 
@@ -533,12 +550,6 @@ impl<F: ViewFactory> GameClient<F> {
             stats.simulation.merge(&game.simulation_stats());
         }
         stats
-    }
-
-    /// The numbers of the commands that the host has confirmed since the last call, over
-    /// reconnects. They are final, whatever happens to the host.
-    pub(crate) fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
-        self.out.confirmed.drain(..)
     }
 
     /// When new data last arrived, in this room.

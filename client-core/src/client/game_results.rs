@@ -9,10 +9,6 @@ use bytes::Bytes;
 use super::event::GameEvent;
 use super::stats::ClientStats;
 
-/// Maximum number of confirmed commands that wait for the caller; more than are sent between two
-/// calls.
-const MAX_CONFIRMED: usize = 256;
-
 /// An action that the game part requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GameOutput {
@@ -91,8 +87,8 @@ pub struct GameResults {
     pub last_fresh_at: Option<LocalTime>,
     /// Whether the room is moving to another host, and no data has arrived from there yet.
     pub(super) is_moving: bool,
-    /// Confirmed commands that the caller has not taken yet; the newest [`MAX_CONFIRMED`].
-    pub(super) confirmed: VecDeque<u32>,
+    /// Commands that the datagram being handled has confirmed; empty between calls.
+    pub(super) confirmed: Vec<u32>,
 }
 
 impl GameResults {
@@ -110,9 +106,6 @@ impl GameResults {
     /// The host has confirmed a command.
     pub fn note_confirmed(&mut self, number: u32) {
         self.stats.confirmed += 1;
-        if self.confirmed.len() == MAX_CONFIRMED {
-            self.confirmed.pop_front();
-        }
-        self.confirmed.push_back(number);
+        self.confirmed.push(number);
     }
 }

@@ -9,10 +9,9 @@
 //!
 //! Units: milliseconds of the page's clock (`performance.now()`), metres, radians.
 
-mod motions;
 mod page_world;
 mod panic_message;
 mod web_client;
 
-pub use motions::share;
+pub use ambit_client_boundary::share;
 pub use web_client::WebClient;

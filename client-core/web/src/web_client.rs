@@ -4,14 +4,14 @@
 //! A text that JavaScript gets as an error is `{"code", "message"}`.
 
 use ambit_client_boundary::calls::BoundaryError;
-use ambit_client_boundary::{Output, PolledClient, configure, reads};
+use ambit_client_boundary::{Output, PolledClient, configure, motions, reads};
 use ambit_client_core::client::config::ClientConfig;
 use ambit_proto::time::LocalTime;
 use ambit_web_physics::description;
 use serde_json::json;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::{motions, page_world};
+use crate::page_world;
 
 /// Numbers of the layout.
 const LAYOUT_NUMBERS: usize = 6;
@@ -39,7 +39,8 @@ impl WebClient {
             agent: concat!("ambit-client-web ", env!("CARGO_PKG_VERSION")).to_owned(),
             resume_token,
             seed,
-            motions: motions::all(),
+            motions: motions(),
+            confirmations: true,
             ..ClientConfig::default()
         };
         configure(&mut config, settings).map_err(thrown)?;

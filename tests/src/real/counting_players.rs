@@ -210,7 +210,7 @@ impl CountingPlayer {
             if phase == PlayPhase::Sending && may_send && self.handle.act(&command).is_ok() {
                 self.sent += 1;
             }
-            self.take_confirmed();
+            self.read_confirmed();
             progress.confirmed.store(self.confirmed, Relaxed);
             let is_idle = phase == PlayPhase::Pausing && self.confirmed >= u64::from(self.sent);
             progress.is_idle.store(is_idle, Relaxed);
@@ -218,7 +218,7 @@ impl CountingPlayer {
         }
         let rest = async {
             while self.confirmed < u64::from(self.sent) {
-                self.take_confirmed();
+                self.read_confirmed();
                 self.pause().await;
             }
         };
@@ -254,9 +254,8 @@ impl CountingPlayer {
         i64::from(self.sent - self.refused)
     }
 
-    fn take_confirmed(&mut self) {
-        let confirmed = self.handle.run(|client, _| client.take_confirmed().count());
-        self.confirmed += confirmed as u64;
+    fn read_confirmed(&mut self) {
+        self.confirmed = self.handle.run(|client, _| client.stats().confirmed);
     }
 
     fn shown_time(&self) -> Option<GameTime> {

@@ -10,6 +10,7 @@ mod clients;
 mod cluster;
 mod consoles;
 mod deploy;
+mod engines;
 mod failover;
 mod firefox;
 mod heroes;

@@ -163,7 +163,7 @@ impl Trial {
     fn pause_for(&mut self, how_long: Duration) {
         self.system.run_for(how_long);
         for (user, (sent, confirmed)) in self.players.iter_mut().enumerate() {
-            let numbers: Vec<u32> = self.system.user_mut(user).client.take_confirmed().collect();
+            let numbers = std::mem::take(&mut self.system.user_mut(user).confirmed);
             confirmed.extend(numbers.iter().map(|number| sent[number]));
         }
     }

@@ -335,7 +335,7 @@ impl HostFaults {
     fn read_events(&mut self) {
         for player in &mut self.players {
             let user = self.system.user_mut(player.user);
-            for number in user.client.take_confirmed().collect::<Vec<_>>() {
+            for number in std::mem::take(&mut user.confirmed) {
                 player.confirmed.extend(player.sent.remove(&number));
                 self.outcome.confirmed += 1;
             }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::source::{Source, members, product};
+use super::source::{Source, files, members, product};
 
 /// The shells of each crate: files below its `src/`.
 const SHELLS: &[(&str, &str)] = &[
@@ -47,8 +47,27 @@ const SHELLS: &[(&str, &str)] = &[
     ("client-core/console/program", "main"),
     ("client-core/bots", "bot bot_group dump lib"),
     ("client-core/bots/program", "main"),
-    ("client-core/web", "motions"),
+    ("client-core/boundary", "motions"),
+    ("client-core/ffi", "driver instance log registry steering"),
 ];
+
+/// Where pointers of other languages come in, and nowhere else.
+const UNSAFE: [&str; 5] = [
+    "client-core/ffi/src/exports.rs",
+    "client-core/ffi/src/memory.rs",
+    "client-core/ffi/src/steering.rs",
+    "client-core/ffi/tests/misuse.rs",
+    "tests/tests/real/engines/c_client.rs",
+];
+
+#[test]
+fn only_the_library_for_other_languages_uses_unsafe() {
+    // The lint is denied, so a file that uses it says so.
+    let lint = concat!("unsafe", "_code");
+    let allowing = files(&[".rs"]).into_iter().filter(|source| source.text.contains(lint));
+    let found: Vec<String> = allowing.map(|source| source.path).collect();
+    assert_eq!(found, UNSAFE, "files that use `unsafe`");
+}
 
 /// What a core must not use: the network, a runtime, files, the environment, threads, locks, clocks
 /// and random sources, standard streams.

@@ -88,18 +88,28 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("client-core/bots/program", &["ambit-bots-lib", "ambit-cubes-physics", "ambit-shooter-kinds"]),
     (
         "client-core/boundary",
-        &["ambit-client-core", "ambit-client-text", "ambit-proto", "ambit-steering"],
+        &[
+            "ambit-client-core",
+            "ambit-client-text",
+            "ambit-proto",
+            "ambit-shooter-kinds",
+            "ambit-steering",
+        ],
     ),
     (
-        "client-core/web",
+        "client-core/ffi",
         &[
             "ambit-client-boundary",
             "ambit-client-core",
             "ambit-proto",
-            "ambit-shooter-kinds",
             "ambit-steering",
-            "ambit-web-physics",
+            "ambit-transport",
         ],
+    ),
+    ("client-core/ffi/library", &["ambit-client-ffi"]),
+    (
+        "client-core/web",
+        &["ambit-client-boundary", "ambit-client-core", "ambit-proto", "ambit-web-physics"],
     ),
     ("client-core/web/physics", &["ambit-proto"]),
     ("client-core/web/physics/cubes", &["ambit-cubes-physics", "ambit-proto", "ambit-web-physics"]),

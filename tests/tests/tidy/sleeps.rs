@@ -6,7 +6,7 @@ use super::source::{Source, files, is_test, without_tests};
 
 /// Where test code sleeps, and how often. Benches and the programs of the tests measure for a given
 /// time.
-const PLACES: [(&str, usize); 12] = [
+const PLACES: [(&str, usize); 15] = [
     // Polls: the interval of a loop that ends with what it waits for.
     ("proto/transport/src/player_connection/tests.rs", 2),
     ("proto/transport/src/quic/reset.rs", 1),
@@ -21,6 +21,11 @@ const PLACES: [(&str, usize); 12] = [
     ("tests/src/real/raw_client.rs", 1),
     ("tests/src/slow_game.rs", 1),
     ("tests/tests/real/cluster.rs", 2),
+    // A caller that forgets to poll.
+    ("client-core/ffi/tests/misuse.rs", 2),
+    // A program plays for a while; a picture comes after the other.
+    ("tests/tests/real/engines.rs", 1),
+    ("tests/tests/real/engines/own_ship.rs", 2),
     // On virtual time.
     ("client-core/src/shell/connection.rs", 1),
     ("client-core/src/shell/impaired_socket/tests.rs", 2),

@@ -228,7 +228,7 @@ fn at(ms: u64) -> LocalTime {
 }
 
 fn client() -> PolledClient {
-    let mut config = ClientConfig { seed: 1, ..ClientConfig::default() };
+    let mut config = ClientConfig { seed: 1, confirmations: true, ..ClientConfig::default() };
     configure(&mut config, r#"{"name": "ann", "render": "room"}"#).expect("valid settings");
     let mut client = PolledClient::new(&config);
     client.set_servers(vec!["127.0.0.1:7777".to_owned()]);

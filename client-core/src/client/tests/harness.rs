@@ -15,6 +15,7 @@ use ambit_proto::timeline::{Timeline, Waypoint};
 use ambit_proto::wire;
 
 use super::super::*;
+use crate::client::event::GameEvent;
 
 pub(super) const ROOM: u64 = 7;
 pub(super) const PLAYER: u64 = 3;
@@ -33,6 +34,9 @@ pub(super) struct ClientHarness {
     pub(super) host: Host,
     /// The number of the coding that the client has asked for at the last join.
     pub(super) asked_coding: i32,
+    confirmed: Vec<u32>,
+    /// Events that no test has read yet.
+    other_events: Vec<ViewEvent>,
 }
 
 /// A game host: one end of the link, and the clock of the room.
@@ -49,15 +53,27 @@ pub(super) struct Host {
 
 impl ClientHarness {
     pub(super) fn new() -> Self {
-        Self::with(&ClientConfig { name: "ann".to_owned(), seed: 1, ..ClientConfig::default() })
+        Self::with(&ClientConfig {
+            name: "ann".to_owned(),
+            seed: 1,
+            confirmations: true,
+            ..ClientConfig::default()
+        })
     }
 
     pub(super) fn with(config: &ClientConfig) -> Self {
         let mut client = Client::new(config);
         let now = LocalTime::ZERO;
         client.connect(now);
-        let mut harness =
-            ClientHarness { client, now, outputs: Vec::new(), host: Host::new(), asked_coding: -1 };
+        let mut harness = ClientHarness {
+            client,
+            now,
+            outputs: Vec::new(),
+            host: Host::new(),
+            asked_coding: -1,
+            confirmed: Vec::new(),
+            other_events: Vec::new(),
+        };
         harness.collect();
         harness
     }
@@ -268,7 +284,25 @@ impl ClientHarness {
     }
 
     pub(super) fn events(&mut self) -> Vec<ViewEvent> {
-        std::iter::from_fn(|| self.client.poll_event()).collect()
+        self.poll_events();
+        std::mem::take(&mut self.other_events)
+    }
+
+    /// The numbers of the commands that were confirmed since the last call.
+    pub(super) fn take_confirmed(&mut self) -> Vec<u32> {
+        self.poll_events();
+        std::mem::take(&mut self.confirmed)
+    }
+
+    fn poll_events(&mut self) {
+        while let Some(event) = self.client.poll_event() {
+            match event {
+                ViewEvent::Game(GameEvent::Confirmed { command, .. }) => {
+                    self.confirmed.push(command);
+                }
+                event => self.other_events.push(event),
+            }
+        }
     }
 
     /// Drops all outputs and events so far.

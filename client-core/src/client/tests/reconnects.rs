@@ -350,7 +350,7 @@ fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
     let number = harness.client.act(harness.now, &rest()).expect("in a game");
     harness.advance(ms(100));
     harness.send(&[]);
-    assert_eq!(harness.client.take_confirmed().collect::<Vec<_>>(), [number]);
+    assert_eq!(harness.take_confirmed(), [number]);
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn commands_that_a_broken_connection_has_lost_are_refused() {
     let confirmed = harness.client.act(harness.now, &rest()).expect("in a game");
     harness.advance(ms(100));
     harness.send(&[]);
-    assert!(harness.client.take_confirmed().eq([confirmed]));
+    assert!(harness.take_confirmed() == [confirmed]);
     let outdated = harness.client.act(harness.now, &walk_to(3.0, 4.0)).expect("in a game");
     harness.advance(ms(1_000));
     let lost = [walk_to(5.0, 6.0), rest(), cast(None)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{GameEvent, ViewEvent};
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::client::{Client, ClientOutput};
@@ -27,8 +27,10 @@ use crate::sim::net::NetworkPath;
 /// A simulated user: a client, its clock and its network path.
 pub struct SimUser {
     pub client: Client,
-    /// The client's view events, oldest first.
+    /// The client's view events, oldest first, without those about confirmed commands.
     pub events: Vec<ViewEvent>,
+    /// The numbers of the commands that were confirmed.
+    pub confirmed: Vec<u32>,
     /// All datagrams that hosts have sent to the client, with their times; recorded only on demand.
     pub sent_datagrams: Option<Vec<(LocalTime, Bytes)>>,
     /// Whether the pose oracle checks the client after each tick.
@@ -62,8 +64,9 @@ impl System {
         let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(2 * number as u64);
         let path = |seed: u64| NetworkPath::new(&Impairment { seed, ..*impairment });
         self.users.push(SimUser {
-            client: Client::new(&ClientConfig { seed, ..config }),
+            client: Client::new(&ClientConfig { seed, confirmations: true, ..config }),
             events: Vec::new(),
+            confirmed: Vec::new(),
             is_checked: config.pose_decoding == PoseDecoding::Full,
             sent_datagrams: None,
             bytes: (0, 0),
@@ -172,7 +175,12 @@ impl System {
         }
         let user_ref = &mut self.users[user];
         while let Some(event) = user_ref.client.poll_event() {
-            user_ref.events.push(event);
+            match event {
+                ViewEvent::Game(GameEvent::Confirmed { command, .. }) => {
+                    user_ref.confirmed.push(command);
+                }
+                event => user_ref.events.push(event),
+            }
         }
         let wake = user_ref.client.next_deadline().map(|deadline| self.now + deadline.since(local));
         if let Some(wake) = wake.filter(|&wake| user_ref.wake.is_none_or(|earlier| wake < earlier))
