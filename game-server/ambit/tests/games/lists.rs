@@ -161,7 +161,9 @@ fn an_event_with_a_name_beyond_its_list_is_not_sent() {
     let mut room = TestRoom::<Market>::new();
     let client = room.join("ann", Line::default());
     let mut served = |dish| {
-        room.edit(|world, _| drop(world.announce(Served { dish: Listed::new(dish) })));
+        room.edit(|world, _| {
+            world.announce(Served { dish: Listed::new(dish) });
+        });
         room.run(Duration::from_secs(1));
         room.events(client).len()
     };
