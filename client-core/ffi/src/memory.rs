@@ -18,7 +18,7 @@ const MAX_LENGTH: u64 = 1 << 20;
 /// No structure of a later version is larger.
 const MAX_SIZE: usize = 4_096;
 
-/// Bytes of the caller; none if there are none, whatever the pointer.
+/// Bytes of the caller; an empty list may have any pointer.
 ///
 /// # Safety
 /// As the module says.
@@ -63,7 +63,7 @@ pub(crate) unsafe fn slice<'c, T: Copy>(
         return Err(Failure::new(Status::BadLength, message));
     }
     check(from)?;
-    // SAFETY: not null, aligned, and short enough; the caller says that so many are there.
+    // SAFETY: not null, aligned, and short enough; the caller says that this many are there.
     Ok(unsafe { std::slice::from_raw_parts(from, length as usize) })
 }
 
@@ -161,7 +161,7 @@ pub(crate) unsafe fn copy(from: &[u8], to: *mut u8, room: u64) -> Result<(), Fai
     let length = from.len().min(usize::try_from(room).unwrap_or(usize::MAX));
     if length > 0 {
         check(to)?;
-        // SAFETY: not null; the caller says that there is room for so many.
+        // SAFETY: not null; the caller says that there is room for this many.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to, length) };
     }
     Ok(())

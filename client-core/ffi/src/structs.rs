@@ -338,7 +338,7 @@ pub(crate) fn layout(structure: u32, field: u32) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Gaps would hold whatever was in memory before.
+    /// Gaps would hold what was in memory before.
     #[test]
     fn structures_have_no_gaps() {
         for (structure, (size, fields)) in LAYOUTS.iter().enumerate() {
