@@ -1,5 +1,5 @@
-//! Takes a walk in the game `stroll` (`cargo run -p ambit --example stroll`), and prints what it
-//! sees: `cargo run -p ambit-client --example stroller`. It knows the game by its schema alone.
+//! Takes a walk in the game `stroll` (`cargo run -p ambit-game --example stroll`), and prints what
+//! it sees: `cargo run -p ambit-client --example stroller`. It knows the game by its schema alone.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! Takes a walk in the game `stroll` (`cargo run -p ambit --example stroll`), as `stroller` does,
-//! with the game's own types: `cargo run -p ambit-client --example typed_stroller`. They are copies
-//! here; a game in a crate of its own is a dependency of its clients.
+//! Takes a walk in the game `stroll` (`cargo run -p ambit-game --example stroll`), as `stroller`
+//! does, with the game's own types: `cargo run -p ambit-client --example typed_stroller`. They are
+//! copies here; a game in a crate of its own is a dependency of its clients.
 
 use ambit::prelude::*;
 

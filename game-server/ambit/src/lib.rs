@@ -317,7 +317,7 @@ mod time_left;
 #[cfg(feature = "rules")]
 mod world;
 
-pub use ambit_macros::{
+pub use ambit_game_macros::{
     Choice, Command, Controls, Declare, Deserialize, Event, Kind, Parameters, Refusal, Serialize,
     Sound,
 };

@@ -8,11 +8,11 @@ use crate::source::{read, root};
 
 #[test]
 fn the_page_in_servers_speaks_their_protocols() {
-    let spoken = read(&root().join("client-core/web/bundle/protocols"));
+    let spoken = read(&root().join("world-server/bundle/protocols"));
     let expected = format!("lobby {WORLD_VERSION}\ngame {}\n", message::VERSION);
     assert_eq!(
         spoken, expected,
         "the protocols have changed since the page was made: run client-core/web/build and commit \
-         client-core/web/bundle"
+         world-server/bundle"
     );
 }

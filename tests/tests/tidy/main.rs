@@ -5,6 +5,7 @@ mod bundle;
 mod cores;
 mod cycles;
 mod generated;
+mod packages;
 mod pages;
 mod sleeps;
 mod source;
@@ -30,8 +31,8 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "ambit-bots-lib",
             "ambit-client-core",
             "ambit-console-lib",
+            "ambit-game-macros",
             "ambit-host",
-            "ambit-macros",
             "ambit-proto",
             "ambit-room",
             "ambit-steering",
@@ -41,16 +42,24 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
     ("game-server/ambit/macros", &[]),
     ("game-server/ambit/messages", &[]),
-    ("game-server/games/field", &["ambit-ways"]),
-    ("game-server/games/deus", &["ambit-ways"]),
-    ("game-server/games/ways", &[]),
-    ("game-server/games/cubes", &["ambit-cubes-physics"]),
+    ("game-server/games/field", &["ambit-game", "ambit-ways"]),
+    ("game-server/games/deus", &["ambit-game", "ambit-ways"]),
+    ("game-server/games/ways", &["ambit-game"]),
+    ("game-server/games/cubes", &["ambit-cubes-physics", "ambit-game"]),
     ("game-server/games/cubes/physics", &["ambit-proto"]),
-    ("game-server/games/shooter", &["ambit-shooter-kinds"]),
-    ("game-server/games/shooter/kinds", &[]),
+    ("game-server/games/shooter", &["ambit-game", "ambit-shooter-kinds"]),
+    ("game-server/games/shooter/kinds", &["ambit-game"]),
     (
         "game-server",
-        &["ambit-cubes", "ambit-deus", "ambit-field", "ambit-host", "ambit-room", "ambit-shooter"],
+        &[
+            "ambit-cubes",
+            "ambit-deus",
+            "ambit-field",
+            "ambit-game",
+            "ambit-host",
+            "ambit-room",
+            "ambit-shooter",
+        ],
     ),
     ("world-server", &["ambit-host", "ambit-proto", "ambit-room", "ambit-transport"]),
     ("world-server/program", &["ambit-game-server", "ambit-world-server"]),

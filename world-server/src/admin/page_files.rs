@@ -50,7 +50,7 @@ macro_rules! contained {
     ($($name:literal),*) => {
         [$((
             $name,
-            include_bytes!(concat!("../../../client-core/web/bundle/", $name, ".gz")).as_slice(),
+            include_bytes!(concat!("../../bundle/", $name, ".gz")).as_slice(),
         )),*]
     };
 }
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_list_has_the_files_of_the_bundle() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../client-core/web/bundle");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/bundle");
         let entries = fs::read_dir(folder).expect("the bundle's folder");
         let mut there: Vec<String> = entries
             .map(|entry| entry.expect("an entry").file_name())
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn the_page_in_a_folder_is_the_one_that_was_built_there() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../client-core/web/bundle");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/bundle");
         let tags = |page: Page| {
             let mut tags: Vec<_> = page.0.into_iter().map(|file| (file.name, file.tag)).collect();
             tags.sort();
