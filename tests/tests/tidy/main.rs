@@ -15,7 +15,7 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use source::{files, members, read, root};
+use source::{APART, files, members, read, root};
 
 /// The workspace crates that each crate may depend on; `tests` may depend on all.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
@@ -116,6 +116,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("client-core/ffi/library", &["ambit-client-ffi"]),
+    ("client-core/bevy", &["ambit-client"]),
     (
         "client-core/web",
         &["ambit-client-boundary", "ambit-client-core", "ambit-proto", "ambit-web-physics"],
@@ -154,24 +155,35 @@ fn dependencies_between_crates_point_one_way() {
     let listed: BTreeSet<&str> = ALLOWED_DEPENDENCIES.iter().map(|(folder, _)| *folder).collect();
     let members = members();
     let members = members.iter().map(String::as_str).filter(|folder| *folder != "tests");
-    assert_eq!(listed, members.collect(), "the crates of the workspace");
+    assert_eq!(listed, members.chain(APART).collect(), "the crates of the project");
 }
 
+/// The fuzz targets and the crates apart have lock files of their own.
 #[test]
-fn the_lock_file_of_the_fuzz_targets_has_the_crates_dependencies() {
-    let lock = read(&root().join("tests/fuzz/Cargo.lock"));
+fn the_other_lock_files_have_the_crates_dependencies() {
+    for apart in APART.iter().chain(&["tests/fuzz"]) {
+        check_lock_file(apart);
+    }
+}
+
+fn check_lock_file(apart: &str) {
+    let lock = read(&root().join(apart).join("Cargo.lock"));
     for (folder, _) in ALLOWED_DEPENDENCIES.iter().chain(&[("tests", &[][..])]) {
+        // Of a crate apart, its lock file has the dependencies of its tests, too.
+        if *folder == apart {
+            continue;
+        }
         let manifest = read(&root().join(folder).join("Cargo.toml"));
         let name = manifest.lines().find(|line| line.starts_with("name = "));
         let name = name.expect("a name");
-        // Clients' programs are not part of the fuzz targets; optional dependencies need not be.
+        // Not all crates are part of it; optional dependencies need not be.
         if let Some(locked) = locked_dependencies(&lock, name) {
             let given: BTreeSet<String> = dependencies(folder).into_iter().collect();
             let optional: BTreeSet<String> = optional_dependencies(&manifest).collect();
             assert_eq!(
                 &locked - &optional,
                 &given - &optional,
-                "{name} in tests/fuzz/Cargo.lock; `cargo metadata` in tests/fuzz renews it"
+                "{name} in {apart}/Cargo.lock; `cargo metadata` in {apart} renews it"
             );
         }
     }

@@ -6,7 +6,7 @@ use super::source::{Source, files, is_test, without_tests};
 
 /// Where test code sleeps, and how often. Benches and the programs of the tests measure for a given
 /// time.
-const PLACES: [(&str, usize); 15] = [
+const PLACES: [(&str, usize); 16] = [
     // Polls: the interval of a loop that ends with what it waits for.
     ("proto/transport/src/player_connection/tests.rs", 2),
     ("proto/transport/src/quic/reset.rs", 1),
@@ -23,6 +23,8 @@ const PLACES: [(&str, usize); 15] = [
     ("tests/tests/real/cluster.rs", 2),
     // A caller that forgets to poll.
     ("client-core/ffi/tests/misuse.rs", 2),
+    // The poll for all of its tests: a picture comes after the other.
+    ("client-core/bevy/tests/plugin.rs", 1),
     // A program plays for a while; a picture comes after the other.
     ("tests/tests/real/engines.rs", 1),
     ("tests/tests/real/engines/own_ship.rs", 2),
