@@ -1,6 +1,6 @@
 //! What a frame costs through the C interface, beside one in Rust: two clients of one room, with
-//! many objects in sight, take turns. Prints the median and the ratio; stays on loopback and ends
-//! by itself.
+//! many objects in sight, take turns. Then, what memory such a client needs. Prints medians, the
+//! best and ratios; stays on loopback and ends by itself.
 //!
 //! Usage: `cargo bench --bench engines -- [OBJECTS]`; 1,000 by default.
 
@@ -11,7 +11,7 @@ mod c_client;
 use std::time::{Duration, Instant};
 
 use ambit_client::Game;
-use ambit_tests::real::{ScratchFolder, Server};
+use ambit_tests::real::{ScratchFolder, Server, process_family};
 use anyhow::{Context, Result};
 
 use c_client::CClient;
@@ -20,6 +20,9 @@ use c_client::CClient;
 const FRAMES: usize = 3_000;
 /// Until all objects have come.
 const SETTLE: Duration = Duration::from_secs(15);
+
+/// Clients whose memory is measured.
+const CLIENTS: u32 = 16;
 
 fn main() -> Result<()> {
     let objects = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
@@ -35,9 +38,34 @@ fn main() -> Result<()> {
     let room = room.parameter("size", "40x40").parameter("obstacles", 0);
     let mut game = runtime.block_on(async { anyhow::Ok(room.await?.start().await?) })?;
     let id = client.room().context("a room")?.id();
-    let other = CClient::start(&address, &known_hosts.display().to_string(), 0, "")?;
-    other.request(&format!(r#"{{"join_room": {{"room": {id}}}}}"#))?;
-    measure(&mut game, &other)
+    let join = || {
+        let client = CClient::start(&address, &known_hosts.display().to_string(), 0, "")?;
+        client.request(&format!(r#"{{"join_room": {{"room": {id}}}}}"#))?;
+        anyhow::Ok(client)
+    };
+    measure(&mut game, &join()?)?;
+    let before = resident_bytes()?;
+    let more = (0..CLIENTS).map(|_| join()).collect::<Result<Vec<_>>>()?;
+    let began = now();
+    while began.elapsed() < SETTLE {
+        std::thread::sleep(Duration::from_millis(50));
+        for client in &more {
+            while client.next_event()?.is_some() {}
+            client.frame()?;
+        }
+    }
+    let in_sight = more[0].frame()?.in_sight;
+    let grown = resident_bytes()?.saturating_sub(before) / u64::from(CLIENTS);
+    println!("a client with {in_sight} objects in sight: {} kB", grown / 1_000);
+    Ok(())
+}
+
+/// The memory of this process.
+fn resident_bytes() -> Result<u64> {
+    let own = std::process::id();
+    let family = process_family(own)?;
+    let pages = family.iter().find(|(id, _)| *id == own).context("this process")?.1;
+    Ok(pages * 4_096)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a bench measures time")]
@@ -52,7 +80,7 @@ fn measure(game: &mut Game, other: &CClient) -> Result<()> {
     while times[0].len() < FRAMES {
         std::thread::sleep(Duration::from_millis(5));
         game.events().for_each(drop);
-        while other.next_event().is_some() {}
+        while other.next_event()?.is_some() {}
         let before = now();
         in_sight[0] = game.frame_now().objects().len();
         let between = now();
@@ -65,9 +93,13 @@ fn measure(game: &mut Game, other: &CClient) -> Result<()> {
     }
     let [rust, c] = times.map(|mut times| {
         times.sort();
-        times[times.len() / 2].as_secs_f64() * 1e6
+        [times[times.len() / 2], times[0]].map(|time| time.as_secs_f64() * 1e6)
     });
-    println!("{in_sight:?} objects in sight: a frame in Rust {rust:.1} us, through C {c:.1} us");
-    println!("ratio {:.2}", c / rust);
+    println!(
+        "{in_sight:?} objects in sight: a frame in Rust {:.1} us (best {:.1}), through C {:.1} us \
+         (best {:.1})",
+        rust[0], rust[1], c[0], c[1]
+    );
+    println!("ratio {:.2} (best {:.2})", c[0] / rust[0], c[1] / rust[1]);
     Ok(())
 }

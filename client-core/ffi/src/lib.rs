@@ -29,6 +29,7 @@ mod status;
 mod steering;
 mod structs;
 
+pub use ambit_client_boundary::frame_arrays::{ObjectRow, ValueRow};
 pub use ambit_client_boundary::share;
 pub use exports::*;
 pub use status::Status;

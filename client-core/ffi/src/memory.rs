@@ -166,3 +166,124 @@ pub(crate) unsafe fn copy(from: &[u8], to: *mut u8, room: u64) -> Result<(), Fai
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::null;
+
+    use super::*;
+    use crate::structs::{AmbitFrame, AmbitPlayer};
+
+    /// Memory of the caller: a structure, then bytes that the library must leave alone.
+    #[repr(C, align(8))]
+    struct Callers([u8; 128]);
+
+    const SIZE: usize = size_of::<AmbitPlayer>();
+
+    fn callers(size: usize) -> Callers {
+        let mut memory = Callers([0xee; 128]);
+        memory.0[..size].fill(0);
+        memory.0[..4].copy_from_slice(&(size as u32).to_ne_bytes());
+        memory
+    }
+
+    fn player() -> AmbitPlayer {
+        AmbitPlayer {
+            size: 0,
+            state: 3,
+            player: 5,
+            room: 7,
+            name: AmbitText { text: null(), length: 9 },
+            resume_token: null(),
+            resume_token_length: 11,
+        }
+    }
+
+    #[test]
+    fn a_structure_of_any_version_is_filled_to_its_end_and_not_beyond() {
+        for size in [SIZE, SIZE + 24] {
+            let mut memory = callers(size);
+            let to = (&raw mut memory).cast::<AmbitPlayer>();
+            // SAFETY: aligned, and as long as its size says.
+            let (filled, back) = unsafe { (fill(to, &player()), read::<AmbitPlayer>(to)) };
+            assert_eq!(filled, Ok(()));
+            let back = back.expect("its size is known");
+            assert_eq!((back.size, back.player, back.resume_token_length), (size as u32, 5, 11));
+            assert!(memory.0[SIZE..size].iter().all(|byte| *byte == 0), "{size}");
+            assert!(memory.0[size..].iter().all(|byte| *byte == 0xee), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_newer_structure_is_read_unless_it_asks_for_what_is_not_known() {
+        let mut memory = callers(SIZE + 16);
+        let from = (&raw mut memory).cast::<AmbitPlayer>();
+        // SAFETY: aligned, and as long as its size says.
+        assert_eq!(unsafe { read(from) }.map(|it| it.room), Ok(0));
+        memory.0[SIZE + 15] = 1;
+        let from = (&raw mut memory).cast::<AmbitPlayer>();
+        // SAFETY: the same.
+        let failure = unsafe { read(from) }.map(|it| it.room).expect_err("it is not zero");
+        assert_eq!(failure.status, Status::OtherVersion);
+    }
+
+    #[test]
+    fn a_structure_with_a_size_of_no_version_is_left_alone() {
+        for size in [0, 1, 7, MAX_SIZE + 8, u32::MAX as usize] {
+            let mut memory = Callers([0xee; 128]);
+            memory.0[..4].copy_from_slice(&(size as u32).to_ne_bytes());
+            let to = (&raw mut memory).cast::<AmbitPlayer>();
+            // SAFETY: aligned; no more than the size is read.
+            let failure = unsafe { fill(to, &player()) }.expect_err("no such size");
+            assert_eq!(failure.status, Status::BadSize, "{size}");
+            assert!(memory.0[4..].iter().all(|byte| *byte == 0xee), "{size}");
+        }
+    }
+
+    #[test]
+    fn lists_are_checked_before_they_are_read() {
+        let numbers = [1_u32, 2, 3];
+        let at = numbers.as_ptr();
+        let odd = at.wrapping_byte_add(1);
+        // SAFETY: what passes the checks is `numbers`.
+        unsafe {
+            assert_eq!(slice(at, 3, 3), Ok(&numbers[..]));
+            assert_eq!(slice(at, 2, 3), Ok(&numbers[..2]));
+            assert_eq!(slice::<u32>(null(), 0, 3), Ok(&[][..]));
+            let status = |list: Result<&[u32], Failure>| list.err().map(|failure| failure.status);
+            assert_eq!(status(slice(at, 4, 3)), Some(Status::BadLength));
+            assert_eq!(status(slice(at, u64::MAX, 3)), Some(Status::BadLength));
+            assert_eq!(status(slice(null(), 1, 3)), Some(Status::BadPointer));
+            assert_eq!(status(slice(odd, 1, 3)), Some(Status::BadPointer));
+        }
+    }
+
+    #[test]
+    fn no_more_is_copied_than_there_is_room_for() {
+        let mut to = [0xee_u8; 8];
+        // SAFETY: `to` has room for more than that.
+        unsafe {
+            assert_eq!(copy(b"abcdef", to.as_mut_ptr(), 4), Ok(()));
+            assert_eq!(to, *b"abcd\xee\xee\xee\xee");
+            assert_eq!(copy(b"xyz", to.as_mut_ptr(), u64::MAX), Ok(()));
+            assert_eq!(to, *b"xyzd\xee\xee\xee\xee");
+            assert_eq!(copy(b"xyz", ptr::null_mut(), 0), Ok(()));
+            assert!(copy(b"xyz", ptr::null_mut(), 3).is_err());
+        }
+    }
+
+    #[test]
+    fn a_misaligned_place_gets_nothing() {
+        let mut memory = Callers([0xee; 128]);
+        let to = (&raw mut memory).wrapping_byte_add(4);
+        // SAFETY: both are refused.
+        let (put, filled) = unsafe {
+            let empty = AmbitFrame { size: 0, ..std::mem::zeroed() };
+            (put(to.cast::<u64>(), 7), fill(to.cast::<AmbitFrame>(), &empty))
+        };
+        for done in [put, filled] {
+            assert_eq!(done.map_err(|failure| failure.status), Err(Status::BadPointer));
+        }
+        assert!(memory.0.iter().all(|byte| *byte == 0xee));
+    }
+}

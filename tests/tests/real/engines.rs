@@ -4,22 +4,25 @@
 
 mod c_client;
 mod own_ship;
+mod rows;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use ambit_tests::real::{self, ScratchFolder, Server, outage, server_signal, wait_until};
+use ambit_tests::real::{self, Console, ScratchFolder, Server, outage, server_signal, wait_until};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 /// How long a program plays.
-const SECONDS: u64 = 12;
+const SECONDS: &str = "16";
 /// When its host is killed.
 const KILLED_AFTER: Duration = Duration::from_secs(5);
 /// This near is right.
 const NEAR_M: f64 = 0.5;
+/// The same of ships, which fly fast and turn.
+const NEAR_SHIP_M: f64 = 2.0;
 /// A program prints a line a second, with itself and others.
 const FEW: usize = 10;
 /// The own avatar is drawn ahead of room time by at most this.
@@ -35,6 +38,13 @@ struct Seen {
     own: Option<Row>,
     /// Id, kind, x, y each.
     objects: Vec<Row>,
+}
+
+/// What the others are compared with.
+#[test]
+fn a_program_in_rust_sees_what_the_trace_has_and_survives_its_host() -> Result<()> {
+    let scratch = ScratchFolder::new("engine-rust");
+    play(&scratch, &[real::binary("examples/walk")])
 }
 
 #[test]
@@ -81,19 +91,26 @@ fn the_bindings_check_themselves() -> Result<()> {
     Ok(())
 }
 
-/// Valgrind sees neither an error nor a leak.
+/// Valgrind sees neither an error nor a leak, also if the host dies on the way.
 #[test]
 fn a_program_in_c_leaves_no_memory_behind() -> Result<()> {
     let scratch = ScratchFolder::new("engine-memory");
     let program = compile(&scratch, "cc", &["-std=c11"], "c/walk.c")?;
-    let server = Server::start(&scratch, &[])?;
+    let trace = scratch.path().join("trace");
+    let server = traced_server(&scratch, &trace)?;
     let mut command = with_library(&scratch, Command::new("valgrind"));
     command.args(["--quiet", "--error-exitcode=9", "--leak-check=full"]);
     command
         .args(["--show-leak-kinds=definite,indirect", "--errors-for-leak-kinds=definite,indirect"]);
     command.arg(format!("--suppressions={}", example("valgrind.supp").display()));
-    command.arg(program).args([&server.world.to_string(), "field", "3"]);
-    real::run(&mut command)?;
+    command.arg(program).args([&server.world.to_string(), "field", "8"]);
+    let checked = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let files = ["room-1.jsonl", "room-1-2.jsonl"].map(|name| trace.join(name));
+    wait_until("the game runs", || Ok(files[0].exists().then_some(())))?;
+    outage(Duration::from_secs(2));
+    server_signal(server.children()[0], "KILL")?;
+    printed(checked)?;
+    ensure!(files[1].exists(), "the game did not go on at another host");
     Ok(())
 }
 
@@ -137,76 +154,117 @@ fn compile_cpp(scratch: &ScratchFolder, source: PathBuf) -> Result<PathBuf> {
     compile(scratch, "c++", &["-std=c++17", "-Wpedantic", "-I", headers], source)
 }
 
-/// Runs a program in a room of `field`, kills its host on the way, and compares what it printed.
+/// Runs a program in a room of each game, kills their host on the way, and compares what they
+/// printed. In `field` it makes its room; in `shooter` it joins one without pilots, so that nothing
+/// shoots it, and a program in Rust plays there, too: the same is asked of both.
 fn play(scratch: &ScratchFolder, words: &[PathBuf]) -> Result<()> {
     let trace = scratch.path().join("trace");
-    let flags = ["--hosts", "process:1", "--trace", trace.to_str().context("a plain path")?];
-    let server = Server::start(scratch, &flags)?;
-    let mut command = with_library(scratch, Command::new(&words[0]));
-    command.args(&words[1..]).args([&server.world.to_string(), "field", &SECONDS.to_string()]);
-    command.env("AMBIT_PRINT", "json");
-    command.env("AMBIT_IMPAIR", "loss=5,delay=20ms,jitter=5ms,seed=1");
-    let program = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let files = ["room-1.jsonl", "room-1-2.jsonl"].map(|name| trace.join(name));
-    wait_until("the game runs", || Ok(files[0].exists().then_some(())))?;
+    let server = traced_server(scratch, &trace)?;
+    let start = |words: &[PathBuf], rest: &[&str]| {
+        let mut command = with_library(scratch, Command::new(&words[0]));
+        command.args(&words[1..]).arg(server.world.to_string()).args(rest);
+        command.env("AMBIT_PRINT", "json");
+        command.env("AMBIT_IMPAIR", "loss=5,delay=20ms,jitter=5ms,seed=1");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+    };
+    let walks = start(words, &["field", SECONDS])?;
+    let files = |room: u32| {
+        [format!("room-{room}.jsonl"), format!("room-{room}-2.jsonl")].map(|name| trace.join(name))
+    };
+    wait_until("the game runs", || Ok(files(1)[0].exists().then_some(())))?;
+    let mut host = Console::start(scratch, server.world, "host", &[])?;
+    host.run_command("create arena game=shooter ships=0 size=150x150", "created")?;
+    host.run_command("start", "started")?;
+    let in_rust = [real::binary("examples/walk")];
+    let flies =
+        [start(words, &["shooter", SECONDS, "2"])?, start(&in_rust, &["shooter", SECONDS, "2"])?];
     outage(KILLED_AFTER);
     server_signal(server.children()[0], "KILL")?;
+    let walked = printed(walks)?;
+    let flown = flies.into_iter().map(printed).collect::<Result<Vec<_>>>()?;
+    drop((host, server));
+    check(&walked, &files(1), NEAR_M).context("field")?;
+    for lines in flown {
+        check(&lines, &files(2), NEAR_SHIP_M).context("shooter")?;
+    }
+    Ok(())
+}
+
+/// One host, which runs all rooms, and a file of each room's trace.
+fn traced_server(scratch: &ScratchFolder, trace: &Path) -> Result<Server> {
+    let flags = ["--hosts", "process:1", "--trace", trace.to_str().context("a plain path")?];
+    Server::start(scratch, &flags)
+}
+
+/// What a program prints, once it has ended without an error.
+fn printed(program: Child) -> Result<String> {
     let output = program.wait_with_output()?;
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{}: {errors}", output.status);
-    let lines = String::from_utf8(output.stdout)?;
-    drop(server);
-    let seen = lines.lines().map(serde_json::from_str).collect::<Result<Vec<Seen>, _>>();
-    check(&seen.with_context(|| lines.clone())?, &files)
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Each object was where some object of the trace was at that time, the own one where its way led
-/// it. The own avatar walks, before and after the death of its host.
-fn check(seen: &[Seen], files: &[PathBuf; 2]) -> Result<()> {
-    let [before, after] = [read_tracks(&files[0])?, read_tracks(&files[1])?];
-    let ended = |tracks: &Tracks| {
-        let ends = tracks.values().filter_map(|track| track.last());
-        ends.map(|(t, ..)| *t).fold(0.0, f64::max)
+/// it. The own avatar moves, before and after the death of its host.
+fn check(lines: &str, files: &[PathBuf; 2], near_m: f64) -> Result<()> {
+    let seen = lines.lines().map(serde_json::from_str).collect::<Result<Vec<Seen>, _>>();
+    let seen = seen.with_context(|| lines.to_owned())?;
+    let [mut tracks, after] = [read_tracks(&files[0])?, read_tracks(&files[1])?];
+    let times = |tracks: &Tracks| {
+        let mut times: Vec<f64> = tracks.values().flatten().map(|(t, ..)| *t).collect();
+        times.sort_by(f64::total_cmp);
+        times
     };
-    let last_before = ended(&before);
-    let began = |tracks: &Tracks| {
-        let begins = tracks.values().filter_map(|track| track.first());
-        begins.map(|(t, ..)| *t).fold(f64::INFINITY, f64::min)
-    };
-    // Between two hosts there is nothing to compare with.
-    let gap = last_before - f64::from(AHEAD_MS)..began(&after) + f64::from(AHEAD_MS);
-    let mut compared = 0;
+    let last_before = times(&tracks).last().copied().context("a trace before")?;
+    let first_after = times(&after).first().copied().context("a trace after")?;
+    // The second host goes on with the objects of the first one, and says nothing of those that
+    // stand.
+    for track in tracks.values_mut() {
+        track.retain(|(t, ..)| *t < first_after);
+    }
+    for (id, track) in after {
+        tracks.entry(id).or_default().extend(track);
+    }
+    // With another host all ids are new: an object that was there before is what is left of the old
+    // one.
+    let mut old_ids = BTreeSet::new();
     let mut errors = Vec::new();
-    let mut walked_m = [0.0, 0.0];
+    let mut moved_m = [0.0, 0.0];
     let mut last: Option<[f64; 2]> = None;
-    for Seen { time_us, own, objects } in seen {
+    for Seen { time_us, own, objects } in &seen {
         let t = time_us / 1_000.0;
         let own = own.as_deref().unwrap_or_default();
-        let is_after = t > last_before;
-        let tracks = if is_after { &after } else { &before };
-        for object in objects.iter().filter(|_| !gap.contains(&t)) {
+        let is_after = t > first_after;
+        for object in objects {
             let &[id, _, x, y] = &object[..] else { bail!("no object: {object:?}") };
             let ahead_ms = if own.first() == Some(&id) { AHEAD_MS } else { 0 };
+            if !is_after {
+                old_ids.insert(id as u64);
+            }
+            let is_between = t > last_before - f64::from(AHEAD_MS);
+            if if is_after { old_ids.contains(&(id as u64)) } else { is_between } {
+                continue;
+            }
             let times = || (0..=ahead_ms).step_by(10).map(|ms| t + f64::from(ms));
             let places = tracks.values().flat_map(|track| times().filter_map(|t| at(track, t)));
             let error = places.map(|(at_x, at_y)| (x - at_x).hypot(y - at_y)).fold(99.0, f64::min);
-            compared += 1;
             errors.push(error);
         }
         if let &[_, x, y] = own {
             if let Some([last_x, last_y]) = last {
-                walked_m[usize::from(is_after)] += (x - last_x).hypot(y - last_y);
+                moved_m[usize::from(is_after)] += (x - last_x).hypot(y - last_y);
             }
             last = Some([x, y]);
         }
     }
     errors.sort_by(f64::total_cmp);
-    let near = errors.iter().filter(|error| **error < NEAR_M).count();
-    println!("{compared} positions, {near} within {NEAR_M} m; walked {walked_m:?} m");
+    let compared = errors.len();
+    let near = errors.iter().filter(|error| **error < near_m).count();
+    println!("{compared} positions, {near} within {near_m} m; moved {moved_m:?} m; {errors:.2?}");
     ensure!(compared >= FEW, "only {compared} positions in {} lines", seen.len());
     // A lost datagram is drawn late.
     ensure!(near * 100 >= compared * 95, "{near} of {compared} are right: {errors:?}");
-    ensure!(walked_m.iter().all(|walked| *walked > 5.0), "it walked {walked_m:?} m");
+    ensure!(moved_m.iter().all(|moved| *moved > 5.0), "it moved {moved_m:?} m");
     Ok(())
 }
 

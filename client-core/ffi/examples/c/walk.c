@@ -38,16 +38,24 @@ static void request(const char *json) {
     check(ambit_request(client, (const uint8_t *)json, strlen(json), &number), json);
 }
 
-/* Walks to a place near, another one with each call. The map may end there: the next leads back. */
+static int find(uint32_t what, const char *name, uint32_t *index) {
+    const uint8_t *text = (const uint8_t *)name;
+    return ambit_find(client, what, 0, text, strlen(name), index) == AMBIT_STATUS_OK;
+}
+
+/* Walks to a place near, another one with each call. The map may end there: the next leads back.
+ * In a game of ships it flies on, in a curve with each second call. */
 static void walk(const AmbitFrame *frame, unsigned step) {
     static const float ways[4][2] = {{6, 0}, {0, 6}, {-6, 0}, {0, -6}};
-    if (frame->avatar == AMBIT_NONE) return;
+    uint32_t command, number, on, left;
+    if (find(AMBIT_CONTROL, "accelerate", &on) && find(AMBIT_CONTROL, "turn-left", &left)) {
+        ambit_hold(client, 1u << on | (step % 2) << left);
+    }
+    if (frame->avatar == AMBIT_NONE || !find(AMBIT_COMMAND, "move", &command)) return;
     const AmbitObject *own = &frame->objects[frame->avatar];
     AmbitField to = {.kind = AMBIT_FIELD_POSITION,
                      .x = own->position[0] + ways[step % 4][0],
                      .y = own->position[1] + ways[step % 4][1]};
-    uint32_t command, number;
-    if (ambit_find(client, AMBIT_COMMAND, 0, (const uint8_t *)"move", 4, &command) != 0) return;
     ambit_send_fields(client, command, &to, 1, &number);
 }
 

@@ -25,9 +25,13 @@ bool is_fine(const ambit::Result<T>& result, const char* what) {
 }
 
 // Walks to a place near, another one with each call. The map may end there: the next leads back.
+// In a game of ships it flies on, in a curve with each second call.
 void walk(ambit::Client& client, const ambit::Frame& frame, unsigned step) {
     static constexpr float ways[4][2] = {{6, 0}, {0, 6}, {-6, 0}, {0, -6}};
     const AmbitObject* own = frame.avatar();
+    const auto on = client.find(AMBIT_CONTROL, "accelerate");
+    const auto left = client.find(AMBIT_CONTROL, "turn-left");
+    if (on && left) is_fine(client.hold(1U << *on | (step % 2) << *left), "hold");
     const auto move = client.find(AMBIT_COMMAND, "move");
     if (own == nullptr || !move) return;
     const float* way = ways[step % 4];

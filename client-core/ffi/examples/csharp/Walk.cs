@@ -85,9 +85,19 @@ internal static class Walk
         return true;
     }
 
-    /// <summary>Walks on from where the avatar is, in another direction with each call.</summary>
+    /// <summary>
+    /// Walks on from where the avatar is, in another direction with each call. In a game of ships
+    /// it flies on, in a curve with each second call.
+    /// </summary>
     private static void WalkOn(Client client, Frame frame, int step)
     {
+        uint on;
+        uint left;
+        if (client.Find(Item.Control, "accelerate", out on) == Status.Ok
+            && client.Find(Item.Control, "turn-left", out left) == Status.Ok)
+        {
+            client.Hold(1U << (int)on | (uint)(step % 2) << (int)left);
+        }
         uint move;
         if (frame.Avatar < 0 || client.Find(Item.Command, "move", out move) != Status.Ok)
         {

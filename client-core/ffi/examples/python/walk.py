@@ -11,14 +11,17 @@ import os
 import sys
 import time
 
-from ambit_client import AmbitError, Client
+from ambit_client import SCHEMA, AmbitError, Client
 
 WAYS = [(6, 0), (0, 6), (-6, 0), (0, -6)]
 
 
 def walk(client, frame, step):
-    """Walks to a place near, another one with each call."""
-    if frame.avatar is None:
+    """Walks to a place near, another one with each call; flies on in a game of ships."""
+    schema = client.describe(SCHEMA)
+    if any(control["name"] == "accelerate" for control in schema["controls"]):
+        client.hold("accelerate", *["turn-left"][:step % 2])
+    if frame.avatar is None or all(it["name"] != "move" for it in schema["commands"]):
         return
     x, y = WAYS[step % 4]
     # The map may end there: the next leads back.

@@ -5,11 +5,12 @@
 use std::ptr::null;
 
 use ambit_client_ffi::{
-    AMBIT_CONTROL, AMBIT_INTERFACE_VERSION, AMBIT_NONE, AmbitEvent, AmbitFrame, AmbitOptions,
-    AmbitText, Status, ambit_close, ambit_find, ambit_frame, ambit_hold, ambit_next_event,
-    ambit_request, ambit_start,
+    AMBIT_INTERFACE_VERSION, AMBIT_NONE, AmbitEvent, AmbitFrame, AmbitOptions, AmbitText,
+    ObjectRow, Status, ValueRow, ambit_close, ambit_describe, ambit_find, ambit_frame, ambit_hold,
+    ambit_next_event, ambit_request, ambit_start, ambit_text,
 };
 use anyhow::{Result, ensure};
+use serde_json::Value;
 
 const NO_TEXT: AmbitText = AmbitText { text: null(), length: 0 };
 
@@ -42,8 +43,8 @@ impl CClient {
         Ok(CClient(client))
     }
 
-    /// The name of the next event.
-    pub(crate) fn next_event(&self) -> Option<String> {
+    /// The next event, if one has come.
+    pub(crate) fn next_event(&self) -> Result<Option<Value>> {
         let mut event = AmbitEvent {
             size: size_of::<AmbitEvent>() as u32,
             of: 0,
@@ -51,11 +52,25 @@ impl CClient {
             name: NO_TEXT,
             json: NO_TEXT,
         };
-        let status = unsafe { ambit_next_event(self.0, &raw mut event) };
-        let name = || unsafe {
-            std::slice::from_raw_parts(event.name.text, event.name.length as usize).to_vec()
-        };
-        (status == Status::Ok).then(|| String::from_utf8(name()).expect("UTF-8"))
+        match unsafe { ambit_next_event(self.0, &raw mut event) } {
+            Status::Ok => Ok(Some(json(event.json)?)),
+            status => ensure_nothing(status).map(|()| None),
+        }
+    }
+
+    /// On the way into a room of its own: creates it with this request, then starts it. Returns
+    /// what has come.
+    pub(crate) fn enter(&self, room: &str) -> Result<Vec<Value>> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next_event()? {
+            match event["ev"].as_str() {
+                Some("welcome") => self.request(room)?,
+                Some("created") => self.request("\"start_room\"")?,
+                _ => {}
+            }
+            events.push(event);
+        }
+        Ok(events)
     }
 
     /// Sends a request in JSON.
@@ -67,13 +82,21 @@ impl CClient {
         Ok(())
     }
 
-    /// The index of a control of the game.
-    pub(crate) fn control(&self, name: &str) -> Result<u32> {
-        let mut control = 0;
+    /// The index of a name that the game declares: `what` is [`ambit_client_ffi::AMBIT_KIND`]...
+    pub(crate) fn find(&self, what: u32, parent: u32, name: &str) -> Result<u32> {
+        let mut index = 0;
         let (at, length) = (name.as_ptr(), name.len() as u64);
-        let found = unsafe { ambit_find(self.0, AMBIT_CONTROL, 0, at, length, &raw mut control) };
-        ensure!(found == Status::Ok, "the control {name}: {found:?}");
-        Ok(control)
+        let found = unsafe { ambit_find(self.0, what, parent, at, length, &raw mut index) };
+        ensure!(found == Status::Ok, "{name}: {found:?}");
+        Ok(index)
+    }
+
+    /// What the game declares, or how its room runs.
+    pub(crate) fn describe(&self, what: u32) -> Result<Value> {
+        let mut text = NO_TEXT;
+        let status = unsafe { ambit_describe(self.0, what, &raw mut text) };
+        ensure!(status == Status::Ok, "{status:?}");
+        json(text)
     }
 
     /// Holds controls.
@@ -105,6 +128,25 @@ impl CClient {
         Ok(frame)
     }
 
+    /// The room-wide objects of a frame, with their values.
+    pub(crate) fn rows(&self) -> Result<Vec<(ObjectRow, &[ValueRow])>> {
+        let frame = self.frame()?;
+        let count = frame.object_count as usize;
+        // The arrays are the library's until the next frame.
+        let rows = unsafe { array(frame.objects, count) };
+        let values = unsafe { array(frame.values, frame.value_count as usize) };
+        let rows = rows[frame.in_sight as usize..].iter();
+        Ok(rows.map(|row| (*row, &values[row.first_value as usize..])).collect())
+    }
+
+    /// The text that a value stands for.
+    pub(crate) fn text(&self, value: ValueRow) -> Result<String> {
+        let mut text = NO_TEXT;
+        let status = unsafe { ambit_text(self.0, value.value as u32, &raw mut text) };
+        ensure!(status == Status::Ok, "{status:?}");
+        Ok(String::from_utf8(unsafe { array(text.text, text.length as usize) }.to_vec())?)
+    }
+
     /// The rotation of the own avatar, if it is in sight.
     pub(crate) fn own_rotation(&self) -> Result<Option<[f32; 4]>> {
         let frame = self.frame()?;
@@ -126,6 +168,22 @@ impl Drop for CClient {
         // An error if it was closed already.
         ambit_close(self.0, 0);
     }
+}
+
+fn ensure_nothing(status: Status) -> Result<()> {
+    ensure!(status == Status::Nothing, "{status:?}");
+    Ok(())
+}
+
+/// JSON of the library.
+fn json(text: AmbitText) -> Result<Value> {
+    let bytes = unsafe { array(text.text, text.length as usize) };
+    Ok(serde_json::from_slice(bytes)?)
+}
+
+/// An array of the library; one without items may have any pointer.
+unsafe fn array<'c, T>(from: *const T, count: usize) -> &'c [T] {
+    if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(from, count) } }
 }
 
 fn text(text: &str) -> AmbitText {

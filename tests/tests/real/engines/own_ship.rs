@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ambit_client_ffi::AMBIT_CALLER_DRIVEN;
+use ambit_client_ffi::{AMBIT_CALLER_DRIVEN, AMBIT_CONTROL};
 use ambit_tests::real::{ScratchFolder, Server, outage, wait_until};
 use anyhow::{Context, Result, ensure};
 
@@ -33,13 +33,7 @@ fn a_key_turns_the_own_ship_before_the_host_can_have_answered() -> Result<()> {
 
 fn turn(client: &CClient) -> Result<()> {
     let before = wait_until("the own ship", || {
-        while let Some(name) = client.next_event() {
-            match &*name {
-                "welcome" => client.request(ROOM)?,
-                "created" => client.request("\"start_room\"")?,
-                _ => {}
-            }
-        }
+        client.enter(ROOM)?;
         client.own_rotation()
     })?;
     // Until the line is known, and with it how far ahead the ship is drawn.
@@ -49,7 +43,7 @@ fn turn(client: &CClient) -> Result<()> {
         rests = client.own_rotation()?.unwrap_or(rests);
     }
     let before = rests;
-    client.hold(1 << client.control("turn-left")?)?;
+    client.hold(1 << client.find(AMBIT_CONTROL, 0, "turn-left")?)?;
     let mut pictures = 0;
     loop {
         outage(FRAME);
