@@ -76,6 +76,7 @@ pub use ambit_proto::message::{
 };
 pub use ambit_proto::physics::{self, GamePhysics};
 pub use ambit_proto::pose::PoseCoding;
+pub use ambit_proto::presentation;
 pub use ambit_proto::schema;
 pub use ambit_proto::schema::Controls;
 pub use ambit_proto::space::Position;

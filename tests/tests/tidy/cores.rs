@@ -50,6 +50,7 @@ const SHELLS: &[(&str, &str)] = &[
     ("client-core/boundary", "motions"),
     ("client-core/ffi", "driver instance log registry steering"),
     ("client-core/bevy", "client network_thread"),
+    ("client-core/draw", "main"),
 ];
 
 /// Where pointers of other languages come in, and nowhere else.

@@ -117,6 +117,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
     ("client-core/ffi/library", &["ambit-client-ffi"]),
     ("client-core/bevy", &["ambit-client"]),
+    ("client-core/draw", &["ambit-client", "ambit-shooter-kinds"]),
     (
         "client-core/web",
         &["ambit-client-boundary", "ambit-client-core", "ambit-proto", "ambit-web-physics"],
