@@ -57,10 +57,10 @@ export class Arrays {
   }
 }
 
-/** The core's half: what a picture is copied from. */
+/** @internal The core's half: what a picture is copied from. */
 type CoreOfPicture = Pick<WebClient, "frame_layout" | "texts_after" | "texts_dropped">;
 
-/** Copies pictures from the core's memory. */
+/** @internal Copies pictures from the core's memory. */
 export class PictureCopier {
   /** The highest number of a text that was passed on. */
   #lastText = 0;

@@ -32,7 +32,8 @@ fn every_file_in_deploy_can_be_parsed() {
             "service" | "conf" => assert!(command_of(&name).starts_with("/usr/local/bin/")),
             "example" => assert!(!variables(&name, &read(&name)).is_empty(), "{name} is empty"),
             "deploy/Dockerfile" | "Dockerfile" => assert!(!stages().is_empty()),
-            "md" | "dockerignore" | "gitignore" | "make-secrets" | "make-sbom" => {
+            "md" | "dockerignore" | "gitignore" | "make-packages" | "make-secrets"
+            | "make-sbom" => {
                 assert!(!read(&name).is_empty());
             }
             _ => panic!("deploy/{name} has a file type without a check"),

@@ -1,5 +1,6 @@
 //! What people install: packages of Rust, npm, Unity, Python and Unreal, and images of containers.
 //! All have one version, and a package of Rust has what a registry and its licence ask for.
+//! `deploy/make-packages` makes them.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +8,11 @@ use super::dependencies;
 use super::source::{members, read, root};
 
 /// Files that name the version, and what stands before it there.
-const VERSIONED: [(&str, &str); 17] = [
+const VERSIONED: [(&str, &str); 19] = [
     ("CHANGELOG.md", "\n## "),
     ("Cargo.toml", ", version = \"="),
+    ("client-core/bevy/Cargo.toml", "\nversion = \""),
+    ("client-core/draw/Cargo.toml", "\nversion = \""),
     ("client-core/ffi/csharp/package.json", "\"version\": \""),
     ("client-core/ffi/python/pyproject.toml", "\nversion = \""),
     ("client-core/ffi/unreal/AmbitClient/AmbitClient.uplugin", "\"VersionName\": \""),
