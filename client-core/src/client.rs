@@ -48,7 +48,7 @@ use std::time::Duration;
 
 use ambit_proto::control::game::{ClientToGame, GameToClient};
 use ambit_proto::control::world::{ClientToWorld, WorldToClient};
-use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, ClientObjectId, PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::GameCommand;
@@ -82,6 +82,9 @@ pub enum ClientOutput {
     ConnectWorld,
     /// Send this on the lobby's control stream.
     World(ClientToWorld),
+    /// Sign this question of the lobby's server with the private key of the account; then call
+    /// `prove_account`.
+    ProveAccount(Vec<u8>),
     /// Close the lobby's connection after everything sent so far has left.
     CloseWorld,
     /// Close the lobby's connection at once, with a code other than 0: the line seems dead, and the
@@ -148,6 +151,9 @@ impl<F: ViewFactory> Client<F> {
             /// That server, and the ones to dial beside it while it does not answer. None for the
             /// configured server.
             pub fn servers_to_dial(&self) -> Vec<ClusterServer>;
+
+            /// The account of the session, if it has one.
+            pub fn account(&self) -> Option<AccountId>;
 
             /// Notes the address that the owner dials, or of several the one that has answered.
             pub fn note_dialled_address(&mut self, address: &str);
@@ -264,6 +270,12 @@ impl<F: ViewFactory> Client<F> {
     /// The lobby's connection is established.
     pub fn handle_world_connected(&mut self, now: LocalTime) {
         self.call(now, |client| client.lobby.handle_connected(now));
+    }
+
+    /// The answer to [`ClientOutput::ProveAccount`]: the signature, and the fingerprint of the
+    /// server that it was made for.
+    pub fn prove_account(&mut self, now: LocalTime, signature: Vec<u8>, server: [u8; 32]) {
+        self.call(now, |client| client.lobby.prove_account(signature, server));
     }
 
     /// A message of the lobby.
@@ -469,6 +481,9 @@ impl<F: ViewFactory> Client<F> {
         match output {
             LobbyOutput::Connect => self.outputs.push_back(ClientOutput::ConnectWorld),
             LobbyOutput::Send(message) => self.outputs.push_back(ClientOutput::World(message)),
+            LobbyOutput::ProveAccount(nonce) => {
+                self.outputs.push_back(ClientOutput::ProveAccount(nonce));
+            }
             LobbyOutput::Close => self.outputs.push_back(ClientOutput::CloseWorld),
             LobbyOutput::Abandon => self.outputs.push_back(ClientOutput::AbandonWorld),
             LobbyOutput::View(request, event) => {

@@ -8,17 +8,19 @@
 //!
 //! The feature `shell`, on by default, adds what needs a network and files: [`shell`] does the I/O
 //! (QUIC connections, timers, channels, sockets that simulate a bad network), [`trust`] is the
-//! known-hosts file, [`resume_token`] the file of a session that can be resumed, [`user_directory`]
-//! the place of such files. Without it the crate needs neither threads, sockets nor a source of
-//! randomness, and compiles for `wasm32-unknown-unknown`. [`command_words`] makes commands of any
-//! game from words and [`argument`]s, [`typed_command`] those of a game that the program knows, and
-//! [`typed_reads`] reads what that one declares.
+//! known-hosts file, [`account_file`] the player's account, [`resume_token`] the file of a session
+//! that can be resumed, [`user_directory`] the place of such files. Without it the crate needs
+//! neither threads, sockets nor a source of randomness, and compiles for `wasm32-unknown-unknown`.
+//! [`command_words`] makes commands of any game from words and [`argument`]s, [`typed_command`]
+//! those of a game that the program knows, and [`typed_reads`] reads what that one declares.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
 
 #![warn(missing_docs, reason = "authors of clients import this crate")]
 
+#[cfg(feature = "shell")]
+pub mod account_file;
 pub mod argument;
 pub mod client;
 pub mod command_words;

@@ -74,6 +74,15 @@ fn file_name(server: &str, name: &str) -> String {
     format!("session-{}", HEXLOWER.encode(&digest.as_ref()[..16]))
 }
 
+/// Makes a directory that only the user can look into, unless it is there.
+pub(crate) fn make_private_directory(directory: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
 /// Makes the directory and the file if they are missing; `None` if another program holds the lock.
 fn open_locked(directory: &Path, path: &Path) -> io::Result<Option<File>> {
     make_private_directory(directory)?;
@@ -87,14 +96,6 @@ fn open_locked(directory: &Path, path: &Path) -> io::Result<Option<File>> {
         Err(std::fs::TryLockError::WouldBlock) => Ok(None),
         Err(std::fs::TryLockError::Error(error)) => Err(error),
     }
-}
-
-fn make_private_directory(directory: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
 }
 
 fn read(file: &mut File) -> io::Result<Vec<u8>> {

@@ -25,6 +25,7 @@ use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::GameCommand;
 use ambit_proto::time::LocalTime;
+use ambit_transport::account_proof::DeviceAccount;
 use ambit_transport::impair::Impairment;
 use ambit_transport::quic::Fingerprint;
 use tokio::sync::mpsc;
@@ -57,6 +58,9 @@ pub struct ClientOptions {
     pub impairment: Option<Impairment>,
     /// Distinguishes the clients of one process: their impairments differ.
     pub number: u64,
+    /// The account of the player, if the session is to have one; [`ClientConfig::account_key`]
+    /// follows from it.
+    pub account: Option<Arc<DeviceAccount>>,
     /// The configuration of the client.
     pub client: ClientConfig,
 }
@@ -93,12 +97,13 @@ pub struct ClientEvents {
 ///
 /// The result is an event: `Welcome`, or `LobbyEvent::Closed` with a code and a message for
 /// the user.
-pub fn start<F>(options: ClientOptions, factory: F) -> (ClientHandle<F>, ClientEvents)
+pub fn start<F>(mut options: ClientOptions, factory: F) -> (ClientHandle<F>, ClientEvents)
 where
     F: ViewFactory + Send + 'static,
     F::View: Send,
 {
     let (event_sender, events) = mpsc::channel(MAX_EVENTS);
+    options.client.account_key = options.account.as_ref().map(|account| account.public_key());
     let mut client = Client::with_factory(&options.client, factory);
     let servers = options.server.split(',');
     client.set_servers(servers.map(|address| address.trim().to_owned()).collect());

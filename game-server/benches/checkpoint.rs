@@ -56,6 +56,7 @@ fn played_room(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
     let join = |player: u32| RoomInput::Join {
         client: ClientId(player),
         player: PlayerId(player.into()),
+        account: None,
         name: "ann".into(),
         coding: PoseCoding::Auto,
     };

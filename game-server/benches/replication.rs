@@ -152,6 +152,7 @@ impl BenchRoom {
         let join = |client| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
+            account: None,
             name: client.to_string(),
             coding: PoseCoding::Auto,
         };

@@ -135,6 +135,7 @@ impl RoomWithClients {
         let join = |client: u32| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
+            account: None,
             name: client.to_string(),
             // With static tables, and whole poses.
             coding: [PoseCoding::Auto, PoseCoding::Plain][client as usize % 2],

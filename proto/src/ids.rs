@@ -7,6 +7,8 @@
 
 #![warn(missing_docs, reason = "authors of games and clients import it")]
 
+use std::fmt;
+
 use crate::wire::{Coder, Wire, WireError};
 
 macro_rules! id {
@@ -40,6 +42,33 @@ id!(
     /// knows the same object by another number.
     ClientObjectId(u32)
 );
+
+/// An account, the same in all sessions of whoever has proved to own it.
+///
+/// It is derived from the proof: two servers, or two ways of proving, never share one. As text it
+/// is 32 hexadecimal digits.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
+pub struct AccountId(pub [u8; 16]);
+
+impl AccountId {
+    /// From a message or a record: of any other length than 16 bytes it is none.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// For a message or a record; nothing stands for no account.
+    pub fn to_bytes(account: Option<Self>) -> Vec<u8> {
+        account.map_or_else(Vec::new, |account| account.0.to_vec())
+    }
+}
+
+impl fmt::Display for AccountId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
 
 impl ObjectId {
     /// At a client, in an event: an object that this client does not see. No object has this id.

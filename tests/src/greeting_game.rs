@@ -9,6 +9,8 @@ pub struct Walker {
     name: Text<24>,
     /// The manners of those who have greeted it, added up.
     greeted: Number<0, 1_000>,
+    /// Of the player; empty without one.
+    account: Text<32>,
 }
 
 #[derive(Kind)]
@@ -55,7 +57,8 @@ impl Game for GreetingGame {
         let path = Path::at(Position::on_ground(1.0, 1.0));
         let name = newcomer.name.into();
         let greeted = 0.into();
-        world.spawn(Walker { path, name, greeted })
+        let account = newcomer.account.map_or_else(String::new, |account| account.to_string());
+        world.spawn(Walker { path, name, greeted, account: account.into() })
     }
 
     fn command(

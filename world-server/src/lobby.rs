@@ -52,6 +52,7 @@ use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
+use ambit_transport::quic::Fingerprint;
 use ambit_transport::ticket::TicketSigner;
 use prost::Message;
 
@@ -109,6 +110,8 @@ pub struct Lobby {
     directory_available: bool,
     /// The servers of the cluster.
     servers: world::Servers,
+    /// By which clients know this server, beside those of the cluster's servers.
+    certificates: Vec<Fingerprint>,
     draining: bool,
 }
 
@@ -161,6 +164,7 @@ impl Lobby {
             records: WrittenRecords::default(),
             directory_available: true,
             servers: world::Servers::default(),
+            certificates: Vec::new(),
             draining: false,
         }
     }
@@ -487,6 +491,9 @@ impl Lobby {
                 client_to_world::Body::Hello(hello) => {
                     self.handle_hello(now, from.conn, hello.try_into()?)
                 }
+                client_to_world::Body::ProveAccount(proof) => {
+                    self.handle_proof(now, from.conn, &proof)
+                }
                 other => {
                     let message = format!(
                         "{} came before hello, which comes first",
@@ -550,7 +557,10 @@ impl Lobby {
 fn ends_handshake(code: ErrorCode) -> bool {
     matches!(
         code,
-        ErrorCode::VersionMismatch | ErrorCode::TooManyConnections | ErrorCode::TooManyFromAddress
+        ErrorCode::VersionMismatch
+            | ErrorCode::TooManyConnections
+            | ErrorCode::TooManyFromAddress
+            | ErrorCode::BadAccount
     )
 }
 

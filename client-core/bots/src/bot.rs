@@ -492,6 +492,7 @@ fn options(settings: &BotSettings, index: usize) -> ClientOptions {
         trust: settings.trust.clone(),
         impairment: settings.impairment,
         number: index as u64,
+        account: None,
         client,
     }
 }

@@ -406,7 +406,8 @@ mod tests {
         let name = "bot".to_owned();
         let grace = Duration::ZERO;
         let games = Vec::new();
-        LobbyEvent::Welcome(Welcome { player, name, resumed, room: None, grace, games }).into()
+        let (room, account) = (None, None);
+        LobbyEvent::Welcome(Welcome { player, name, resumed, room, grace, account, games }).into()
     }
 
     fn leave(id: u32) -> ViewEvent {

@@ -237,6 +237,8 @@ impl PolledClient {
                         Output::CloseWorld
                     }
                 },
+                // Only a client that has named an account is asked.
+                ClientOutput::ProveAccount(_) => continue,
                 ClientOutput::CloseWorld => {
                     self.world = None;
                     Output::CloseWorld

@@ -11,7 +11,7 @@ use ambit_client_core::client::model::{
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::client::stats::ClientStats;
 use ambit_client_core::shell::Traffic;
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_transport::random::system_random;
 
 use crate::error::RequestError;
@@ -39,6 +39,11 @@ impl Client {
     pub fn player(&self) -> PlayerId {
         let present = self.session.read(|client, _| client.player());
         present.unwrap_or(self.welcome.player)
+    }
+
+    /// The player's account, if the session has one: the same tomorrow.
+    pub fn account(&self) -> Option<AccountId> {
+        self.session.read(|client, _| client.account())
     }
 
     /// The player's name.

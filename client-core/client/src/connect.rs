@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ambit_client_core::account_file;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::shell::{ClientOptions, ServerTrust};
 use ambit_client_core::trust::KnownHosts;
@@ -38,6 +40,7 @@ pub fn connect(address: impl Into<String>) -> Connect {
             trust: ServerTrust::Pinned(Fingerprint([0; 32])),
             impairment: None,
             number: next_number(),
+            account: None,
             client: ClientConfig {
                 agent: concat!("ambit-client ", env!("CARGO_PKG_VERSION")).to_owned(),
                 seed: u64::from_le_bytes(system_random().expect("the system has random numbers")),
@@ -45,6 +48,7 @@ pub fn connect(address: impl Into<String>) -> Connect {
             },
         },
         trust: Trust::Default,
+        account: AccountChoice::None,
     }
 }
 
@@ -54,6 +58,15 @@ pub fn connect(address: impl Into<String>) -> Connect {
 pub struct Connect {
     options: ClientOptions,
     trust: Trust,
+    account: AccountChoice,
+}
+
+/// The account that the session is to have.
+#[derive(Clone, Debug)]
+enum AccountChoice {
+    None,
+    Device,
+    File(PathBuf),
 }
 
 /// How the server proves who it is.
@@ -83,6 +96,21 @@ impl Connect {
     /// when it is ready.
     pub fn pinned(mut self, certificate: Fingerprint) -> Self {
         self.trust = Trust::Pinned(certificate);
+        self
+    }
+
+    /// Plays with the account of this device, the same that the console has: a secret in the file
+    /// that `AMBIT_ACCOUNT` names (`off` for none), or `ambit/account` in the user's configuration.
+    /// It is made if it is missing. Without a choice the session has no account.
+    pub fn device_account(mut self) -> Self {
+        self.account = AccountChoice::Device;
+        self
+    }
+
+    /// Plays with the account in this file, which is made if it is missing. A copy of the file is
+    /// the same account: keep it secret.
+    pub fn account_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.account = AccountChoice::File(file.into());
         self
     }
 
@@ -142,6 +170,14 @@ impl Connect {
             Trust::KnownHosts(file) => ServerTrust::FirstUse(KnownHosts::from_path(file)),
             Trust::Pinned(certificate) => ServerTrust::Pinned(certificate),
         };
+        let file = match self.account {
+            AccountChoice::None => Some("off".into()),
+            AccountChoice::Device => None,
+            AccountChoice::File(file) => Some(file),
+        };
+        options.account = account_file::for_user(file.as_deref(), |name| std::env::var_os(name))
+            .map_err(|error| ConnectError::Account(error.to_string()))?
+            .map(Arc::new);
         let (session, welcome) = Session::start(options).await?;
         Ok(Client::new(session, welcome))
     }

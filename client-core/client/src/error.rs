@@ -21,6 +21,9 @@ pub enum ConnectError {
     /// The known-hosts file could not be read or written.
     #[error("{0}")]
     KnownHosts(String),
+    /// The file of the account could not be read or written, or is none.
+    #[error("{0}")]
+    Account(String),
     /// The server refused the client: its name is taken, it is of another version, the server is
     /// full or about to end.
     #[error("{message}")]

@@ -69,7 +69,7 @@ pub use ambit_client_core::client::stats::{ClientStats, RoomLateness};
 pub use ambit_client_core::frame::{Frame, FrameEntry, FrameObject, FrameValue, Transform};
 pub use ambit_client_core::shell::Traffic;
 pub use ambit_client_core::typed_reads::Heard;
-pub use ambit_proto::ids::{ClientObjectId, ObjectId, PlayerId, RoomId};
+pub use ambit_proto::ids::{AccountId, ClientObjectId, ObjectId, PlayerId, RoomId};
 pub use ambit_proto::map::{ObstacleShape, StaticMap, StaticObstacle};
 pub use ambit_proto::message::{
     FieldValue, TypedCommand, TypedEvent, TypedId, TypedKind, TypedSound,

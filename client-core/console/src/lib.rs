@@ -24,14 +24,17 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_client_core::account_file;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::resume_token::TokenFile;
 use ambit_client_core::shell::{ClientOptions, ServerTrust};
 use ambit_client_core::user_directory::user_directory;
 use ambit_client_text::{command, flags, json};
 use ambit_steering::SharedMotion;
+use ambit_transport::account_proof::DeviceAccount;
 use ambit_transport::random::system_random;
 use clap::{CommandFactory, FromArgMatches};
 
@@ -62,6 +65,14 @@ struct ConsoleOptions {
     /// The player's name, 1 to 24 characters; without one, the server chooses it.
     #[arg(long, env = "AMBIT_NAME", value_parser = player_name)]
     name: Option<String>,
+
+    /// The file of the player's account, or off.
+    ///
+    /// It is made if it is missing. Without a choice it is the file that `AMBIT_ACCOUNT` names,
+    /// else `$XDG_CONFIG_HOME/ambit/account`, else `~/.config/ambit/account`. A copy on another
+    /// machine is the same account: keep it secret.
+    #[arg(long, value_name = "FILE|off")]
+    account: Option<PathBuf>,
 
     /// Read commands from this file.
     #[arg(long, value_name = "FILE")]
@@ -106,9 +117,17 @@ fn play(
             return Err(error.into());
         }
     };
+    let account = account_file::for_user(args.account.as_deref(), |name| std::env::var_os(name));
+    let account = match account {
+        Ok(account) => account.map(Arc::new),
+        Err(error) => {
+            screen.show(&json::error("account", &error.to_string()))?;
+            return Err(error.into());
+        }
+    };
     let mut token = token_file(args);
     let resume_token = token.token();
-    let options = options(args, motions, trust, resume_token);
+    let options = options(args, motions, trust, account, resume_token);
     let setup = LoopSetup { options, lines, screen, token };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -123,6 +142,7 @@ fn options(
     args: &ConsoleOptions,
     motions: Vec<SharedMotion>,
     trust: ServerTrust,
+    account: Option<Arc<DeviceAccount>>,
     resume_token: Vec<u8>,
 ) -> ClientOptions {
     let client = ClientConfig {
@@ -142,6 +162,7 @@ fn options(
         trust,
         impairment: args.target.impair,
         number: 0,
+        account,
         client,
     }
 }

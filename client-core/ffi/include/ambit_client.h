@@ -297,7 +297,8 @@ typedef struct {
   AmbitText server;
   /**
    * A JSON object, or nothing: `name`, `reconnect_for_ms`, `render` (`"room"`, `"100ms"`,
-   * `"adaptive"`), `predict`, `coding`, `input_hz`; for trying things out `impair`
+   * `"adaptive"`), `predict`, `coding`, `input_hz`, `account` (`"device"`, or a file: made if it
+   * is missing, a copy is the same account); for trying things out `impair`
    * (`"loss=5,delay=40ms"`).
    */
   AmbitText settings;

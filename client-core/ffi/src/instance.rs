@@ -8,12 +8,14 @@
 
 use std::collections::VecDeque;
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_client_boundary::calls::{self, BoundaryError};
 use ambit_client_boundary::event_json::envelope;
 use ambit_client_boundary::{ClientView, configure, motions, read_request, reads};
+use ambit_client_core::account_file;
 use ambit_client_core::argument::Argument;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::event::{GameEvent, ViewEvent};
@@ -30,6 +32,7 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_steering::SharedMotion;
+use ambit_transport::account_proof::DeviceAccount;
 use ambit_transport::impair::Impairment;
 use ambit_transport::quic::Fingerprint;
 use ambit_transport::random::system_random;
@@ -144,6 +147,7 @@ impl Instance {
             settings = serde_json::from_str(setup.settings).map_err(BoundaryError::bad_option)?;
         }
         let impairment = take_impairment(&mut settings)?;
+        let account = take_account(&mut settings)?;
         let mut config = ClientConfig {
             agent: concat!("ambit-client-ffi ", env!("CARGO_PKG_VERSION")).to_owned(),
             resume_token: setup.resume_token.to_vec(),
@@ -167,6 +171,7 @@ impl Instance {
             impairment,
             // Small: seeds of impairments are multiples of it.
             number: u64::from(config.seed as u16),
+            account,
             client: config,
         };
         let driver = Driver::start(setup.is_driven_by_caller).map_err(|error| failed(&error))?;
@@ -478,6 +483,21 @@ fn take_impairment(settings: &mut Json) -> Result<Option<Impairment>, Failure> {
     let bad = |why: &dyn Display| BoundaryError::bad_option(format!("impair: {why}, in {impair}"));
     let text = impair.as_str().ok_or_else(|| bad(&"expected a text"))?;
     Ok(Some(text.parse().map_err(|error| bad(&error))?))
+}
+
+/// `"device"` for the account of this device, or a file.
+fn take_account(settings: &mut Json) -> Result<Option<Arc<DeviceAccount>>, Failure> {
+    let Some(account) = settings.as_object_mut().and_then(|settings| settings.remove("account"))
+    else {
+        return Ok(None);
+    };
+    let text = account.as_str().ok_or_else(|| {
+        BoundaryError::bad_option(format!("account: expected \"device\" or a file, not {account}"))
+    })?;
+    let file = (text != "device").then_some(Path::new(text));
+    let account = account_file::for_user(file, |name| std::env::var_os(name));
+    let account = account.map_err(|error| Failure::new(Status::Failed, error))?;
+    Ok(account.map(Arc::new))
 }
 
 /// `HOST:PORT`, or several with commas between them.

@@ -18,6 +18,9 @@ pub struct ClientConfig {
     pub agent: String,
     /// The token of an earlier session to resume; empty for a new session.
     pub resume_token: Vec<u8>,
+    /// The public key of the player's account, if it has one: the shell proves it
+    /// ([`ClientOutput::ProveAccount`](super::ClientOutput::ProveAccount)).
+    pub account_key: Option<[u8; 32]>,
     /// Seeds the pauses before reconnects; must differ between the clients of a process.
     pub seed: u64,
     /// How long the client tries to restore a broken lobby connection; zero for not at all. By
@@ -94,6 +97,7 @@ impl Default for ClientConfig {
             name: String::new(),
             agent: concat!("ambit-client-core ", env!("CARGO_PKG_VERSION")).to_owned(),
             resume_token: Vec::new(),
+            account_key: None,
             seed: 0,
             reconnect_for: Duration::from_mins(1),
             game_attempts: 5,

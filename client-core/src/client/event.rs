@@ -15,7 +15,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, ClientObjectId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::TypedId;
 use ambit_proto::schema::Schema;
@@ -23,7 +23,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use serde::{Serialize, Serializer};
 
-use super::json::{duration_ms, ms, place, text};
+use super::json::{account_text, duration_ms, ms, place, text};
 use super::model::{ChatMessage, GameDescription, GameListing, PlayerListing, RoomListing};
 use super::stats::RoomLateness;
 pub use super::values::{
@@ -344,6 +344,10 @@ pub struct Welcome {
     #[serde(rename = "grace_ms", serialize_with = "duration_ms")]
     #[cfg_attr(test, ts(type = "number"))]
     pub grace: Duration,
+    /// The player's account, if the session has one.
+    #[serde(serialize_with = "account_text")]
+    #[cfg_attr(test, ts(type = "string | null"))]
+    pub account: Option<AccountId>,
     /// The games that the server can run.
     pub games: Vec<GameListing>,
 }

@@ -12,6 +12,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::ids::AccountId;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use serde::{Serialize, Serializer};
@@ -28,6 +29,14 @@ pub(super) fn duration_ms<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok
 
 pub(super) fn text<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(text)
+}
+
+/// An account as text, or null.
+pub(super) fn account_text<S: Serializer>(
+    account: &Option<AccountId>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    account.map(|account| account.to_string()).serialize(to)
 }
 
 /// A position, for a flattened field: no key without one.

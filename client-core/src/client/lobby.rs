@@ -5,7 +5,7 @@
 //! opens and closes connections on request.
 //!
 //! Invariants:
-//! 1. Before `Welcome` only `Hello` is sent; requests wait in order.
+//! 1. Before `Welcome` only `Hello` and the proof of an account are sent; requests wait in order.
 //! 2. Each request ends exactly once: with an answer, an error, or the end of the session.
 //! 3. After a break, the client reconnects with the resume token and growing pauses until
 //!    `reconnect_for` has passed. It does not reconnect after a `Goodbye`, nor to a server that it
@@ -28,7 +28,7 @@ use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
 use ambit_proto::control::{MAX_TO_WORLD, WORLD_VERSION};
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use prost::Message;
 
@@ -153,6 +153,8 @@ pub enum LobbyOutput {
     Connect,
     /// Send this on the control stream.
     Send(ClientToWorld),
+    /// Sign this question of the server; then call `prove_account`.
+    ProveAccount(Vec<u8>),
     /// Close the connection; do not call `handle_closed` for it.
     Close,
     /// The same, at once and in such a way that the player may come back.
@@ -201,8 +203,10 @@ pub struct LobbySession {
     agent: String,
     name: String,
     resume_token: Vec<u8>,
+    account_key: Option<[u8; 32]>,
     reconnect_for: Duration,
     player: Option<PlayerId>,
+    account: Option<AccountId>,
     room: Option<RoomId>,
     /// The known members of that room.
     roster: Vec<PlayerListing>,
@@ -252,8 +256,10 @@ impl LobbySession {
             agent: config.agent.clone(),
             name: config.name.clone(),
             resume_token: config.resume_token.clone(),
+            account_key: config.account_key,
             reconnect_for: config.reconnect_for,
             player: None,
+            account: None,
             room: None,
             roster: Vec::new(),
             subscribed: false,
@@ -342,12 +348,23 @@ impl LobbySession {
             name: self.name.clone(),
             resume_token: self.resume_token.clone(),
             agent: self.agent.clone(),
+            account_key: self.account_key.map_or_else(Vec::new, Vec::from),
         };
+        self.send_greeting(LobbyRequestBody::Hello(hello));
+    }
+
+    /// The answer to [`LobbyOutput::ProveAccount`]: the signature, and the fingerprint of the
+    /// server that it was made for.
+    pub fn prove_account(&mut self, signature: Vec<u8>, server: [u8; 32]) {
+        if matches!(self.state, LobbyState::Greeting { .. }) {
+            let proof = pb::ProveAccount { signature, server: server.to_vec() };
+            self.send_greeting(LobbyRequestBody::ProveAccount(proof));
+        }
+    }
+
+    fn send_greeting(&mut self, body: LobbyRequestBody) {
         let request = self.pending.next_number();
-        self.outputs.push_back(LobbyOutput::Send(ClientToWorld {
-            request,
-            body: Some(LobbyRequestBody::Hello(hello)),
-        }));
+        self.outputs.push_back(LobbyOutput::Send(ClientToWorld { request, body: Some(body) }));
     }
 
     /// The connection is lost, or could not be established.
@@ -389,6 +406,11 @@ impl LobbySession {
         match (self.state, message.body) {
             (LobbyState::Greeting { .. }, Some(LobbyMessageBody::Welcome(welcome))) => {
                 self.handle_welcome(now, welcome);
+            }
+            (LobbyState::Greeting { .. }, Some(LobbyMessageBody::Challenge(challenge)))
+                if self.account_key.is_some() =>
+            {
+                self.outputs.push_back(LobbyOutput::ProveAccount(challenge.nonce));
             }
             (LobbyState::Greeting { .. }, Some(LobbyMessageBody::Error(error))) => {
                 self.handle_refused_hello(now, &error);
@@ -463,6 +485,11 @@ impl LobbySession {
         self.player
     }
 
+    /// The account of the session, if it has one.
+    pub fn account(&self) -> Option<AccountId> {
+        self.account
+    }
+
     /// The name in use; before the welcome, the requested one.
     pub fn name(&self) -> &str {
         &self.name
@@ -522,6 +549,7 @@ impl LobbySession {
         self.broken_since = None;
         self.refusals.clear();
         self.player = Some(PlayerId(welcome.player));
+        self.account = AccountId::from_bytes(&welcome.account);
         self.name.clone_from(&welcome.name);
         self.resume_token = welcome.resume_token;
         self.note_servers(welcome.servers.unwrap_or_default());
@@ -531,6 +559,7 @@ impl LobbySession {
             resumed: welcome.resumed,
             room,
             grace,
+            account: self.account,
             games: welcome.games.into_iter().map(Into::into).collect(),
         }));
         if let Some(left) = gone {

@@ -209,6 +209,7 @@ impl ClientIo {
                     let peer = Peer::Game { address, certificate, lobby: self.lobby_ip };
                     self.game = Some(self.open_connection(peer));
                 }
+                ClientOutput::ProveAccount(nonce) => self.prove_account(client, &nonce),
                 ClientOutput::CloseWorld => self.world = None,
                 ClientOutput::AbandonWorld => self.abandon_world(),
                 ClientOutput::CloseGame => self.game = None,
@@ -224,6 +225,16 @@ impl ClientIo {
                     }
                 }
             }
+        }
+    }
+
+    /// Signs for the server whose certificate was checked. Without it the connection is gone.
+    fn prove_account<F: ViewFactory>(&mut self, client: &mut Client<F>, nonce: &[u8]) {
+        let connection = self.world.as_ref().and_then(|open| open.connection.as_ref());
+        let server = connection.and_then(Fingerprint::of_peer);
+        if let (Some(account), Some(server)) = (&self.options.account, server) {
+            let now = self.clock.now();
+            client.prove_account(now, account.prove(nonce, server), server.0);
         }
     }
 

@@ -281,6 +281,7 @@ fn pinned(fingerprint: Fingerprint) -> ClientOptions {
         trust: ServerTrust::Pinned(fingerprint),
         impairment: None,
         number: 0,
+        account: None,
         client,
     }
 }

@@ -108,6 +108,10 @@ export type Welcome = {
    */
   grace_ms: number;
   /**
+   * The player's account, if the session has one.
+   */
+  account: string | null;
+  /**
    * The games that the server can run.
    */
   games: Array<GameListing>;

@@ -113,7 +113,7 @@ impl<G: Game> RoomGame for Typed<G> {
     }
 
     fn join(&mut self, world: &mut RoomWorld, player: PlayerId, name: &str) -> ObjectId {
-        let newcomer = Newcomer { id: player, name };
+        let newcomer = Newcomer { id: player, name, account: world.account(player) };
         self.0.join(World::of_room_mut(world), newcomer).object()
     }
 
@@ -189,7 +189,7 @@ impl<G: Game> RoomGame for Typed<G> {
         at: Position,
         carried: &[u8],
     ) -> ObjectId {
-        let newcomer = Newcomer { id: player, name };
+        let newcomer = Newcomer { id: player, name, account: world.account(player) };
         let world = World::of_room_mut(world);
         self.0.arrive(world, newcomer, at, carried).object()
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::ids::{AccountId, ObjectId, PlayerId};
 use ambit_proto::schema::{Codec, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -297,6 +297,8 @@ pub struct Newcomer<'a> {
     pub id: PlayerId,
     /// The player's name.
     pub name: &'a str,
+    /// The player's account, if the session has one: the same tomorrow, and in every room.
+    pub account: Option<AccountId>,
 }
 
 /// A player in the room.

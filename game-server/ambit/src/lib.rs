@@ -322,7 +322,7 @@ pub use ambit_game_macros::{
     Sound,
 };
 pub use ambit_proto::codes::ErrorCode;
-pub use ambit_proto::ids::{ClientObjectId, ObjectId, PlayerId};
+pub use ambit_proto::ids::{AccountId, ClientObjectId, ObjectId, PlayerId};
 pub use ambit_proto::keymap::{ButtonEdges, Keymap, Keys};
 /// Kinds, events, commands and the values of fields, for clients, tools and tests.
 pub mod message {
@@ -395,17 +395,17 @@ pub mod prelude {
     pub use crate::list::{List, Listed};
     #[doc(no_inline)]
     pub use crate::steering::{Held, Movement, Shots, Steer, Steering, Terrain};
+    #[doc(no_inline)]
+    pub use crate::{
+        AccountId, Choice, Command, Controls, Declare, Deserialize, Event, GameTime, Id, Kind,
+        ObjectId, Parameters, PlayerId, Position, Refusal, Serialize, Sound, Units,
+    };
     #[cfg(feature = "rules")]
     #[doc(no_inline)]
     pub use crate::{
         BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Ground, Left, Newcomer,
         NoRefusal, Object, ObstacleLook, Player, Scenery, Surroundings, World, no_commands,
         sight::{Cone, Sight, SightChecks},
-    };
-    #[doc(no_inline)]
-    pub use crate::{
-        Choice, Command, Controls, Declare, Deserialize, Event, GameTime, Id, Kind, ObjectId,
-        Parameters, PlayerId, Position, Refusal, Serialize, Sound, Units,
     };
 }
 

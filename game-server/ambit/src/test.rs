@@ -57,7 +57,7 @@ use ambit_client_core::replica::VisibleObject;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{self as game_pb, GameToClient};
 use ambit_proto::control::world::{self as pb, WorldToClient, client_to_world, world_to_client};
-use ambit_proto::ids::{ClientId, ClientObjectId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, ClientId, ClientObjectId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{FrameValue, ShownComponents, TypedKind};
 use ambit_proto::pose::PoseCoding;
@@ -231,6 +231,7 @@ pub struct TestRoom<G> {
 
 struct ClientState {
     client: Client,
+    account: Option<AccountId>,
     /// All that the room has sent, each with its time.
     sent: Vec<(GameTime, Bytes)>,
     line: Line,
@@ -315,6 +316,16 @@ impl<G: Game> TestRoom<G> {
     /// # Panics
     /// If the game has no avatar for the player.
     pub fn join(&mut self, name: &str, line: Line) -> TestClient {
+        self.join_with_account(name, None, line)
+    }
+
+    /// The same, with a session that has an account.
+    pub fn join_with_account(
+        &mut self,
+        name: &str,
+        account: impl Into<Option<AccountId>>,
+        line: Line,
+    ) -> TestClient {
         let number = self.clients.len();
         let config = ClientConfig {
             name: name.to_owned(),
@@ -328,6 +339,7 @@ impl<G: Game> TestRoom<G> {
         };
         self.clients.push(ClientState {
             client: Client::new(&config),
+            account: account.into(),
             sent: Vec::new(),
             line,
             up: path(0),
@@ -658,11 +670,12 @@ impl<G: Game> TestRoom<G> {
                 self.with_client(to, |client, now| client.handle_datagram(now, &bytes));
             }
             Cargo::Join => {
-                let name = self.clients[to].client.name().to_owned();
+                let ClientState { client, account, .. } = &self.clients[to];
                 self.inputs.push(RoomInput::Join {
                     client: client_id(to),
                     player: player(to),
-                    name,
+                    name: client.name().to_owned(),
+                    account: *account,
                     coding: PoseCoding::Auto,
                 });
                 let sent_us = self.room_time().micros();
@@ -719,7 +732,10 @@ impl<G: Game> TestRoom<G> {
                     self.send(delay, number, Cargo::Up(bytes.clone()));
                 }
             }
-            ClientOutput::CloseWorld | ClientOutput::AbandonWorld | ClientOutput::CloseGame => {}
+            ClientOutput::ProveAccount(_)
+            | ClientOutput::CloseWorld
+            | ClientOutput::AbandonWorld
+            | ClientOutput::CloseGame => {}
         }
     }
 

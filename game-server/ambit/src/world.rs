@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::ids::{AccountId, ObjectId, PlayerId};
 use ambit_proto::keymap::ButtonEdges;
 use ambit_proto::physics::Arena;
 use ambit_proto::pose::Pose;
@@ -437,6 +437,12 @@ impl<G> World<G> {
 
     fn find_room_wide<K: KindOf<G>>(&self, owner: Option<PlayerId>) -> Option<Id<K>> {
         self.room.room_wide(K::INDEX, owner).map(Id::new)
+    }
+
+    /// The account of a player in the room, if the session has one
+    /// ([`Newcomer::account`](crate::Newcomer::account)).
+    pub fn account(&self, player: impl Into<PlayerId>) -> Option<AccountId> {
+        self.room.account(player.into())
     }
 
     /// The round trip to a player's client and back, as of the last second; `None` before it is

@@ -27,7 +27,7 @@ use ambit_proto::time::GameTime;
 const MAGIC: &[u8; 8] = b"AMBITREC";
 /// Datagrams, inputs and snapshots are recorded as they are, so a new shape of these
 /// (`ambit_proto::message::VERSION`, [`RoomInput`], [`Room::save`]) is a new version here.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -250,7 +250,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 13")
+                .starts_with("a recording of version 1, and this build runs those of version 14")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
@@ -266,7 +266,13 @@ mod tests {
         let player = PlayerId(2);
         let at = GameTime::from_micros(7);
         vec![
-            RoomInput::Join { client, player, name: "ann".to_owned(), coding: PoseCoding::Plain },
+            RoomInput::Join {
+                account: None,
+                client,
+                player,
+                name: "ann".to_owned(),
+                coding: PoseCoding::Plain,
+            },
             RoomInput::Datagram { client, at, bytes: vec![1, 2, 3].into() },
             RoomInput::Rename { player, name: "bob".to_owned() },
             RoomInput::Command {
@@ -282,6 +288,7 @@ mod tests {
             RoomInput::AdmitTransfer(TransferArrival {
                 player,
                 transfer: TransferId(10),
+                account: None,
                 name: "bob".to_owned(),
                 at: Position::new(1.5, -0.0, 2.0),
                 carried: vec![4],

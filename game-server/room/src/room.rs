@@ -183,6 +183,9 @@ impl Room {
         room.world.restore_players(
             players.map(|(&player, seat)| (player, seat.avatar, seat.name.as_str(), seat.ping_ms)),
         );
+        for (&player, seat) in &room.seats {
+            room.world.set_account(player, seat.account);
+        }
         room.game.restore(&mut room.world, &game)?;
         for seat in room.seats.values_mut() {
             if let Presence::Here(client) = &mut seat.presence {
@@ -350,8 +353,8 @@ impl Room {
                 outputs.push(RoomOutput::Superseded { client: *client });
                 return Ok(());
             }
-            RoomInput::Join { client, player, name, coding } => {
-                self.join(now, (*client, *coding), *player, name, outputs);
+            RoomInput::Join { client, player, name, account, coding } => {
+                self.join(now, (*client, *coding), *player, name, *account, outputs);
                 (*client, *coding) = (REPLAY_CLIENT, PoseCoding::Auto);
             }
             RoomInput::Disconnect { client, player } => {

@@ -128,6 +128,7 @@ fn a_restored_room_reports_its_transfers_again() {
     original.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
         player: BOB,
         transfer: TransferId(8),
+        account: None,
         name: "bob".into(),
         at: EAST,
         carried: vec![1],
@@ -141,6 +142,7 @@ fn a_restored_room_reports_its_transfers_again() {
     copy.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
         player: BOB,
         transfer: TransferId(8),
+        account: None,
         name: "bob".into(),
         at: EAST,
         carried: vec![1],
@@ -242,6 +244,7 @@ impl Map {
         self.inputs.push(RoomInput::Join {
             client: ClientId(self.clients),
             player,
+            account: None,
             name: "ann".into(),
             coding: PoseCoding::Auto,
         });
@@ -252,6 +255,7 @@ impl Map {
         self.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
             player: ANN,
             transfer: TransferId(number),
+            account: None,
             name: "ann".into(),
             at,
             carried: carried.to_vec(),

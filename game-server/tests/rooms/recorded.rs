@@ -39,6 +39,7 @@ fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
     let mut join = vec![RoomInput::Join {
         client: ClientId(1),
         player: ANN,
+        account: None,
         name: "ann".to_owned(),
         coding: PoseCoding::Auto,
     }];
@@ -76,6 +77,7 @@ fn a_replay_codes_poses_as_each_client_asked() {
         let joins = (0..).zip(codings).map(|(client, coding)| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
+            account: None,
             name: client.to_string(),
             coding,
         });
@@ -138,6 +140,7 @@ fn play<G: Game>(meddles: impl Fn(&mut World)) -> (Registry, Vec<u8>, usize) {
     let mut inputs = vec![RoomInput::Join {
         client: ClientId(1),
         player: ANN,
+        account: None,
         name: "ann".to_owned(),
         coding: PoseCoding::Auto,
     }];
@@ -301,6 +304,7 @@ fn avatars_of_connected_clients_leave_after_a_replay() {
     let join = RoomInput::Join {
         client: ClientId(1),
         player: ANN,
+        account: None,
         name: "ann".to_owned(),
         coding: PoseCoding::Auto,
     };

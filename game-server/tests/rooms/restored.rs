@@ -102,6 +102,7 @@ fn players_return_to_their_avatars_within_the_grace_period() {
     let mut inputs = vec![RoomInput::Join {
         client: ClientId(90),
         player: ann,
+        account: None,
         name: "ann".into(),
         coding: PoseCoding::Auto,
     }];
@@ -148,6 +149,7 @@ fn a_command_repeated_at_another_host_is_executed_once() {
             inputs.push(RoomInput::Join {
                 client,
                 player: ann,
+                account: None,
                 name: "ann".into(),
                 coding: PoseCoding::Auto,
             });
@@ -191,6 +193,7 @@ fn an_outdated_move_stays_outdated_at_the_next_host() {
     let join = RoomInput::Join {
         client: ClientId(91),
         player: ann,
+        account: None,
         name: "ann".into(),
         coding: PoseCoding::Auto,
     };
@@ -309,6 +312,7 @@ impl PlayedRoom {
                     inputs.push(RoomInput::Join {
                         client,
                         player,
+                        account: None,
                         name: format!("player {player}"),
                         coding: PoseCoding::Auto,
                     });

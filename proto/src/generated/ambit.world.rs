@@ -6,7 +6,7 @@ pub struct ClientToWorld {
     pub request: u64,
     #[prost(
         oneof = "client_to_world::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16"
     )]
     pub body: ::core::option::Option<client_to_world::Body>,
 }
@@ -42,6 +42,8 @@ pub mod client_to_world {
         RequestTicket(super::RequestTicket),
         #[prost(message, tag = "14")]
         DescribeGame(super::DescribeGame),
+        #[prost(message, tag = "16")]
+        ProveAccount(super::ProveAccount),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -51,7 +53,7 @@ pub struct WorldToClient {
     pub request: u64,
     #[prost(
         oneof = "world_to_client::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20"
     )]
     pub body: ::core::option::Option<world_to_client::Body>,
 }
@@ -101,6 +103,8 @@ pub mod world_to_client {
         MissedNews(super::MissedNews),
         #[prost(message, tag = "18")]
         GameDescription(super::GameDescription),
+        #[prost(message, tag = "20")]
+        Challenge(super::Challenge),
     }
 }
 /// Opens a session, or resumes one.
@@ -121,6 +125,31 @@ pub struct Hello {
     /// Free text for the server's log: "console 0.1.0".
     #[prost(string, tag = "4")]
     pub agent: ::prost::alloc::string::String,
+    /// The Ed25519 public key of the player's account; empty for a session without an account. If a
+    /// new session is opened, the answer is a `Challenge` instead of a `Welcome`. A resumed session
+    /// keeps its account, whatever this says.
+    #[prost(bytes = "vec", tag = "5")]
+    pub account_key: ::prost::alloc::vec::Vec<u8>,
+}
+/// The answer to a `Hello` with an account: the client has to prove that it has the private key.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Challenge {
+    /// 16 random bytes.
+    #[prost(bytes = "vec", tag = "1")]
+    pub nonce: ::prost::alloc::vec::Vec<u8>,
+}
+/// The answer to a `Challenge`; the answer to this is the `Welcome`. Anything but a proof is
+/// refused with `bad_account`, and the connection is closed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProveAccount {
+    /// The Ed25519 signature of the text `ambit device account, proof 1`, a zero byte, `server` and
+    /// the nonce, one behind the other.
+    #[prost(bytes = "vec", tag = "1")]
+    pub signature: ::prost::alloc::vec::Vec<u8>,
+    /// The SHA-256 of the certificate (DER) of the server, as the client has checked it: the
+    /// signature is worth nothing at another server.
+    #[prost(bytes = "vec", tag = "2")]
+    pub server: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Welcome {
@@ -148,6 +177,10 @@ pub struct Welcome {
     /// In a cluster: where the session can be resumed when this connection breaks.
     #[prost(message, optional, tag = "9")]
     pub servers: ::core::option::Option<Servers>,
+    /// The account of the session: the first 16 bytes of the SHA-256 of the text
+    /// `ambit device account, id 1`, a zero byte and the public key. Empty without one.
+    #[prost(bytes = "vec", tag = "10")]
+    pub account: ::prost::alloc::vec::Vec<u8>,
 }
 /// The WorldServers of a cluster, this one among them; empty where there is only one server.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -583,6 +616,8 @@ pub enum ErrorCode {
     NoSuchObject = 42,
     /// The game has ended by its rules, and its room with it.
     GameOver = 43,
+    /// The proof of an account is wrong.
+    BadAccount = 44,
     /// A command names a position that is not on the map.
     BadPosition = 64,
     /// The game has no such command. A game's own refusals are in its schema
@@ -640,6 +675,7 @@ impl ErrorCode {
             Self::Outdated => "OUTDATED",
             Self::NoSuchObject => "NO_SUCH_OBJECT",
             Self::GameOver => "GAME_OVER",
+            Self::BadAccount => "BAD_ACCOUNT",
             Self::BadPosition => "BAD_POSITION",
             Self::UnknownCommand => "UNKNOWN_COMMAND",
         }
@@ -691,6 +727,7 @@ impl ErrorCode {
             "OUTDATED" => Some(Self::Outdated),
             "NO_SUCH_OBJECT" => Some(Self::NoSuchObject),
             "GAME_OVER" => Some(Self::GameOver),
+            "BAD_ACCOUNT" => Some(Self::BadAccount),
             "BAD_POSITION" => Some(Self::BadPosition),
             "UNKNOWN_COMMAND" => Some(Self::UnknownCommand),
             _ => None,

@@ -20,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use prost::Message;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
@@ -45,6 +45,8 @@ pub struct Ticket {
     pub player: PlayerId,
     /// The player's name when the ticket was issued.
     pub name: String,
+    /// The account of the player's session, if it has one.
+    pub account: Option<AccountId>,
     /// The host's address, as the host reported it to the lobby.
     pub host: String,
     /// The last second, counted from 1970, at which it is valid.
@@ -75,6 +77,8 @@ struct TicketBody {
     nonce: Vec<u8>,
     #[prost(uint64, tag = "8")]
     serial: u64,
+    #[prost(bytes = "vec", tag = "9")]
+    account: Vec<u8>,
 }
 
 /// Why a ticket was refused.
@@ -334,6 +338,7 @@ impl From<&Ticket> for TicketBody {
             expires_unix_s: ticket.expires_unix_s,
             nonce: ticket.nonce.to_vec(),
             serial: ticket.serial,
+            account: AccountId::to_bytes(ticket.account),
         }
     }
 }
@@ -353,6 +358,7 @@ impl TryFrom<TicketBody> for Ticket {
             expires_unix_s: body.expires_unix_s,
             nonce: body.nonce.try_into().map_err(|_| TicketError::Malformed)?,
             serial: body.serial,
+            account: AccountId::from_bytes(&body.account),
         })
     }
 }
@@ -519,6 +525,7 @@ mod tests {
             room: RoomId(5),
             player: PlayerId(7),
             name: "Zoë".into(),
+            account: Some(AccountId([3; 16])),
             host: HERE.into(),
             expires_unix_s: NOW + LIFETIME_S,
             nonce: nonce.to_be_bytes(),

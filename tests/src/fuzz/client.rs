@@ -304,6 +304,7 @@ fn field_seed() -> Vec<u8> {
     let join = |(client, player)| RoomInput::Join {
         client,
         player,
+        account: None,
         name: format!("{player:?}"),
         coding: PoseCoding::Auto,
     };
@@ -353,8 +354,13 @@ fn cubes_seed(coding: PoseCoding) -> Vec<u8> {
     let mut fuzzed = FuzzedClient::playing(first);
     let mut input = vec![first];
     let client = ClientId(0);
-    let mut inputs =
-        vec![RoomInput::Join { client, player: PlayerId(3), name: "ann".into(), coding }];
+    let mut inputs = vec![RoomInput::Join {
+        account: None,
+        client,
+        player: PlayerId(3),
+        name: "ann".into(),
+        coding,
+    }];
     for tick in 1..=16 {
         let at = GameTime::from_millis(50 * tick);
         inputs.extend(fuzzed.sent.drain(..).map(|bytes| RoomInput::Datagram { client, at, bytes }));

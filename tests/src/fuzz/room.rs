@@ -136,6 +136,7 @@ impl FuzzedRoom {
         self.inputs.push(RoomInput::Join {
             client,
             player: player_of(client),
+            account: None,
             name: format!("player{}", client.0),
             coding: PoseCoding::ALL[(client.0 as usize + usize::from(self.codings)) % 4],
         });

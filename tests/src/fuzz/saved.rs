@@ -142,6 +142,7 @@ pub(super) fn room_seeds() -> Vec<Vec<u8>> {
             .map(|number| RoomInput::Join {
                 client: ClientId(number),
                 player: PlayerId(number.into()),
+                account: None,
                 name: format!("player{number}"),
                 coding: PoseCoding::Auto,
             })

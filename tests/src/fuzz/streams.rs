@@ -154,6 +154,7 @@ fn example_ticket() -> Ticket {
         room: RoomId(7),
         player: PlayerId(300),
         name: "ann".into(),
+        account: None,
         host: ADDRESS.into(),
         expires_unix_s: 0,
         serial: 0,
@@ -273,6 +274,7 @@ pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
         RoomInput::Join {
             client,
             player: PlayerId(3),
+            account: None,
             name: "ann".into(),
             coding: PoseCoding::Auto,
         },

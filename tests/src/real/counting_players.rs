@@ -147,6 +147,7 @@ impl CountingPlayer {
             trust,
             impairment: None,
             number: index as u64,
+            account: None,
             client: ClientConfig {
                 name: format!("counter-{index}"),
                 seed: index as u64,

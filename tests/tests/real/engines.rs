@@ -107,8 +107,7 @@ fn a_program_in_c_leaves_no_memory_behind() -> Result<()> {
     let checked = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let files = ["room-1.jsonl", "room-1-2.jsonl"].map(|name| trace.join(name));
     wait_until("the game runs", || Ok(files[0].exists().then_some(())))?;
-    outage(Duration::from_secs(2));
-    server_signal(server.children()[0], "KILL")?;
+    kill_host(&server, Duration::from_secs(2))?;
     printed(checked)?;
     ensure!(files[1].exists(), "the game did not go on at another host");
     Ok(())
@@ -178,8 +177,7 @@ fn play(scratch: &ScratchFolder, words: &[PathBuf]) -> Result<()> {
     let in_rust = [real::binary("examples/walk")];
     let flies =
         [start(words, &["shooter", SECONDS, "2"])?, start(&in_rust, &["shooter", SECONDS, "2"])?];
-    outage(KILLED_AFTER);
-    server_signal(server.children()[0], "KILL")?;
+    kill_host(&server, KILLED_AFTER)?;
     let walked = printed(walks)?;
     let flown = flies.into_iter().map(printed).collect::<Result<Vec<_>>>()?;
     drop((host, server));
@@ -194,6 +192,11 @@ fn play(scratch: &ScratchFolder, words: &[PathBuf]) -> Result<()> {
 fn traced_server(scratch: &ScratchFolder, trace: &Path) -> Result<Server> {
     let flags = ["--hosts", "process:1", "--trace", trace.to_str().context("a plain path")?];
     Server::start(scratch, &flags)
+}
+
+fn kill_host(server: &Server, after: Duration) -> Result<()> {
+    outage(after);
+    server_signal(server.children()[0], "KILL")
 }
 
 /// What a program prints, once it has ended without an error.

@@ -1,6 +1,7 @@
 //! Tests with real processes and real sockets, for what the simulator cannot show. They wait for
 //! events, never for a fixed time.
 
+mod accounts;
 mod agones;
 mod bad_input;
 mod bots;

@@ -164,6 +164,7 @@ fn a_saved_crowd_that_is_restored_walks_on_bit_for_bit() {
             .map(|number| RoomInput::Join {
                 client: ClientId(number),
                 player: PlayerId(u64::from(number)),
+                account: None,
                 name: "player".into(),
                 coding: PoseCoding::Auto,
             })

@@ -38,8 +38,8 @@ const SHELLS: &[(&str, &str)] = &[
     ("world-server/program", "main"),
     (
         "client-core",
-        "resume_token shell shell/clock shell/connection shell/impaired_socket shell/shared \
-         shell/sockets shell/task shell/traffic shell/watched_socket trust",
+        "account_file resume_token shell shell/clock shell/connection shell/impaired_socket \
+         shell/shared shell/sockets shell/task shell/traffic shell/watched_socket trust",
     ),
     ("client-core/client", "client connect game inbox queue room session"),
     ("client-core/text", "flags"),

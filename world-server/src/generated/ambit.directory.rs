@@ -211,6 +211,9 @@ pub struct Player {
     /// As `Room.made_from`, for the rooms that the player makes.
     #[prost(string, tag = "5")]
     pub network: ::prost::alloc::string::String,
+    /// The account of the session; empty without one.
+    #[prost(bytes = "vec", tag = "6")]
+    pub account: ::prost::alloc::vec::Vec<u8>,
 }
 /// A room that the player created within the last minute.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -23,7 +23,7 @@ use std::time::Duration;
 use crate::directory as pb;
 use ambit_host::protocol::messages::{CloseRoom, RoomHere, SyncMembers, world_to_host};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_room::recording::Header;
 use ambit_transport::address::SourceNetwork;
@@ -147,6 +147,7 @@ impl Lobby {
                 .unwrap_or_default(),
             creations: creations.collect(),
             network: network_record(player.network),
+            account: AccountId::to_bytes(player.account),
         }
     }
 
@@ -403,6 +404,7 @@ impl Lobby {
             previous_token: token(&player.previous_token),
             creations,
             network: network_from_record(&player.network),
+            account: AccountId::from_bytes(&player.account),
         };
         let network = saved.network;
         self.players.restore(id, saved, &self.config)?;

@@ -11,6 +11,7 @@ use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, client_to_world::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_room::config::MAX_CAPACITY;
+use ambit_transport::account_proof::KEY_BYTES;
 use prost::bytes::Buf;
 use prost::encoding::{DecodeContext, decode_key, skip_field};
 
@@ -64,6 +65,8 @@ pub(super) struct HelloRequest {
     pub(super) name: Option<PlayerName>,
     /// Any bytes: an unknown token starts a new session.
     pub(super) resume_token: Vec<u8>,
+    /// The public key of the account that the player says to have.
+    pub(super) account_key: Option<[u8; KEY_BYTES]>,
 }
 
 #[derive(Debug)]
@@ -113,6 +116,7 @@ pub(super) fn name_of(body: &Body) -> &'static str {
         Body::Kick(_) => "kick",
         Body::RequestTicket(_) => "request_ticket",
         Body::DescribeGame(_) => "describe_game",
+        Body::ProveAccount(_) => "prove_account",
     }
 }
 
@@ -135,11 +139,9 @@ impl TryFrom<Body> for PlayerRequest {
 
     fn try_from(body: Body) -> Result<Self, LobbyRefusal> {
         Ok(match body {
-            Body::Hello(_) => {
-                return Err(LobbyRefusal::new(
-                    ErrorCode::OutOfState,
-                    "hello comes once, as the first message",
-                ));
+            Body::Hello(_) | Body::ProveAccount(_) => {
+                let message = format!("{} comes once, before all others", name_of(&body));
+                return Err(LobbyRefusal::new(ErrorCode::OutOfState, message));
             }
             Body::ListRooms(list) => Self::ListRooms { subscribe: list.subscribe },
             Body::CreateRoom(create) => Self::CreateRoom(create.try_into()?),
@@ -171,7 +173,14 @@ impl TryFrom<world::Hello> for HelloRequest {
             return Err(LobbyRefusal::new(ErrorCode::VersionMismatch, message));
         }
         let name = if hello.name.is_empty() { None } else { Some(PlayerName::parse(&hello.name)?) };
-        Ok(Self { name, resume_token: hello.resume_token })
+        let account_key = match hello.account_key.len() {
+            0 => None,
+            length => Some(<[u8; KEY_BYTES]>::try_from(hello.account_key).map_err(|_| {
+                let message = format!("the key of an account has {KEY_BYTES} bytes, not {length}");
+                LobbyRefusal::new(ErrorCode::BadAccount, message)
+            })?),
+        };
+        Ok(Self { name, resume_token: hello.resume_token, account_key })
     }
 }
 

@@ -3,6 +3,7 @@
 //! Each player has a session, which outlives its connection by the grace period. While the player
 //! is away, its seat and name are kept, and its room sees it as not connected.
 
+pub(super) mod accounts;
 pub(super) mod connections;
 pub(super) mod creations;
 pub(super) mod players;
@@ -11,7 +12,7 @@ use ambit_host::protocol::messages::{RenamePlayer, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, world_to_client::Body};
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
 
@@ -33,22 +34,33 @@ impl Lobby {
         conn: ConnId,
         hello: HelloRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        let resumed = self.players.find_by_token(&hello.resume_token);
-        let player = match resumed {
-            Some(player) => {
-                self.resume_session(now, player, conn);
-                player
-            }
-            None => self.open_session(now, conn, hello.name)?,
-        };
+        if let Some(player) = self.players.find_by_token(&hello.resume_token) {
+            self.resume_session(now, player, conn);
+            return Ok(self.welcome(now, conn, player, true));
+        }
+        if let Some(key) = hello.account_key {
+            return Ok(self.ask_for_proof(conn, key, hello.name));
+        }
+        let player = self.open_session(now, conn, hello.name, None)?;
+        Ok(self.welcome(now, conn, player, false))
+    }
+
+    /// The handshake is over.
+    fn welcome(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        player: PlayerId,
+        is_resumed: bool,
+    ) -> RequestOutcome {
         self.connections.open_mut(conn).expect("a hello came on it").stage = Stage::Player(player);
         self.timers.cancel(Timer::Hello(conn));
         if let Some(idle) = self.config.idle {
             self.timers.set(Timer::Idle(conn), now + idle);
         }
-        let welcome = self.welcome_message(player, resumed.is_some());
+        let welcome = self.welcome_message(player, is_resumed);
         self.players.at_mut(player).lost_room = None;
-        Ok(RequestOutcome::Immediate(Body::Welcome(welcome)))
+        RequestOutcome::Immediate(Body::Welcome(welcome))
     }
 
     /// Closes a connection with a goodbye. Its player, if it has one, is away from now on.
@@ -147,6 +159,7 @@ impl Lobby {
         now: LocalTime,
         conn: ConnId,
         name: Option<PlayerName>,
+        account: Option<AccountId>,
     ) -> Result<PlayerId, LobbyRefusal> {
         let connection = self.connections.get(conn).expect("a hello came on it");
         let network = SourceNetwork::of(connection.address);
@@ -163,7 +176,7 @@ impl Lobby {
             })?;
             self.end_session(now, longest_away, ErrorCode::Idle);
         }
-        let player = self.players.add(name, conn, network, &self.config);
+        let player = self.players.add((name, account), conn, network, &self.config);
         if !is_trusted {
             self.players.count_at(player, network);
         }
@@ -250,6 +263,7 @@ impl Lobby {
             grace_ms: to_millis(self.config.grace),
             room: known.room.or(lost_room).map(|room| room.0),
             games: games.collect(),
+            account: AccountId::to_bytes(known.account),
             servers: Some(self.servers.clone()).filter(|servers| !servers.servers.is_empty()),
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of the lobby through its clients and hosts: one test for each behaviour, then random runs
 //! that check the invariants.
 
+mod accounts;
 mod chat;
 mod harness;
 mod hosts;

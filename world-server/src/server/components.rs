@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::Addr;
 use ambit_host::cli::Advertise;
 use ambit_host::endpoint;
 use ambit_host::host::GameHost;
@@ -27,8 +28,8 @@ use super::Addresses;
 use super::connection_router::ConnectionRouter;
 use super::hosts_start::start_hosts;
 use super::lobby_start::{LobbySource, start_lobby, start_lobby_thread};
-use crate::actor::LobbyClock;
-use crate::actor::calls::call;
+use crate::actor::calls::{call, in_lobby};
+use crate::actor::{LobbyClock, WorldServer};
 use crate::admin::page_files::Page;
 use crate::admin::status::NewestStatus;
 use crate::admin::{self, AdminState};
@@ -330,8 +331,38 @@ async fn start_alone(
     )?;
     let embedded =
         start_hosts(config, registry, for_players, &world, wanted, hosts, hosts_stop).await?;
+    let (addresses, certificates) = for_players;
+    tell_certificates(&world, addresses.fingerprint, certificates).await;
+    tokio::spawn(follow_certificates(
+        world.clone(),
+        addresses.fingerprint,
+        Arc::clone(certificates),
+    ));
     role.send_replace(ClusterRole::Leading { world, epoch: 0 });
     Ok((embedded, ended))
+}
+
+/// Tells the lobby by which certificates clients know this server; the proofs of their accounts
+/// name one. (A cluster's lobby has them in its list of servers.)
+async fn tell_certificates(
+    world: &Addr<WorldServer>,
+    own: Fingerprint,
+    for_browsers: &WebCertificates,
+) {
+    let all = std::iter::once(own).chain(for_browsers.fingerprints()).collect();
+    let _ = world.send(in_lobby(|lobby, _| lobby.set_certificates(all))).await;
+}
+
+/// The same whenever there are other ones for browsers, until the lobby has ended.
+async fn follow_certificates(
+    world: Addr<WorldServer>,
+    own: Fingerprint,
+    for_browsers: Arc<WebCertificates>,
+) {
+    let mut changes = for_browsers.changes();
+    while changes.changed().await.is_ok() && world.connected() {
+        tell_certificates(&world, own, &for_browsers).await;
+    }
 }
 
 /// Creates this server's part in its cluster.

@@ -85,6 +85,7 @@ fn playing() -> Session {
         trust: ServerTrust::Pinned(Fingerprint([0; 32])),
         impairment: None,
         number: 0,
+        account: None,
         client: ClientConfig::default(),
     };
     let (handle, _) = shell::start(options, ());

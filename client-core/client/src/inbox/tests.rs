@@ -68,7 +68,8 @@ fn only_a_welcome_after_a_break_is_an_event() {
         let grace = Duration::from_secs(30);
         let games = Vec::new();
         let player = PlayerId(1);
-        LobbyEvent::Welcome(Welcome { player, name, resumed, room: None, grace, games })
+        let (room, account) = (None, None);
+        LobbyEvent::Welcome(Welcome { player, name, resumed, room, grace, account, games })
     };
     inbox.handle(welcome(false).into());
     assert_eq!(lobby_events(&inbox), []);

@@ -489,7 +489,8 @@ fn welcome(room: Option<RoomId>) -> ViewEvent {
     let name = "ann".to_owned();
     let grace = Duration::from_secs(30);
     let games = Vec::new();
-    LobbyEvent::Welcome(Welcome { player, name, resumed: false, room, grace, games }).into()
+    let (resumed, account) = (false, None);
+    LobbyEvent::Welcome(Welcome { player, name, resumed, room, grace, account, games }).into()
 }
 
 fn room(id: u64, name: &str) -> RoomListing {

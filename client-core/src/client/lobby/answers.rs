@@ -68,7 +68,9 @@ impl LobbySession {
             LobbyMessageBody::Ticket(ticket) => self.handle_ticket(ticket),
             LobbyMessageBody::Servers(servers) => self.note_servers(servers),
             // Handled in `handle_message` where they are expected.
-            LobbyMessageBody::Welcome(_) | LobbyMessageBody::Goodbye(_) => {}
+            LobbyMessageBody::Welcome(_)
+            | LobbyMessageBody::Challenge(_)
+            | LobbyMessageBody::Goodbye(_) => {}
         }
         if let Some(LobbyQuestion::Player(asked)) = question
             && !is_answer
@@ -187,6 +189,7 @@ fn can_answer(body: &LobbyMessageBody) -> bool {
         | LobbyMessageBody::Ticket(_)
         | LobbyMessageBody::Servers(_)
         | LobbyMessageBody::Welcome(_)
+        | LobbyMessageBody::Challenge(_)
         | LobbyMessageBody::Goodbye(_) => false,
     }
 }

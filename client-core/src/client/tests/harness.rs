@@ -146,6 +146,7 @@ impl ClientHarness {
             room,
             games: Vec::new(),
             servers: None,
+            account: Vec::new(),
         };
         self.send_lobby_message(1, LobbyMessageBody::Welcome(welcome));
     }
@@ -311,7 +312,7 @@ impl ClientHarness {
         self.outputs.clear();
     }
 
-    fn collect(&mut self) {
+    pub(super) fn collect(&mut self) {
         while let Some(output) = self.client.poll_output() {
             match output {
                 ClientOutput::Datagram(bytes) => self.host.in_flight.push((self.now, bytes)),

@@ -67,6 +67,31 @@ fn a_server_that_cannot_be_reached_is_an_error_at_once() {
 }
 
 #[test]
+fn the_question_of_the_server_is_answered_before_the_welcome() {
+    let config = ClientConfig { account_key: Some([7; 32]), ..ClientConfig::default() };
+    let mut harness = ClientHarness::with(&config);
+    assert_eq!(harness.connect_lobby().account_key, vec![7; 32]);
+    let challenge = LobbyMessageBody::Challenge(pb::Challenge { nonce: vec![5; 16] });
+    harness.send_lobby_message(1, challenge.clone());
+    assert_eq!(harness.next_output(), Some(ClientOutput::ProveAccount(vec![5; 16])));
+    harness.client.prove_account(harness.now, vec![3; 64], [4; 32]);
+    harness.collect();
+    let Some((_, LobbyRequestBody::ProveAccount(proof))) = harness.next_request() else {
+        panic!("a proof")
+    };
+    assert_eq!((proof.signature, proof.server), (vec![3; 64], vec![4; 32]));
+    harness.welcome(false, None);
+    harness.discard_outputs();
+    // Nothing is signed for a server that asks later.
+    harness.send_lobby_message(1, challenge.clone());
+    assert_eq!(harness.next_output(), None);
+    let mut without = ClientHarness::new();
+    assert!(without.connect_lobby().account_key.is_empty());
+    without.send_lobby_message(1, challenge);
+    assert_eq!(without.next_output(), None);
+}
+
+#[test]
 fn a_refused_hello_ends_the_session_with_the_server_s_code() {
     let mut harness = ClientHarness::new();
     harness.connect_lobby();

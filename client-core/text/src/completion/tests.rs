@@ -253,6 +253,7 @@ fn known() -> KnownNames {
             resumed: false,
             room: None,
             grace: std::time::Duration::ZERO,
+            account: None,
             games: vec![game("field"), game("fog")],
         }),
     ));

@@ -141,6 +141,7 @@ fn a_player_who_arrives_without_an_avatar_is_refused_at_the_join() {
     let arrival = TransferArrival {
         player,
         transfer,
+        account: None,
         name: "ghost".into(),
         at: room.world().middle(),
         carried: Vec::new(),
@@ -162,6 +163,7 @@ fn joining(number: u32, name: &str) -> RoomInput {
     RoomInput::Join {
         client: ClientId(number),
         player: PlayerId(number.into()),
+        account: None,
         name: name.into(),
         coding: PoseCoding::Auto,
     }

@@ -1,5 +1,6 @@
 //! Games on the facade, in rooms with clients on virtual time.
 
+mod accounts;
 mod avatars;
 mod controls;
 mod decimals;

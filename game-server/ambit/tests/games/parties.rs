@@ -66,6 +66,7 @@ fn joining(number: u32, name: &str) -> RoomInput {
     RoomInput::Join {
         client: ClientId(number),
         player: PlayerId(number.into()),
+        account: None,
         name: name.into(),
         coding: PoseCoding::Auto,
     }

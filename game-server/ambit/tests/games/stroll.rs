@@ -735,6 +735,7 @@ fn join(room: &mut Room) -> Id<Walker> {
         coding: ambit_proto::pose::PoseCoding::Auto,
         client: REPLAY_CLIENT,
         player: ANN,
+        account: None,
         name: "ann".into(),
     };
     tick(room, 50, vec![join]);

@@ -86,7 +86,7 @@ pub struct HandingOver {}
 /// The first message to a host.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Configure {
-    /// 7. A host of another version refuses and exits.
+    /// 9. A host of another version refuses and exits.
     #[prost(uint32, tag = "1")]
     pub version: u32,
     /// Ed25519 public key that verifies tickets.
@@ -314,6 +314,9 @@ pub struct Admit {
     pub y: f32,
     #[prost(bytes = "vec", tag = "7")]
     pub carried: ::prost::alloc::vec::Vec<u8>,
+    /// The account of the player's session; empty without one.
+    #[prost(bytes = "vec", tag = "8")]
+    pub account: ::prost::alloc::vec::Vec<u8>,
 }
 /// Notification, the answer to `Admit`: the avatar is in the room.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::protocol::messages::{
     self as pb, HostToWorld, WorldToHost, host_to_world, world_to_host,
 };
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
@@ -71,6 +71,7 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 player: PlayerId(order.player),
                 transfer: TransferId(order.number),
                 name: order.name,
+                account: AccountId::from_bytes(&order.account),
                 at: Position::on_ground(order.x, order.y),
                 carried: order.carried,
             }),

@@ -181,7 +181,7 @@ impl RoomHost {
     /// A client has come, with a ticket that the host has checked.
     pub fn handle_join(&mut self, now: GameTime, client: ClientId, admitted: AdmittedClient) {
         let AdmittedClient { ticket, coding } = admitted;
-        let Ticket { player, name, serial, .. } = ticket;
+        let Ticket { player, name, account, serial, .. } = ticket;
         if self.has_ended {
             return self.refuse(client, ErrorCode::RoomClosed, "the room was closed");
         }
@@ -198,7 +198,7 @@ impl RoomHost {
         let late = self.lateness.told();
         self.outputs.extend(late.map(|late| late_message(client, late)));
         self.clients.insert(client, ConnectedPlayer { player, serial });
-        self.inputs.push(RoomInput::Join { client, player, name, coding });
+        self.inputs.push(RoomInput::Join { client, player, name, account, coding });
     }
 
     /// A client's connection is gone.

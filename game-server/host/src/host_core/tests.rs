@@ -524,6 +524,7 @@ impl Host {
             room: ROOM,
             player,
             name: "ann".into(),
+            account: None,
             host: ADDRESS.into(),
             expires_unix_s: self.time.ticket_unix_s + 30,
             serial,

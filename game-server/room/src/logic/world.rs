@@ -44,7 +44,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_proto::cell::{Cell, Grid};
-use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::ids::{AccountId, ObjectId, PlayerId};
 use ambit_proto::message::FieldValue;
 use ambit_proto::schema::{Component, MAX_POINTS, Schema};
 use ambit_proto::seeded::mix_bits;
@@ -97,6 +97,8 @@ pub struct World {
     timers: Timers,
     /// The players with an avatar. Kept by the room.
     players: BTreeMap<PlayerId, WorldPlayer>,
+    /// Of those who have one, from before their join until they have left. Kept by the room.
+    accounts: BTreeMap<PlayerId, AccountId>,
     /// Controls of the players that have sent any.
     controls: BTreeMap<PlayerId, HeldControls>,
     /// How long held keys count after the newest sample of their player.
@@ -143,6 +145,7 @@ impl World {
             cells: ObjectsByCell::new(grid),
             timers: Timers::default(),
             players: BTreeMap::new(),
+            accounts: BTreeMap::new(),
             controls: BTreeMap::new(),
             input_timeout: DEFAULT_INPUT_TIMEOUT,
             room_wide: BTreeSet::new(),

@@ -1,6 +1,6 @@
 //! What goes into a room at a tick, and into its journal.
 
-use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::ids::{AccountId, ClientId, PlayerId};
 use ambit_proto::keymap::KeySample;
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
@@ -30,6 +30,8 @@ pub enum RoomInput {
         client: ClientId,
         player: PlayerId,
         name: String,
+        /// The account of the player's session, if it has one.
+        account: Option<AccountId>,
         /// How the client wants its poses to be coded; [`PoseCoding::Auto`] in a journal.
         coding: PoseCoding,
     },
@@ -103,6 +105,8 @@ pub struct TransferArrival {
     pub player: PlayerId,
     pub transfer: TransferId,
     pub name: String,
+    /// The account of the player's session, if it has one.
+    pub account: Option<AccountId>,
     /// Where the avatar appears.
     pub at: Position,
     /// The state that the avatar brings along, in the game's own format.

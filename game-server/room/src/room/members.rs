@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
+use ambit_proto::ids::{AccountId, ClientId, ObjectId, PlayerId};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 
@@ -19,6 +19,7 @@ impl Room {
         (client, coding): (ClientId, PoseCoding),
         player: PlayerId,
         name: &str,
+        account: Option<AccountId>,
         outputs: &mut Vec<RoomOutput>,
     ) {
         if let Some(Seat { presence: Presence::Here(older), .. }) = self.seats.get(&player) {
@@ -32,10 +33,11 @@ impl Room {
         if self.seats.contains_key(&player) {
             self.rename(player, &name);
         } else {
+            self.world.set_account(player, account);
             let Some(avatar) = self.create_avatar(player, &name) else {
                 return outputs.push(RoomOutput::WithoutAvatar { client, player });
             };
-            self.seats.insert(player, Seat::new(avatar, name));
+            self.seats.insert(player, Seat { account, ..Seat::new(avatar, name) });
         }
         let seat = self.seats.get_mut(&player).expect("the player has a seat");
         seat.connect(now, client);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_proto::ids::{ClientId, ObjectId};
+use ambit_proto::ids::{AccountId, ClientId, ObjectId};
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ use crate::logic::executed_commands::ExecutedCommands;
 pub(super) struct Seat {
     pub(super) avatar: ObjectId,
     pub(super) name: String,
+    /// As in the world, since the player came.
+    pub(super) account: Option<AccountId>,
     /// As in the world.
     pub(super) ping_ms: Option<u16>,
     pub(super) presence: Presence,
@@ -59,6 +61,7 @@ impl Seat {
         Self {
             avatar,
             name,
+            account: None,
             ping_ms: None,
             presence: Presence::Here(REPLAY_CLIENT),
             executed: ExecutedCommands::default(),

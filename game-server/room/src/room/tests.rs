@@ -523,6 +523,7 @@ impl Scene {
         self.inputs.push(RoomInput::Join {
             client,
             player,
+            account: None,
             name: name.into(),
             coding: PoseCoding::Auto,
         });

@@ -68,7 +68,7 @@ impl Room {
 
     /// A player comes from another map. The client is not connected yet.
     pub(super) fn admit_transfer(&mut self, now: GameTime, arrival: &TransferArrival) {
-        let &TransferArrival { player, transfer, ref name, at, ref carried } = arrival;
+        let &TransferArrival { player, transfer, ref name, account, at, ref carried } = arrival;
         let is_here = |seat: &Seat| seat.arrived_by >= Some(transfer);
         if self.seats.get(&player).is_some_and(is_here) {
             let arrived = RoomOutput::Arrived { player, transfer };
@@ -82,6 +82,7 @@ impl Room {
         // another map since, with all that was carried there.
         self.vacate(player, Left::ToMap);
         let at = if self.world.grid().contains(at) { at } else { self.world.middle() };
+        self.world.set_account(player, account);
         let avatar = self.game.arrive(&mut self.world, player, name, at, carried);
         // Without an avatar there is no seat: the client that follows joins as a new player.
         if let Some(avatar) = self.take_avatar(player, avatar, name) {
@@ -89,6 +90,7 @@ impl Room {
             let seat = Seat {
                 presence: Presence::Away(now),
                 arrived_by: Some(transfer),
+                account,
                 ..Seat::new(avatar, name.clone())
             };
             self.seats.insert(player, seat);

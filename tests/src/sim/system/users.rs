@@ -212,6 +212,7 @@ impl System {
                         .push(user.up.send_on_stream(now), SimEvent::ToLobby { conn, frame });
                 }
             }
+            ClientOutput::ProveAccount(_) => unreachable!("users have no accounts"),
             ClientOutput::CloseWorld | ClientOutput::AbandonWorld => {
                 let quit = output == ClientOutput::CloseWorld;
                 if let Some(conn) = user.world.take() {

@@ -363,6 +363,7 @@ impl Lobby {
             room: id,
             player,
             name: known.name().as_str().to_owned(),
+            account: known.account,
             host: host.address.clone(),
             expires_unix_s: host_time.as_secs().saturating_add(LIFETIME_S),
             serial: self.counters.tickets,

@@ -11,10 +11,12 @@ use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 use ambit_room::token_bucket::TokenBucket;
 use ambit_transport::acceptance_limits::AddressCount;
+use ambit_transport::account_proof::{KEY_BYTES, NONCE_BYTES};
 
 use crate::lobby::config::LobbyConfig;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::text::PlayerName;
 
 /// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +28,21 @@ pub(in crate::lobby) enum Stage {
     Closing,
 }
 
+/// The account that a client has to prove before its session is opened.
+#[derive(Debug)]
+pub(in crate::lobby) struct AskedAccount {
+    /// The public key that the client has named.
+    pub(in crate::lobby) key: [u8; KEY_BYTES],
+    pub(in crate::lobby) nonce: [u8; NONCE_BYTES],
+    /// The name for the session.
+    pub(in crate::lobby) name: Option<PlayerName>,
+}
+
 #[derive(Debug)]
 pub(in crate::lobby) struct LobbyConnection {
     pub(in crate::lobby) stage: Stage,
+    /// In the handshake: what the client has to prove.
+    pub(in crate::lobby) asked: Option<AskedAccount>,
     pub(in crate::lobby) requests: TokenBucket,
     /// The lists that it may get, in KiB.
     pub(in crate::lobby) lists: TokenBucket,
@@ -83,6 +97,7 @@ impl Connections {
         let requests = TokenBucket::new(config.requests_per_s, config.request_burst);
         let connection = LobbyConnection {
             stage: Stage::Handshake,
+            asked: None,
             requests,
             lists: TokenBucket::new(config.list_kib_per_s, config.list_kib_burst),
             refused_in_a_row: 0,

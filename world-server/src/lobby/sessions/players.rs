@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_room::token_bucket::TokenBucket;
 use ambit_transport::address::SourceNetwork;
 
@@ -37,6 +37,8 @@ pub(in crate::lobby) struct LobbyPlayer {
     /// Where the session was opened: limits of rooms count by it, also after a resume from
     /// elsewhere. `None` until the first resume if the record of another lobby does not say it.
     pub(in crate::lobby) network: Option<SourceNetwork>,
+    /// Proved when the session was opened.
+    pub(in crate::lobby) account: Option<AccountId>,
     pub(in crate::lobby) chat: TokenBucket,
     pub(in crate::lobby) password_guesses: PasswordGuesses,
     /// The room that ended while the player was away, and why; sent at the resume.
@@ -65,6 +67,7 @@ pub(in crate::lobby) struct SavedPlayer {
     pub(in crate::lobby) previous_token: Option<ResumeToken>,
     pub(in crate::lobby) creations: RecentCreations,
     pub(in crate::lobby) network: Option<SourceNetwork>,
+    pub(in crate::lobby) account: Option<AccountId>,
 }
 
 /// Another player has this name.
@@ -106,7 +109,7 @@ impl LobbyPlayers {
     /// unique.
     pub(in crate::lobby) fn add(
         &mut self,
-        wanted: Option<PlayerName>,
+        (wanted, account): (Option<PlayerName>, Option<AccountId>),
         conn: ConnId,
         network: SourceNetwork,
         config: &LobbyConfig,
@@ -118,7 +121,7 @@ impl LobbyPlayers {
         self.changed.insert(id);
         let creations = RecentCreations::default();
         let network = Some(network);
-        let new = SavedPlayer { name, token, previous_token: None, creations, network };
+        let new = SavedPlayer { name, token, previous_token: None, creations, network, account };
         self.insert(id, Some(conn), new, config);
         id
     }
@@ -153,7 +156,7 @@ impl LobbyPlayers {
         new: SavedPlayer,
         config: &LobbyConfig,
     ) {
-        let SavedPlayer { name, token, previous_token, creations, network } = new;
+        let SavedPlayer { name, token, previous_token, creations, network, account } = new;
         self.add_name(&name, id);
         let tokens = [Some(token), previous_token];
         self.by_token.extend(tokens.into_iter().flatten().map(|token| (token, id)));
@@ -163,6 +166,7 @@ impl LobbyPlayers {
             room: None,
             creations,
             network,
+            account,
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             password_guesses: PasswordGuesses::default(),
             lost_room: None,
@@ -439,7 +443,8 @@ mod tests {
 
     fn add(players: &mut LobbyPlayers, wanted: &str) -> String {
         let network = SourceNetwork::of(std::net::Ipv4Addr::LOCALHOST.into());
-        let id = players.add(Some(name(wanted)), ConnId(1), network, &LobbyConfig::default());
+        let wanted = (Some(name(wanted)), None);
+        let id = players.add(wanted, ConnId(1), network, &LobbyConfig::default());
         players.at(id).name().as_str().to_owned()
     }
 

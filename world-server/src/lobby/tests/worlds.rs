@@ -442,7 +442,8 @@ fn hosts_with_capacities(
 fn admit(room: u64, client: &Client, number: u64, carried: &[u8]) -> Admit {
     let player = client.id;
     let name = client.name.clone();
-    Admit { room, player, number, name, x: 5.0, y: 100.0, carried: carried.to_vec() }
+    let carried = carried.to_vec();
+    Admit { room, player, number, name, x: 5.0, y: 100.0, carried, account: Vec::new() }
 }
 
 fn stay_message(room: u64, client: &Client, number: u64) -> host_to_world::Body {

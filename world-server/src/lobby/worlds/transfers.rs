@@ -7,7 +7,7 @@ use ambit_host::protocol::messages::{
     Admit, AtGate, CloseRoom, RefuseTransfer, ReleaseForTransfer, world_to_host,
 };
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
 use super::MAX_MAPS;
@@ -278,7 +278,9 @@ impl Lobby {
     }
 
     pub(super) fn send_admit(&mut self, world: RoomId, player: PlayerId) {
-        let name = self.players.at(player).name().as_str().to_owned();
+        let known = self.players.at(player);
+        let name = known.name().as_str().to_owned();
+        let account = AccountId::to_bytes(known.account);
         let transfer = self.transfer_mut(world, player);
         let TransferStep::Arriving { carried, .. } = &transfer.step else {
             return;
@@ -292,6 +294,7 @@ impl Lobby {
             x,
             y,
             carried: carried.clone(),
+            account,
         };
         self.send_to_room_host(to, world_to_host::Body::Admit(admit));
     }

@@ -9,7 +9,7 @@ use ambit_client_core::client::event::*;
 use ambit_client_core::client::model::*;
 use ambit_client_core::client::stats::RoomLateness;
 use ambit_proto::decimal::DecimalFormat;
-use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, ClientObjectId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::FieldValue;
 use ambit_proto::schema::Schema;
@@ -60,6 +60,7 @@ fn every_event_has_the_line_that_scripts_know() {
                 resumed: true,
                 room: None,
                 grace: second,
+                account: Some(AccountId([0xa5; 16])),
                 games: vec![GameListing {
                     name: "field".into(),
                     description: "walk".into(),

@@ -56,6 +56,7 @@ fn join(client: u32) -> RoomInput {
     RoomInput::Join {
         client: ClientId(client),
         player: ANN,
+        account: None,
         name: "ann".into(),
         coding: PoseCoding::Auto,
     }

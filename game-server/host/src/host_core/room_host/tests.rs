@@ -654,6 +654,7 @@ impl Host {
             room: ID,
             player,
             name: "ann".into(),
+            account: None,
             host: String::new(),
             expires_unix_s: 0,
             serial,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::ids::{AccountId, ObjectId, PlayerId};
 
 use super::World;
 
@@ -31,6 +31,21 @@ impl World {
     /// All players, in the order of their ids.
     pub fn players(&self) -> impl ExactSizeIterator<Item = (PlayerId, &WorldPlayer)> {
         self.players.iter().map(|(&id, player)| (id, player))
+    }
+
+    /// The account of a player who joins or has joined; `None` without one. Another player may have
+    /// the same: an account can be in a room more than once.
+    pub fn account(&self, player: PlayerId) -> Option<AccountId> {
+        self.accounts.get(&player).copied()
+    }
+
+    /// Notes the account of a player, before the game's `join`. Called by the room, and by tests of
+    /// games.
+    pub fn set_account(&mut self, player: PlayerId, account: Option<AccountId>) {
+        match account {
+            Some(account) => self.accounts.insert(player, account),
+            None => self.accounts.remove(&player),
+        };
     }
 
     /// Whether an object is the avatar of a player.
@@ -70,6 +85,7 @@ impl World {
     /// games.
     pub fn remove_player(&mut self, player: PlayerId) {
         self.players.remove(&player);
+        self.accounts.remove(&player);
         self.despawn_rows(player);
     }
 

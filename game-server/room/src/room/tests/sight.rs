@@ -82,6 +82,7 @@ fn joins(players: u32) -> Vec<RoomInput> {
     let join = |number: u32| RoomInput::Join {
         client: ClientId(number),
         player: PlayerId(number.into()),
+        account: None,
         name: format!("player {number}"),
         coding: PoseCoding::Auto,
     };

@@ -153,6 +153,7 @@ impl RoomSimulation {
             self.inputs.push(RoomInput::Join {
                 client,
                 player,
+                account: None,
                 name: client.to_string(),
                 coding: coding(client),
             });

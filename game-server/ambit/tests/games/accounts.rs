@@ -1,0 +1,77 @@
+//! A game knows the accounts of its players: at the join, later, at the leave, and after a restore.
+
+use ambit::prelude::*;
+use ambit::test::{Line, TestRoom};
+
+#[derive(Kind)]
+struct Villager {
+    path: Path,
+    account: Text<32>,
+}
+
+#[derive(Command)]
+enum Command {
+    /// Shows the account again.
+    Show,
+}
+
+/// Each villager has what came with the account.
+#[derive(Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Villager))]
+struct Village {
+    left: Vec<Option<AccountId>>,
+}
+
+impl Game for Village {
+    const INFO: GameInfo = GameInfo::new("village", "Come back tomorrow.");
+    type Avatar = Villager;
+    type Command = Command;
+    type Refusal = NoRefusal;
+
+    fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Villager> {
+        let path = Path::at(world.centre());
+        world.spawn(Villager { path, account: shown(newcomer.account).into() })
+    }
+
+    fn leave(&mut self, world: &mut World<Self>, player: Player<'_, Self>, _: Left) {
+        self.left.push(world.account(player));
+    }
+
+    fn command(
+        &mut self,
+        world: &mut World<Self>,
+        player: Player<'_, Self>,
+        Command::Show: Command,
+    ) -> Result<(), NoRefusal> {
+        let account = format!("still {}", &shown(world.account(player))[..4]);
+        world.avatar(player).account().set(&account);
+        Ok(())
+    }
+}
+
+fn shown(account: Option<AccountId>) -> String {
+    account.map_or("none".to_owned(), |account| account.to_string())
+}
+
+#[test]
+fn a_game_knows_the_accounts_of_its_players() {
+    let mut room = TestRoom::<Village>::new();
+    let account = AccountId([0xa5; 16]);
+    let ann = room.join_with_account("ann", account, Line::default());
+    let bob = room.join("bob", Line::default());
+    let seen = |room: &TestRoom<Village>, client| {
+        room.avatar(client).and_then(|seen| seen.text("account").map(str::to_owned))
+    };
+    assert_eq!(seen(&room, ann).as_deref(), Some("a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5"));
+    assert_eq!(seen(&room, bob).as_deref(), Some("none"));
+    room.command(ann, "show");
+    room.run(1.secs());
+    assert_eq!(seen(&room, ann).as_deref(), Some("still a5a5"));
+    room.move_to_another_host();
+    for client in [ann, bob] {
+        room.leave(client);
+        room.run(1.secs());
+    }
+    let left = room.edit(|_, game| game.left.clone());
+    assert_eq!(left, [Some(account), None]);
+}

@@ -1,0 +1,79 @@
+//! Accounts: a client that says that it has one is asked to prove it before its session is opened.
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::{self, world_to_client::Body};
+use ambit_proto::ids::AccountId;
+use ambit_proto::time::LocalTime;
+use ambit_transport::account_proof::{KEY_BYTES, account_of, is_proof};
+use ambit_transport::quic::Fingerprint;
+
+use crate::lobby::output::ConnId;
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::sessions::connections::AskedAccount;
+use crate::lobby::text::PlayerName;
+use crate::lobby::{Lobby, RequestOutcome};
+
+impl Lobby {
+    /// Sets by which certificates clients know this server, beside those of the cluster's servers.
+    pub fn set_certificates(&mut self, certificates: Vec<Fingerprint>) {
+        self.certificates = certificates;
+    }
+
+    /// Asks for the proof of an account.
+    pub(super) fn ask_for_proof(
+        &mut self,
+        conn: ConnId,
+        key: [u8; KEY_BYTES],
+        name: Option<PlayerName>,
+    ) -> RequestOutcome {
+        let nonce = self.players.random_bytes();
+        let connection = self.connections.open_mut(conn).expect("a hello came on it");
+        connection.asked = Some(AskedAccount { key, nonce, name });
+        RequestOutcome::Immediate(Body::Challenge(world::Challenge { nonce: nonce.to_vec() }))
+    }
+
+    /// Opens the session that waits for this proof.
+    pub(in crate::lobby) fn handle_proof(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        proof: &world::ProveAccount,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let connection = self.connections.open_mut(conn);
+        let asked = connection.and_then(|connection| connection.asked.take()).ok_or_else(|| {
+            let message =
+                "prove_account answers a challenge, which follows a hello with an account";
+            LobbyRefusal::new(ErrorCode::OutOfState, message)
+        })?;
+        let account = self.check_proof(&asked, proof)?;
+        let player = self.open_session(now, conn, asked.name, Some(account))?;
+        Ok(self.welcome(now, conn, player, false))
+    }
+
+    fn check_proof(
+        &self,
+        asked: &AskedAccount,
+        proof: &world::ProveAccount,
+    ) -> Result<AccountId, LobbyRefusal> {
+        let refusal = |message: &str| Err(LobbyRefusal::new(ErrorCode::BadAccount, message));
+        let server = Fingerprint::try_from(&*proof.server).ok();
+        let Some(server) = server.filter(|server| self.is_known_as(*server)) else {
+            return refusal(
+                "the proof of the account is for another server; do not use what stands between \
+                 this client and the server, or tell the operator",
+            );
+        };
+        if !is_proof(&asked.key, &asked.nonce, server, &proof.signature) {
+            return refusal("the proof of the account is wrong: the client lacks its private key");
+        }
+        Ok(account_of(&asked.key))
+    }
+
+    fn is_known_as(&self, certificate: Fingerprint) -> bool {
+        let of_cluster = self.servers.servers.iter().flat_map(|server| {
+            std::iter::once(&server.certificate_sha256).chain(&server.web_certificates_sha256)
+        });
+        self.certificates.contains(&certificate)
+            || of_cluster.into_iter().any(|known| **known == certificate.0)
+    }
+}
