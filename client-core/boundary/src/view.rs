@@ -23,6 +23,11 @@ impl ClientView {
     }
 
     /// The frame as it was drawn last.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// The same as arrays.
     pub fn arrays(&self) -> &FrameArrays {
         &self.arrays
     }

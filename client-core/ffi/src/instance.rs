@@ -1,5 +1,8 @@
 //! One client, for one thread at a time.
 //!
+//! The C interface is a skin on it; extensions in Rust for engines with a language of their own
+//! call it as it is.
+//!
 //! Calls of the interface go in as values, and come out as values. What other languages read later
 //! (frames, texts, lists) is kept here until the next call of the same kind.
 //!
@@ -49,19 +52,19 @@ const MAX_WAITING: usize = 1_024;
 const POLLED_WITHIN: Duration = Duration::from_secs(1);
 
 /// What a client is started with.
-pub(crate) struct Setup<'c> {
-    pub(crate) server: &'c str,
-    pub(crate) settings: &'c str,
-    pub(crate) certificate: Option<[u8; 32]>,
-    pub(crate) known_hosts: &'c str,
-    pub(crate) resume_token: &'c [u8],
-    pub(crate) is_driven_by_caller: bool,
+pub struct Setup<'c> {
+    pub server: &'c str,
+    pub settings: &'c str,
+    pub certificate: Option<[u8; 32]>,
+    pub known_hosts: &'c str,
+    pub resume_token: &'c [u8],
+    pub is_driven_by_caller: bool,
     /// Whether what comes, changes and goes in sight are events, too.
-    pub(crate) has_object_events: bool,
+    pub has_object_events: bool,
 }
 
 /// See the module.
-pub(crate) struct Instance {
+pub struct Instance {
     handle: ClientHandle,
     events: ClientEvents,
     waiting: VecDeque<ViewEvent>,
@@ -81,27 +84,27 @@ pub(crate) struct Instance {
 
 /// What the caller may still read.
 #[derive(Default)]
-pub(crate) struct Kept {
-    pub(crate) event: KeptEvent,
-    pub(crate) name: String,
-    pub(crate) resume_token: Vec<u8>,
-    pub(crate) description: String,
-    pub(crate) item: String,
-    pub(crate) map: Vec<f32>,
+pub struct Kept {
+    pub event: KeptEvent,
+    pub name: String,
+    pub resume_token: Vec<u8>,
+    pub description: String,
+    pub item: String,
+    pub map: Vec<f32>,
 }
 
 /// An event that was taken.
 #[derive(Default)]
-pub(crate) struct KeptEvent {
-    pub(crate) is_of_game: bool,
-    pub(crate) request: u64,
-    pub(crate) name: String,
-    pub(crate) json: String,
+pub struct KeptEvent {
+    pub is_of_game: bool,
+    pub request: u64,
+    pub name: String,
+    pub json: String,
 }
 
 /// What can be looked up by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SchemaItem {
+pub enum SchemaItem {
     Kind,
     ComponentOf(u32),
     Event,
@@ -113,7 +116,7 @@ pub(crate) enum SchemaItem {
 
 /// What can be read as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Description {
+pub enum Description {
     Schema,
     Rules,
     Statistics,
@@ -121,25 +124,25 @@ pub(crate) enum Description {
 
 /// Who the player is now.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PlayerState {
-    pub(crate) player: Option<PlayerId>,
-    pub(crate) room: Option<RoomId>,
-    pub(crate) is_connected: bool,
-    pub(crate) is_playing: bool,
-    pub(crate) is_closed: bool,
+pub struct PlayerState {
+    pub player: Option<PlayerId>,
+    pub room: Option<RoomId>,
+    pub is_connected: bool,
+    pub is_playing: bool,
+    pub is_closed: bool,
 }
 
 /// Counters and the line.
-pub(crate) struct Measured {
-    pub(crate) stats: ClientStats,
-    pub(crate) traffic: Traffic,
-    pub(crate) room_time: Option<GameTime>,
-    pub(crate) shown_behind: Option<Duration>,
-    pub(crate) silence: Option<Duration>,
+pub struct Measured {
+    pub stats: ClientStats,
+    pub traffic: Traffic,
+    pub room_time: Option<GameTime>,
+    pub shown_behind: Option<Duration>,
+    pub silence: Option<Duration>,
 }
 
 impl Instance {
-    pub(crate) fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+    pub fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let failed = |error: &dyn Display| Failure::new(Status::Failed, error);
         check_addresses(setup.server)?;
         let mut settings = Json::Object(Map::new());
@@ -192,7 +195,7 @@ impl Instance {
     }
 
     /// Leaves room and lobby; waits until the server knows, at most as long as this.
-    pub(crate) fn close(mut self, most: Duration) {
+    pub fn close(mut self, most: Duration) {
         let is_known = self.handle.run(|client, _| client.is_connected());
         self.handle.quit();
         if !is_known {
@@ -229,7 +232,7 @@ impl Instance {
     }
 
     /// Handles what has come; waits for an event, at most as long as this.
-    pub(crate) fn poll(&mut self, most: Duration) {
+    pub fn poll(&mut self, most: Duration) {
         self.turn();
         if !most.is_zero() && self.waiting.is_empty() {
             let events = &mut self.events;
@@ -257,11 +260,11 @@ impl Instance {
         }
     }
 
-    pub(crate) fn now(&self) -> LocalTime {
+    pub fn now(&self) -> LocalTime {
         self.handle.run(|_, now| now)
     }
 
-    pub(crate) fn request(&self, request: &str) -> Result<u64, Failure> {
+    pub fn request(&self, request: &str) -> Result<u64, Failure> {
         let mut request = read_request(request)?;
         if let LobbyRequest::CreateRoom(room) = &mut request
             && room.key == [0; 16]
@@ -273,7 +276,7 @@ impl Instance {
     }
 
     /// The next event; it stays in [`Kept::event`].
-    pub(crate) fn next_event(&mut self) -> Option<&KeptEvent> {
+    pub fn next_event(&mut self) -> Option<&KeptEvent> {
         self.turn();
         let event = self.waiting.pop_front()?;
         let json = envelope(&event);
@@ -286,11 +289,11 @@ impl Instance {
         Some(&self.kept.event)
     }
 
-    pub(crate) fn send_words(&self, name: &str, values: &str) -> Result<u32, Failure> {
+    pub fn send_words(&self, name: &str, values: &str) -> Result<u32, Failure> {
         Ok(self.handle.run(|client, now| calls::send(client, now, name, values))?)
     }
 
-    pub(crate) fn send(&self, command: u32, values: Vec<Argument>) -> Result<u32, Failure> {
+    pub fn send(&self, command: u32, values: Vec<Argument>) -> Result<u32, Failure> {
         self.handle.run(|client, now| {
             let playing = client.schema().cloned().ok_or(CommandError::NotPlaying);
             let schema = playing.map_err(BoundaryError::from)?;
@@ -302,7 +305,7 @@ impl Instance {
         })
     }
 
-    pub(crate) fn hold(&self, keys: u32) -> Result<(), Failure> {
+    pub fn hold(&self, keys: u32) -> Result<(), Failure> {
         self.handle.run(|client, now| {
             check_playing(client)?;
             client.hold(now, Keymap(keys));
@@ -310,7 +313,7 @@ impl Instance {
         })
     }
 
-    pub(crate) fn set_axis(&self, control: u32, value: f32) -> Result<(), Failure> {
+    pub fn set_axis(&self, control: u32, value: f32) -> Result<(), Failure> {
         let control = u8::try_from(control).map_err(|_| no_item("axis", control))?;
         self.handle.run(|client, now| {
             check_playing(client)?;
@@ -320,7 +323,7 @@ impl Instance {
     }
 
     /// Copies what is in sight at a time of the client's clock, or now.
-    pub(crate) fn draw(&mut self, at: Option<LocalTime>) -> Option<GameTime> {
+    pub fn draw(&mut self, at: Option<LocalTime>) -> Option<GameTime> {
         self.turn();
         let view = &mut self.view;
         let shown = self.handle.run(|client, now| view.draw(client, now, at.unwrap_or(now)));
@@ -328,16 +331,16 @@ impl Instance {
         shown
     }
 
-    pub(crate) fn view(&self) -> &ClientView {
+    pub fn view(&self) -> &ClientView {
         &self.view
     }
 
-    pub(crate) fn sight(&self) -> &SightChanges {
+    pub fn sight(&self) -> &SightChanges {
         &self.sight
     }
 
     /// The index of a name in the schema of the game.
-    pub(crate) fn find(&self, item: SchemaItem, name: &str) -> Result<u32, Failure> {
+    pub fn find(&self, item: SchemaItem, name: &str) -> Result<u32, Failure> {
         self.handle.run(|client, _| {
             let schema = client.schema().ok_or_else(Failure::nothing)?;
             let index = names(schema, item)?.position(|other| other == name);
@@ -346,7 +349,7 @@ impl Instance {
     }
 
     /// The name of an item of the schema.
-    pub(crate) fn name(&mut self, item: SchemaItem, index: u32) -> Result<&str, Failure> {
+    pub fn name(&mut self, item: SchemaItem, index: u32) -> Result<&str, Failure> {
         let kept = &mut self.kept.item;
         self.handle.run(|client, _| {
             let schema = client.schema().ok_or_else(Failure::nothing)?;
@@ -357,7 +360,7 @@ impl Instance {
         Ok(&self.kept.item)
     }
 
-    pub(crate) fn describe(&mut self, what: Description) -> Result<&str, Failure> {
+    pub fn describe(&mut self, what: Description) -> Result<&str, Failure> {
         let text = self.handle.run(|client, now| match what {
             Description::Schema => reads::schema(client),
             Description::Rules => reads::rules(client),
@@ -367,14 +370,14 @@ impl Instance {
         Ok(&self.kept.description)
     }
 
-    pub(crate) fn map(&mut self) -> Result<&[f32], Failure> {
+    pub fn map(&mut self) -> Result<&[f32], Failure> {
         let map = self.handle.run(|client, _| reads::map_obstacles(client));
         self.kept.map = map.ok_or_else(Failure::nothing)?;
         Ok(&self.kept.map)
     }
 
     /// Who the player is; the texts stay in [`Instance::kept`].
-    pub(crate) fn player(&mut self) -> PlayerState {
+    pub fn player(&mut self) -> PlayerState {
         let kept = &mut self.kept;
         self.handle.run(|client: &mut Client, _| {
             client.name().clone_into(&mut kept.name);
@@ -389,11 +392,11 @@ impl Instance {
         })
     }
 
-    pub(crate) fn kept(&self) -> &Kept {
+    pub fn kept(&self) -> &Kept {
         &self.kept
     }
 
-    pub(crate) fn measured(&self) -> Measured {
+    pub fn measured(&self) -> Measured {
         let traffic = self.handle.traffic();
         self.handle.run(|client, now| Measured {
             stats: client.stats(),

@@ -32,5 +32,9 @@ mod structs;
 pub use ambit_client_boundary::frame_arrays::{ObjectRow, ValueRow};
 pub use ambit_client_boundary::share;
 pub use exports::*;
-pub use status::Status;
+pub use instance::{
+    Description, Instance, Kept, KeptEvent, Measured, PlayerState, SchemaItem, Setup,
+};
+pub use sight::SightChanges;
+pub use status::{Failure, Status};
 pub use structs::*;

@@ -8,7 +8,7 @@ use ambit_client_boundary::frame_arrays::{FrameArrays, ObjectRow};
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct SightChanges {
+pub struct SightChanges {
     /// Of the frame before, ascending: those in sight, those that are room-wide.
     before: [Vec<u32>; 2],
     came: Vec<u32>,
@@ -29,12 +29,12 @@ impl SightChanges {
     }
 
     /// The ids of the objects that were not in the frame before.
-    pub(crate) fn came(&self) -> &[u32] {
+    pub fn came(&self) -> &[u32] {
         &self.came
     }
 
     /// The ids of those that are not any more.
-    pub(crate) fn went(&self) -> &[u32] {
+    pub fn went(&self) -> &[u32] {
         &self.went
     }
 }

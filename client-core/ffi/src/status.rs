@@ -51,10 +51,13 @@ pub enum Status {
 
 /// Why a call did nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
-    pub(crate) status: Status,
-    pub(crate) code: Cow<'static, str>,
-    pub(crate) message: String,
+pub struct Failure {
+    /// What the C interface returns for it.
+    pub status: Status,
+    /// Stable: a code of the protocol, or the name of the status.
+    pub code: Cow<'static, str>,
+    /// What happened, what was expected, and what to do.
+    pub message: String,
 }
 
 impl Failure {
