@@ -3,6 +3,7 @@
 //! and they end without an error.
 
 mod c_client;
+mod godot;
 mod own_ship;
 mod rows;
 

@@ -119,6 +119,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("client-core/bevy", &["ambit-client"]),
     ("client-core/draw", &["ambit-client", "ambit-shooter-kinds"]),
     (
+        "client-core/godot",
+        &["ambit-client-boundary", "ambit-client-core", "ambit-client-ffi", "ambit-proto"],
+    ),
+    (
         "client-core/web",
         &["ambit-client-boundary", "ambit-client-core", "ambit-proto", "ambit-web-physics"],
     ),

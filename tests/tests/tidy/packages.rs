@@ -8,7 +8,7 @@ use super::dependencies;
 use super::source::{members, read, root};
 
 /// Files that name the version, and what stands before it there.
-const VERSIONED: [(&str, &str); 19] = [
+const VERSIONED: [(&str, &str); 20] = [
     ("CHANGELOG.md", "\n## "),
     ("Cargo.toml", ", version = \"="),
     ("client-core/bevy/Cargo.toml", "\nversion = \""),
@@ -16,6 +16,7 @@ const VERSIONED: [(&str, &str); 19] = [
     ("client-core/ffi/csharp/package.json", "\"version\": \""),
     ("client-core/ffi/python/pyproject.toml", "\nversion = \""),
     ("client-core/ffi/unreal/AmbitClient/AmbitClient.uplugin", "\"VersionName\": \""),
+    ("client-core/godot/Cargo.toml", "\nversion = \""),
     ("client-core/web/bindgen/Cargo.toml", "\nversion = \""),
     ("client-core/web/package-lock.json", "\n  \"version\": \""),
     ("client-core/web/package.json", "\"version\": \""),

@@ -50,7 +50,7 @@ pub(crate) fn files(endings: &[&str]) -> Vec<Source> {
 }
 
 /// Crates with a workspace of their own, so that the others build without what they need.
-pub(crate) const APART: [&str; 2] = ["client-core/bevy", "client-core/draw"];
+pub(crate) const APART: [&str; 3] = ["client-core/bevy", "client-core/draw", "client-core/godot"];
 
 /// The folders of the workspace's crates.
 pub(crate) fn members() -> Vec<String> {
