@@ -46,7 +46,7 @@ fn main() -> anyhow::Result<AppExit> {
     let [_, server, game, seconds, room @ ..] = &words[..] else {
         anyhow::bail!("usage: walk HOST:PORT GAME SECONDS [ROOM]");
     };
-    let mut connect = ambit_client::connect(server);
+    let mut connect = ambit_client::connect(server).motion(ambit_shooter_kinds::STEERING);
     if let Ok(impair) = env::var("AMBIT_IMPAIR") {
         connect = connect.impairment(impair.parse()?);
     }
@@ -165,8 +165,12 @@ fn each_second(
         println!("{text}");
     }
     (progress.came, progress.went) = (0, 0);
+    let step = (frame / RATE) as usize;
+    // In a game of ships it flies, in a curve with each second call.
+    let turn = (step % 2 == 1).then_some("turn-left");
+    let _ = game.hold_named(["accelerate"].into_iter().chain(turn));
     if let Some((_, at)) = own {
-        let [x, y] = WAYS[(frame / RATE) as usize % WAYS.len()];
+        let [x, y] = WAYS[step % WAYS.len()];
         // Other games have no such command.
         let _ = game.send("move", [at.translation.x + x, at.translation.y + y]);
     }

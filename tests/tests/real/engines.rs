@@ -2,8 +2,8 @@
 //! bad line: what they see agrees with the server's trace, they survive the death of their host,
 //! and they end without an error.
 
+mod apart;
 mod c_client;
-mod godot;
 mod own_ship;
 mod rows;
 
@@ -173,7 +173,7 @@ fn play(scratch: &ScratchFolder, words: &[PathBuf]) -> Result<()> {
     };
     wait_until("the game runs", || Ok(files(1)[0].exists().then_some(())))?;
     let mut host = Console::start(scratch, server.world, "host", &[])?;
-    host.run_command("create arena game=shooter ships=0 size=150x150", "created")?;
+    host.run_command("create arena game=shooter ships=0 size=300x300", "created")?;
     host.run_command("start", "started")?;
     let in_rust = [real::binary("examples/walk")];
     let flies =

@@ -27,8 +27,8 @@ use again::{Beside, Unsteady};
 const BROWSERS: [&str; 2] = ["browsers::", "pages::"];
 /// Tests that need Firefox and its driver: `tests/firefox` runs them.
 const FIREFOX: &str = "firefox::";
-/// A test that needs Godot and its extension: `tests/godot` runs it.
-const GODOT: &str = "engines::godot::";
+/// Tests of what is compiled apart, with Godot and Bevy: `tests/engines` runs them.
+const APART: &str = "engines::apart::";
 /// Of the tests with real processes, what `--quick` runs.
 const QUICK: [&str; 5] = ["clients::", "consoles::", "server::", "subcommands::", "usage::"];
 /// The tests that `--quick` leaves out: together they take as long as all others.
@@ -118,7 +118,7 @@ fn main() -> Result<ExitCode> {
     if quick {
         arguments.extend(QUICK);
     } else {
-        let elsewhere = BROWSERS.into_iter().chain([FIREFOX, GODOT]);
+        let elsewhere = BROWSERS.into_iter().chain([FIREFOX, APART]);
         arguments.extend(elsewhere.flat_map(|prefix| ["--skip", prefix]));
     }
     waiting.push(Run::new(real, &arguments));
