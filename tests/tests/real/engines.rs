@@ -252,6 +252,9 @@ fn check(lines: &str, files: &[PathBuf; 2], near_m: f64) -> Result<()> {
             let times = || (0..=ahead_ms).step_by(10).map(|ms| t + f64::from(ms));
             let places = tracks.values().flat_map(|track| times().filter_map(|t| at(track, t)));
             let error = places.map(|(at_x, at_y)| (x - at_x).hypot(y - at_y)).fold(99.0, f64::min);
+            if error > near_m {
+                println!("{object:?} at {t} ms is {error:.1} m off; the own one is {own:?}");
+            }
             errors.push(error);
         }
         if let &[_, x, y] = own {
