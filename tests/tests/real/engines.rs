@@ -17,13 +17,13 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 /// How long a program plays.
-const SECONDS: &str = "16";
+const SECONDS: &str = "26";
 /// When its host is killed.
 const KILLED_AFTER: Duration = Duration::from_secs(5);
 /// This near is right.
 const NEAR_M: f64 = 0.5;
-/// The same of ships, which fly fast and turn.
-const NEAR_SHIP_M: f64 = 2.0;
+/// The same of ships: as far as one flies while a new host learns which keys are held.
+const NEAR_SHIP_M: f64 = 5.0;
 /// A program prints a line a second, with itself and others.
 const FEW: usize = 10;
 /// The own avatar is drawn ahead of room time by at most this.

@@ -74,7 +74,7 @@ namespace Ambit
         /// <summary>The index of the player's avatar in <see cref="Objects"/>, or -1.</summary>
         public int Avatar
         {
-            get { return client == null ? -1 : (int)native.Avatar; }
+            get { return client == null ? -1 : unchecked((int)native.Avatar); }
         }
 
         /// <summary>The index of an object in <see cref="Objects"/>, or -1.</summary>
@@ -109,8 +109,9 @@ namespace Ambit
         }
 
         /// <summary>
-        /// The text of a component; null if it has none. A text is made once, as long as it is in
-        /// sight.
+        /// The text of a component that the game declares as a text; null if it has none. A number
+        /// or a flag may stand for any text: what a component is, says the schema. A text is made
+        /// once, as long as it is in sight.
         /// </summary>
         public string Text(int index, int component)
         {

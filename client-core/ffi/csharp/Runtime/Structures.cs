@@ -139,7 +139,7 @@ namespace Ambit
         /// <summary>The index of its look in the schema, or -1.</summary>
         public int Look
         {
-            get { return (int)look; }
+            get { return unchecked((int)look); }
         }
     }
 

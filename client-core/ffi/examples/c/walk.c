@@ -84,9 +84,13 @@ static void print_json(const AmbitFrame *frame, unsigned long long room) {
 /* Handles what has happened; false when it is over. */
 static int handle_events(const char *game, const char *room) {
     AmbitEvent event = {.size = sizeof event};
+    AmbitPlayer player = {.size = sizeof player};
     while (ambit_next_event(client, &event) == AMBIT_STATUS_OK) {
         char json[256];
+        /* It comes again after a break, perhaps in the room as before. */
         if (is(event.name, "welcome")) {
+            check(ambit_player(client, &player), "player");
+            if (player.room != 0) continue;
             snprintf(json, sizeof json,
                      room == NULL ? "{\"create_room\": {\"name\": \"from C\", \"game\": \"%s\"}}"
                                   : "{\"join_room\": {\"room\": %s}}",

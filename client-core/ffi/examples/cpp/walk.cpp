@@ -76,6 +76,9 @@ void print_json(const ambit::Frame& frame, std::uint64_t room) {
 bool handle_events(ambit::Client& client, const char* game, const char* room) {
     bool goes_on = true;
     while (auto event = client.next_event()) {
+        // It comes again after a break, perhaps in the room as before.
+        const auto player = client.player();
+        if (event->name == "welcome" && player && player->room != 0) continue;
         if (event->name == "welcome" && room == nullptr) {
             ambit::NewRoom wanted;
             wanted.name = "from C++";

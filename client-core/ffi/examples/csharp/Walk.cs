@@ -67,9 +67,15 @@ internal static class Walk
             switch (happened.Name)
             {
                 case "welcome":
-                    Check(room != 0
-                        ? client.JoinRoom(room)
-                        : client.CreateRoom(new NewRoom { Name = "from C#", Game = game }));
+                    PlayerInfo player;
+                    client.Player(out player);
+                    // It comes again after a break, perhaps in the room as before.
+                    if (player.Room == 0)
+                    {
+                        Check(room != 0
+                            ? client.JoinRoom(room)
+                            : client.CreateRoom(new NewRoom { Name = "from C#", Game = game }));
+                    }
                     break;
                 case "created":
                     Check(client.StartRoom());

@@ -46,6 +46,9 @@ def show_json(frame, room):
 def handle_events(client, game, room):
     """Handles what has happened; false when it is over."""
     for event in client.events():
+        # It comes again after a break, perhaps in the room as before.
+        if event.name == "welcome" and client.player().room:
+            continue
         if event.name == "welcome" and room is None:
             client.request({"create_room": {"name": "from Python", "game": game}})
         elif event.name == "welcome":

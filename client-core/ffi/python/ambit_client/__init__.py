@@ -212,8 +212,10 @@ class Client:
 
     def close(self, wait_ms=1000):
         """Leaves, and waits at most this long until the server knows. Once is enough."""
-        if self._end.detach():
+        if self._end.alive:
+            # Another thread may be calling it: then it goes on.
             _call("close", self._handle, wait_ms)
+            self._end.detach()
 
     def request(self, request):
         """Sends a request, such as {"join_room": {"room": 7}}; returns the answer's number."""

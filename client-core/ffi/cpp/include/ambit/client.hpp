@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -282,11 +284,14 @@ public:
         return nullptr;
     }
 
-    // The value of a component by its index (`Client::find`), which is to be one of the object's
-    // kind; null if there is none.
+    // The value of a component of one of this frame's objects, by its index (`Client::find`); null
+    // if its kind has no such component.
     const AmbitValue* value(const AmbitObject& object, std::uint32_t component) const {
+        const AmbitObject* const last = frame_.objects + frame_.object_count;
+        const AmbitObject* const next = &object + 1;
+        const std::uint64_t end = next < last ? next->first_value : frame_.value_count;
         const std::uint64_t at = std::uint64_t{object.first_value} + component;
-        return at < frame_.value_count ? frame_.values + at : nullptr;
+        return at < end ? frame_.values + at : nullptr;
     }
 
     const AmbitFrame& raw() const { return frame_; }
@@ -434,9 +439,12 @@ public:
     Client& operator=(const Client&) = delete;
     ~Client() { end(); }
 
-    // Leaves, and waits at most this long until the server knows.
+    // Leaves, and waits at most this long until the server knows. While another thread calls this
+    // client that is an error, and the client goes on.
     Result<> close(std::uint32_t wait_ms = 1000) {
-        return result_of(ambit_close(std::exchange(handle_, 0), wait_ms));
+        const AmbitStatus status = ambit_close(handle_, wait_ms);
+        if (status != AMBIT_STATUS_BUSY) handle_ = 0;
+        return result_of(status);
     }
 
     // For a client that its caller drives: sends and receives; waits at most this long.
@@ -457,7 +465,8 @@ public:
         return result_of(status, Frame(raw));
     }
 
-    // The text with the number that a value of a frame has. It stays until the next frame.
+    // The text with the number that a value of a frame has, if the game declares the component as a
+    // text: the number of another one may be that of any text. It stays until the next frame.
     Result<std::string_view> text(double number) const {
         // NaN is no number, and the cast of one that does not fit is undefined.
         if (!(number >= 0 && number < AMBIT_NONE)) return Error{AMBIT_STATUS_NOTHING, {}, {}};
@@ -613,8 +622,13 @@ public:
 private:
     explicit Client(std::uint64_t handle) : handle_(handle) {}
 
+    // A call of another thread ends soon.
     void end() {
-        if (handle_ != 0) ambit_close(std::exchange(handle_, 0), 1000);
+        for (int attempt = 0; handle_ != 0 && attempt < 1000; ++attempt) {
+            if (ambit_close(handle_, 1000) != AMBIT_STATUS_BUSY) handle_ = 0;
+            else std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        handle_ = 0;
     }
 
     static std::string_view word(bool value) { return value ? "true" : "false"; }

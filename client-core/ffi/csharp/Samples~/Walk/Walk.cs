@@ -79,6 +79,13 @@ public sealed class Walk : MonoBehaviour
         switch (happened.Name)
         {
             case "welcome":
+                PlayerInfo player;
+                client.Player(out player);
+                if (player.Room != 0)
+                {
+                    // After a break, in the room as before.
+                    break;
+                }
                 if (room != 0)
                 {
                     client.JoinRoom((ulong)room);
