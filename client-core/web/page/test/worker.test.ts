@@ -123,6 +123,7 @@ const WELCOME = {
   resumed: false,
   room: null,
   grace_ms: 0,
+  account: null,
   games: [],
 };
 
