@@ -43,7 +43,7 @@ id!(
     ClientObjectId(u32)
 );
 
-/// An account, the same in all sessions of whoever has proved to own it.
+/// An account: the same in all sessions of a player who has proved to own it.
 ///
 /// It is derived from the proof: two servers, or two ways of proving, never share one. As text it
 /// is 32 hexadecimal digits.

@@ -43,7 +43,7 @@ pub use self::component::{
     CONTINUED_FOR, Component, GAUGE_PER_UNIT, MAX_POINTS, MAX_RATE, RATE_PER_UNIT, SentPart,
     TIMELINE_CAPACITY,
 };
-pub use self::control_spec::{ControlSpec, Controls};
+pub use self::control_spec::{ControlSpec, Controls, NoControls};
 pub use self::dead_reckoning::{
     Convergence, DeadReckoning, MAX_CONVERGENCE_MS, MAX_RECKONING_M, Predictors, ReckoningOrder,
 };

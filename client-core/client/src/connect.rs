@@ -170,14 +170,13 @@ impl Connect {
             Trust::KnownHosts(file) => ServerTrust::FirstUse(KnownHosts::from_path(file)),
             Trust::Pinned(certificate) => ServerTrust::Pinned(certificate),
         };
-        let file = match self.account {
-            AccountChoice::None => Some("off".into()),
-            AccountChoice::Device => None,
-            AccountChoice::File(file) => Some(file),
+        let account = match self.account {
+            AccountChoice::None => Ok(None),
+            AccountChoice::Device => account_file::for_user(None, |name| std::env::var_os(name)),
+            AccountChoice::File(file) => account_file::open(&file).map(Some),
         };
-        options.account = account_file::for_user(file.as_deref(), |name| std::env::var_os(name))
-            .map_err(|error| ConnectError::Account(error.to_string()))?
-            .map(Arc::new);
+        options.account =
+            account.map_err(|error| ConnectError::Account(error.to_string()))?.map(Arc::new);
         let (session, welcome) = Session::start(options).await?;
         Ok(Client::new(session, welcome))
     }

@@ -9,9 +9,7 @@ use std::collections::BTreeSet;
 use std::ffi::c_void;
 
 use ambit_client_boundary::motions;
-use ambit_proto::axes::AxisKind;
-use ambit_proto::presentation::ControlPresentation;
-use ambit_proto::schema::{ControlSpec, Controls};
+use ambit_proto::schema::NoControls;
 use ambit_proto::space::Position;
 use ambit_steering::{
     ControlState, Held, Movement, SharedMotion, Steer, SteerFunctions, SteeredKind, Steering,
@@ -145,6 +143,7 @@ pub(crate) unsafe fn with_terrain<R>(
 }
 
 /// Stands for an avatar of which only the caller knows how it is steered: all else is as for any.
+/// The caller's function reads controls by their places.
 struct CallersAvatar;
 
 impl SteeredKind for CallersAvatar {}
@@ -153,22 +152,6 @@ impl Steer for CallersAvatar {
     type SteeredBy = NoControls;
 
     fn steer(_: &mut Movement, _: Held<NoControls>, _: Terrain<'_>, _: f32) {}
-}
-
-/// The caller's function reads controls by their places.
-enum NoControls {}
-
-impl Controls for NoControls {
-    const NAMES: &'static [&'static str] = &[];
-    const AXES: &'static [Option<AxisKind>] = &[];
-
-    fn declarations() -> Vec<(ControlSpec, ControlPresentation)> {
-        Vec::new()
-    }
-
-    fn index(self) -> u8 {
-        match self {}
-    }
 }
 
 #[cfg(test)]

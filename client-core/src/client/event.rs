@@ -203,8 +203,8 @@ pub enum GameEvent {
     /// Something that the game's schema declares: a hit, a goal. It mostly arrives before it takes
     /// effect, so that a view can prepare. In JSON its fields are beside its other keys.
     Event(#[cfg_attr(test, ts(type = "SchemaEvent & { [field: string]: unknown }"))] SchemaEvent),
-    /// The host has taken a command, which is final: it survives the death of the host, whatever
-    /// effect it had in the game; the game may still refuse it. A command that was confirmed after
+    /// The host has taken a command, which is final: it survives the death of the host with all
+    /// its effects; the game may still refuse it. A command that was confirmed after
     /// it had expired has none. Only with
     /// [`ClientConfig::confirmations`](super::config::ClientConfig::confirmations).
     Confirmed {

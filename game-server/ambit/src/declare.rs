@@ -1,8 +1,7 @@
 //! What a game consists of.
 
-use ambit_proto::axes::AxisKind;
-use ambit_proto::presentation::{ControlPresentation, EventPresentation};
-use ambit_proto::schema::{ControlSpec, Controls, EventKind};
+use ambit_proto::presentation::EventPresentation;
+use ambit_proto::schema::{Controls, EventKind};
 use ambit_room::logic::world::TimerPayload;
 use ambit_room::saved::BadState;
 use serde::de::DeserializeOwned;
@@ -71,25 +70,6 @@ pub trait Declare: Sized {
 /// [`Game::timer`](crate::Game::timer) takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoTimer {}
-
-/// The controls of a game that declares none. For controls, write an enum, derive
-/// [`Controls`](macro@crate::Controls) for it, and name it above the game:
-/// `#[declare(controls = Key)]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoControls {}
-
-impl Controls for NoControls {
-    const NAMES: &'static [&'static str] = &[];
-    const AXES: &'static [Option<AxisKind>] = &[];
-
-    fn declarations() -> Vec<(ControlSpec, ControlPresentation)> {
-        Vec::new()
-    }
-
-    fn index(self) -> u8 {
-        match self {}
-    }
-}
 
 /// The timers that a game has declared: the game names them in `#[declare(timer = ...)]`.
 #[diagnostic::on_unimplemented(

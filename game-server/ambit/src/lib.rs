@@ -337,7 +337,7 @@ pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
 pub use ambit_proto::presentation;
 pub use ambit_proto::presentation::{Camera, Ground, ObstacleLook};
 pub use ambit_proto::schema;
-pub use ambit_proto::schema::Controls;
+pub use ambit_proto::schema::{Controls, NoControls};
 pub use ambit_proto::seeded::SeededNumbers;
 pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
@@ -360,7 +360,7 @@ pub use self::{
     as_seen::AsSeen,
     chance::Dice,
     command::{Command, NoCommand},
-    declare::{Declare, NoControls, NoTimer, SavedTimer, TimerOf},
+    declare::{Declare, NoTimer, SavedTimer, TimerOf},
     event::{AboutObject, Event, EventOf},
     game::{Game, Newcomer, Player},
     games::Games,

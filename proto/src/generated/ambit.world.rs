@@ -127,7 +127,7 @@ pub struct Hello {
     pub agent: ::prost::alloc::string::String,
     /// The Ed25519 public key of the player's account; empty for a session without an account. If a
     /// new session is opened, the answer is a `Challenge` instead of a `Welcome`. A resumed session
-    /// keeps its account, whatever this says.
+    /// keeps its account; this is ignored.
     #[prost(bytes = "vec", tag = "5")]
     pub account_key: ::prost::alloc::vec::Vec<u8>,
 }

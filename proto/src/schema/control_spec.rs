@@ -40,6 +40,24 @@ pub trait Controls: Sized {
     }
 }
 
+/// The controls of a game that declares none. For controls, write an enum, derive `Controls` for
+/// it, and name it above the game: `#[declare(controls = Key)]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoControls {}
+
+impl Controls for NoControls {
+    const NAMES: &'static [&'static str] = &[];
+    const AXES: &'static [Option<AxisKind>] = &[];
+
+    fn declarations() -> Vec<(ControlSpec, ControlPresentation)> {
+        Vec::new()
+    }
+
+    fn index(self) -> u8 {
+        match self {}
+    }
+}
+
 pub(super) fn check_controls(
     controls: &[ControlSpec],
     place: &SchemaPath,

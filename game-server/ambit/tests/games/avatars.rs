@@ -102,6 +102,7 @@ fn a_player_without_an_avatar_is_refused_and_the_room_goes_on() {
         let refused = RoomOutput::WithoutAvatar { client, player };
         assert_eq!(join(&mut room, number, name), [refused]);
         assert_eq!(room.avatar(player), None);
+        assert_eq!(room.world().account(player), None);
         // The player may try again, and so may others.
         let removal = RoomInput::Remove { player, why: Left::Quit };
         assert_eq!(tick(&mut room, vec![removal]), []);
@@ -141,13 +142,14 @@ fn a_player_who_arrives_without_an_avatar_is_refused_at_the_join() {
     let arrival = TransferArrival {
         player,
         transfer,
-        account: None,
+        account: Some(AccountId([3; 16])),
         name: "ghost".into(),
         at: room.world().middle(),
         carried: Vec::new(),
     };
     let outputs = tick(&mut room, vec![RoomInput::AdmitTransfer(arrival)]);
     assert_eq!(outputs, [RoomOutput::Arrived { player, transfer }]);
+    assert_eq!(room.world().account(player), None);
     let client = ClientId(2);
     let refused = RoomOutput::WithoutAvatar { client, player };
     assert_eq!(join(&mut room, 2, "ghost"), [refused]);
@@ -163,7 +165,7 @@ fn joining(number: u32, name: &str) -> RoomInput {
     RoomInput::Join {
         client: ClientId(number),
         player: PlayerId(number.into()),
-        account: None,
+        account: Some(AccountId([3; 16])),
         name: name.into(),
         coding: PoseCoding::Auto,
     }

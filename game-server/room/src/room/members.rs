@@ -35,6 +35,7 @@ impl Room {
         } else {
             self.world.set_account(player, account);
             let Some(avatar) = self.create_avatar(player, &name) else {
+                self.world.set_account(player, None);
                 return outputs.push(RoomOutput::WithoutAvatar { client, player });
             };
             self.seats.insert(player, Seat { account, ..Seat::new(avatar, name) });

@@ -94,6 +94,8 @@ impl Room {
                 ..Seat::new(avatar, name.clone())
             };
             self.seats.insert(player, seat);
+        } else {
+            self.world.set_account(player, None);
         }
         self.gate_outputs.push(RoomOutput::Arrived { player, transfer });
     }

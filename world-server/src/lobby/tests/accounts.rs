@@ -68,7 +68,7 @@ fn a_proof_for_another_question_server_or_account_opens_nothing() {
     let Body::PlayerList(players) = harness.ask(bob.conn, list_all_players()) else {
         panic!("a list")
     };
-    assert_eq!(players.players.len(), 1, "nobody else is in");
+    assert_eq!(players.players.len(), 1, "only bob is in");
 }
 
 #[test]
