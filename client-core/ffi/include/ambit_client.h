@@ -708,7 +708,7 @@ AmbitStatus ambit_start(const AmbitOptions *options, uint64_t *client);
 
 /**
  * Leaves game, room and lobby, waits at most `wait_ms` until the connection is drained, and ends
- * the client. The server mostly knows much sooner: 50 ms are enough on a good line. All memory that
+ * the client. The server mostly knows sooner: 50 ms are enough on a good line. All memory that
  * the client has handed out is gone then, and its handle means nothing any more.
  */
 AmbitStatus ambit_close(uint64_t client, uint32_t wait_ms);

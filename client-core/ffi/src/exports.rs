@@ -158,7 +158,7 @@ pub unsafe extern "C" fn ambit_start(options: *const AmbitOptions, client: *mut 
 }
 
 /// Leaves game, room and lobby, waits at most `wait_ms` until the connection is drained, and ends
-/// the client. The server mostly knows much sooner: 50 ms are enough on a good line. All memory that
+/// the client. The server mostly knows sooner: 50 ms are enough on a good line. All memory that
 /// the client has handed out is gone then, and its handle means nothing any more.
 #[unsafe(no_mangle)]
 pub extern "C" fn ambit_close(client: u64, wait_ms: u32) -> Status {
