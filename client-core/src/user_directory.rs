@@ -1,18 +1,22 @@
-//! Where Ambit keeps a user's files, by the XDG Base Directory Specification.
+//! Where Ambit keeps a user's files, by the XDG Base Directory Specification; on Windows in the
+//! user's local application data.
 //!
 //! The environment goes in, a path comes out. No I/O.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// `$VARIABLE/ambit`, else `$HOME/in_home/ambit`: for example of `XDG_STATE_HOME` and
-/// `.local/state`. `None` if neither variable is set. `environment` looks up a variable.
+/// `$VARIABLE/ambit`, else `%LOCALAPPDATA%/ambit`, which Windows sets, else `$HOME/in_home/ambit`:
+/// for example of `XDG_STATE_HOME` and `.local/state`. `None` if no variable is set. `environment`
+/// looks up a variable.
 pub fn user_directory(
     environment: impl Fn(&str) -> Option<OsString>,
     variable: &str,
     in_home: &str,
 ) -> Option<PathBuf> {
     path_variable(&environment, variable)
+        // Before HOME, which only some shells of Windows set: a player's files are those of all.
+        .or_else(|| path_variable(&environment, "LOCALAPPDATA"))
         .or_else(|| Some(path_variable(&environment, "HOME")?.join(in_home)))
         .map(|parent| parent.join("ambit"))
 }
@@ -40,6 +44,8 @@ pub(crate) mod tests {
         };
         check(&[("XDG_STATE_HOME", "/x"), ("HOME", "/h")], Some("/x/ambit"));
         check(&[("XDG_STATE_HOME", ""), ("HOME", "/h")], Some("/h/.local/state/ambit"));
+        check(&[("LOCALAPPDATA", "/l"), ("HOME", "/h")], Some("/l/ambit"));
+        check(&[("XDG_STATE_HOME", "/x"), ("LOCALAPPDATA", "/l")], Some("/x/ambit"));
         check(&[], None);
     }
 
