@@ -616,7 +616,7 @@ typedef struct {
 } AmbitStatistics;
 
 /**
- * The last error of the calling thread. The texts stay until its next call.
+ * Why a call did nothing. The texts stay until the next call of this thread.
  */
 typedef struct {
   /**
@@ -834,7 +834,8 @@ AmbitStatus ambit_player(uint64_t client, AmbitPlayer *player);
 AmbitStatus ambit_statistics(uint64_t client, AmbitStatistics *statistics);
 
 /**
- * The last error of the calling thread.
+ * Why the last call of this thread that did not return `AMBIT_STATUS_OK` did nothing. Before the
+ * first one, `AMBIT_STATUS_OK` without texts.
  */
 AmbitStatus ambit_last_error(AmbitError *error);
 

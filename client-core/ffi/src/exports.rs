@@ -477,7 +477,8 @@ pub unsafe extern "C" fn ambit_statistics(client: u64, statistics: *mut AmbitSta
     })
 }
 
-/// The last error of the calling thread.
+/// Why the last call of this thread that did not return `AMBIT_STATUS_OK` did nothing. Before the
+/// first one, `AMBIT_STATUS_OK` without texts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ambit_last_error(error: *mut AmbitError) -> Status {
     // Without `note`, which would replace it.

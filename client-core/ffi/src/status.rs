@@ -57,13 +57,14 @@ pub struct Failure {
     /// Stable: a code of the protocol, or the name of the status.
     pub code: Cow<'static, str>,
     /// What happened, what was expected, and what to do.
-    pub message: String,
+    pub message: Cow<'static, str>,
 }
 
 impl Failure {
     pub(crate) fn new(status: Status, message: impl fmt::Display) -> Self {
         let code = match status {
-            Status::Ok | Status::Nothing => "",
+            Status::Ok => "",
+            Status::Nothing => "nothing",
             Status::NoClient => "no_client",
             Status::Busy => "busy",
             Status::BadPointer => "bad_pointer",
@@ -81,12 +82,17 @@ impl Failure {
             Status::Failed => "failed",
             Status::Panicked => "panicked",
         };
-        Failure { status, code: code.into(), message: message.to_string() }
+        Failure { status, code: code.into(), message: message.to_string().into() }
     }
 
     /// There is nothing, which is no error.
     pub(crate) fn nothing() -> Self {
-        Self::new(Status::Nothing, "")
+        // Without an allocation, since many calls of a frame find nothing.
+        Failure {
+            status: Status::Nothing,
+            code: "nothing".into(),
+            message: "there is nothing: no event, no game, or no item of this name".into(),
+        }
     }
 }
 
@@ -99,21 +105,19 @@ impl From<BoundaryError> for Failure {
             "too_many_requests" => Status::TooMany,
             _ => Status::Refused,
         };
-        Failure { status, code: code.into(), message }
+        Failure { status, code: code.into(), message: message.into() }
     }
 }
 
 thread_local! {
-    static LAST: RefCell<Failure> = RefCell::new(Failure::nothing());
+    static LAST: RefCell<Failure> = RefCell::new(Failure::new(Status::Ok, ""));
 }
 
 /// Notes the result of a call.
 pub(crate) fn note(result: Result<(), Failure>) -> Status {
     let Err(failure) = result else { return Status::Ok };
     let status = failure.status;
-    if status != Status::Nothing {
-        LAST.with_borrow_mut(|last| *last = failure);
-    }
+    LAST.with_borrow_mut(|last| *last = failure);
     status
 }
 

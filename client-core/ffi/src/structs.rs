@@ -157,7 +157,7 @@ pub struct AmbitStatistics {
     pub refused: u64,
 }
 
-/// The last error of the calling thread. The texts stay until its next call.
+/// Why a call did nothing. The texts stay until the next call of this thread.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct AmbitError {

@@ -240,6 +240,9 @@ fn what_is_handed_in_is_checked_and_changes_nothing() {
         );
         let mut find = |what| ambit_find(client, what, 0, at, length, &raw mut number);
         assert_eq!(find(AMBIT_KIND), Status::Nothing);
+        let (status, code, message) = last_error();
+        assert_eq!((status, &*code), (Status::Nothing as u32, "nothing"));
+        assert!(message.contains("no item of this name"), "{message}");
         assert_eq!(ambit_find(client, 77, 0, at, length, &raw mut number), Status::BadOption);
         assert_eq!(number, AMBIT_NONE);
         let mut some = NO_TEXT;

@@ -52,6 +52,9 @@ void check_client() {
     check(frame->objects().empty() && frame->room_wide().empty(), "objects without a game");
     check(frame->find(1) == nullptr, "an object without a game");
     check(client->find(AMBIT_KIND, "avatar").is_nothing(), "a kind without a game");
+    check(client->find(AMBIT_KIND, "avatar").code() == "nothing", "the code of nothing");
+    check(!client->find(AMBIT_KIND, "avatar").message().empty(), "the text of nothing");
+    check(client->name(AMBIT_KIND, 0).is_nothing(), "a name without a game");
     check(client->map().is_nothing(), "a map without a game");
     check(client->send("move", "[[1, 2]]").code() == "not_playing", "a command without a game");
     check(client->send(0, {ambit::field::text("x")}).is_error(), "fields without a game");

@@ -152,7 +152,9 @@ namespace Ambit
             return client;
         }
 
-        /// <summary>The last error of the calling thread, after a call that returned one.</summary>
+        /// <summary>
+        /// Why the last call of this thread that was not `Ok` did nothing: an error, or `Nothing`.
+        /// </summary>
         public static ErrorText LastError
         {
             get { return ErrorText.Last(); }
@@ -368,6 +370,25 @@ namespace Ambit
         public Status Find(Item what, string name, out uint index)
         {
             return Find(what, 0, name, out index);
+        }
+
+        /// <summary>
+        /// The name of the item with this index, the reverse of <see cref="Find"/>. `Nothing`, and
+        /// null, after the last one and without a game. Makes a string at each call.
+        /// </summary>
+        public Status Name(Item what, uint parent, uint index, out string name)
+        {
+            NativeText text = default(NativeText);
+            Status status = Done(
+                Native.ambit_name(handle.Number, (uint)what, parent, index, &text));
+            name = status == Status.Ok ? Utf8.Read(text) : null;
+            return status;
+        }
+
+        /// <summary>Of a kind, an event, a command, a control or a refusal.</summary>
+        public Status Name(Item what, uint index, out string name)
+        {
+            return Name(what, 0, index, out name);
         }
 
         /// <summary>`Nothing`, and null, without a game.</summary>

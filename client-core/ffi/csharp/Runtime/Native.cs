@@ -79,6 +79,10 @@ namespace Ambit
             ulong client, uint what, uint parent, byte* name, ulong length, uint* index);
 
         [DllImport(Library, CallingConvention = C)]
+        internal static extern uint ambit_name(
+            ulong client, uint what, uint parent, uint index, NativeText* name);
+
+        [DllImport(Library, CallingConvention = C)]
         internal static extern uint ambit_describe(ulong client, uint what, NativeText* json);
 
         [DllImport(Library, CallingConvention = C)]

@@ -70,7 +70,7 @@ namespace Ambit
             return Message + " (" + Code + ")";
         }
 
-        /// <summary>The last error of the calling thread.</summary>
+        /// <summary>See <see cref="Client.LastError"/>.</summary>
         internal static unsafe ErrorText Last()
         {
             NativeError error = default(NativeError);

@@ -139,7 +139,7 @@ internal static unsafe class Checks
             NeedsNoMarshalling(method);
         }
         // As many as the header has.
-        Equal(count, 25);
+        Equal(count, 26);
     }
 
     private static void NeedsNoMarshalling(MethodInfo method)
@@ -514,6 +514,11 @@ internal static unsafe class Checks
             uint index;
             Equal(client.Find(Item.Kind, "a", out index), Status.Nothing);
             Equal(index, uint.MaxValue);
+            Equal(Client.LastError.Status, Status.Nothing);
+            True(Client.LastError.Message.Contains("no item of this name"), "why");
+            string name;
+            Equal(client.Name(Item.Kind, 0, out name), Status.Nothing);
+            True(name == null, "a name without a game");
             string json;
             Equal(client.Describe(Description.Schema, out json), Status.Nothing);
             Equal(client.Describe(Description.Counters, out json), Status.Ok);
@@ -695,6 +700,12 @@ internal static unsafe class Checks
             Equal(client.Find(Item.Component, kind, "name", out name), Status.Ok);
             uint none;
             Equal(client.Find(Item.Command, "fly", out none), Status.Nothing);
+            string named;
+            Equal(client.Name(Item.Command, move, out named), Status.Ok);
+            Equal(named, "move");
+            Equal(client.Name(Item.Component, kind, name, out named), Status.Ok);
+            Equal(named, "name");
+            Equal(client.Name(Item.Command, 999, out named), Status.Nothing);
             Frame frame;
             client.NextFrame(out frame);
             SeenObject own = frame.Objects[frame.Avatar];

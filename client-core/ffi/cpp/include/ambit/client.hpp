@@ -125,10 +125,13 @@ inline std::string json_of(std::string_view text) {
     return json;
 }
 
+// No error. Its texts are so short that strings need no memory for them.
+inline Error nothing() { return {AMBIT_STATUS_NOTHING, "nothing", "no such thing"}; }
+
 // The result of a call of the C interface.
 inline Result<> result_of(AmbitStatus status) {
     if (status == AMBIT_STATUS_OK) return Done{};
-    if (status == AMBIT_STATUS_NOTHING) return Error{status, {}, {}};
+    if (status == AMBIT_STATUS_NOTHING) return nothing();
     AmbitError error{};
     error.size = sizeof error;
     ambit_last_error(&error);
@@ -469,7 +472,7 @@ public:
     // text: the number of another one may be that of any text. It stays until the next frame.
     Result<std::string_view> text(double number) const {
         // NaN is no number, and the cast of one that does not fit is undefined.
-        if (!(number >= 0 && number < AMBIT_NONE)) return Error{AMBIT_STATUS_NOTHING, {}, {}};
+        if (!(number >= 0 && number < AMBIT_NONE)) return nothing();
         AmbitText text{};
         const AmbitStatus status = ambit_text(handle_, static_cast<std::uint32_t>(number), &text);
         return result_of(status, view_of(text));
@@ -568,6 +571,15 @@ public:
         const AmbitStatus status =
             ambit_find(handle_, what, parent, bytes_of(name), name.size(), &index);
         return result_of(status, index);
+    }
+
+    // The name of the item with this index, the reverse of `find`; nothing after the last one. It
+    // stays until the next call of this.
+    Result<std::string_view> name(std::uint32_t what, std::uint32_t index,
+                                  std::uint32_t parent = 0) {
+        AmbitText text{};
+        const AmbitStatus status = ambit_name(handle_, what, parent, index, &text);
+        return result_of(status, view_of(text));
     }
 
     // AMBIT_SCHEMA, AMBIT_RULES or AMBIT_COUNTERS as JSON. It stays until the next call of this.
