@@ -9,22 +9,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _WIN32 /* MinGW has no threads.h. */
+#include <windows.h>
+#else
 #include <threads.h>
 #include <time.h>
+#endif
 
 #include "ambit_client.h"
 
-#define TEXT(it) (int)(it).length, (const char *)(it).text /* For "%.*s". */
+#define AS_TEXT(it) (int)(it).length, (const char *)(it).text /* For "%.*s". */
 
 static uint64_t client;
 static unsigned came, went; /* Since the last line that was printed. */
+
+static void wait_for_next_frame(void) {
+#ifdef _WIN32
+    Sleep(16);
+#else
+    thrd_sleep(&(struct timespec){.tv_nsec = 16666667}, NULL);
+#endif
+}
 
 /* Prints what went wrong, and ends. */
 static void check(AmbitStatus status, const char *what) {
     if (status <= AMBIT_STATUS_NOTHING) return;
     AmbitError error = {.size = sizeof error};
     ambit_last_error(&error);
-    fprintf(stderr, "%s: %.*s (%.*s)\n", what, TEXT(error.message), TEXT(error.code));
+    fprintf(stderr, "%s: %.*s (%.*s)\n", what, AS_TEXT(error.message), AS_TEXT(error.code));
     if (client != 0) ambit_close(client, 1000);
     exit(1);
 }
@@ -99,7 +111,7 @@ static int handle_events(const char *game, const char *room) {
         } else if (is(event.name, "created")) {
             request("\"start_room\"");
         } else if (is(event.name, "error") || is(event.name, "closed")) {
-            fprintf(stderr, "%.*s\n", TEXT(event.json));
+            fprintf(stderr, "%.*s\n", AS_TEXT(event.json));
             if (is(event.name, "closed")) return 0;
         }
     }
@@ -136,7 +148,7 @@ int main(int count, char **words) {
             came = went = 0;
             walk(&frame, number / 60);
         }
-        thrd_sleep(&(struct timespec){.tv_nsec = 16666667}, NULL);
+        wait_for_next_frame();
     }
     check(ambit_close(client, 1000), "close");
     return goes_on ? 0 : 1;
