@@ -46,6 +46,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::account_proof::CheckedServer;
 use ambit_proto::control::game::{ClientToGame, GameToClient};
 use ambit_proto::control::world::{ClientToWorld, WorldToClient};
 use ambit_proto::ids::{AccountId, ClientObjectId, PlayerId, RoomId};
@@ -272,9 +273,9 @@ impl<F: ViewFactory> Client<F> {
         self.call(now, |client| client.lobby.handle_connected(now));
     }
 
-    /// The answer to [`ClientOutput::ProveAccount`]: the signature, and the fingerprint of the
-    /// server that it was made for.
-    pub fn prove_account(&mut self, now: LocalTime, signature: Vec<u8>, server: [u8; 32]) {
+    /// The answer to [`ClientOutput::ProveAccount`]: the signature of
+    /// [`CheckedServer::statement`], and the server that it was made for.
+    pub fn prove_account(&mut self, now: LocalTime, signature: Vec<u8>, server: &CheckedServer) {
         self.call(now, |client| client.lobby.prove_account(signature, server));
     }
 

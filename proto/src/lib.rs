@@ -16,6 +16,7 @@
 //!   about them; [`message`]: the contents of datagrams;
 //! - [`physics`]: what host and client share of a game's physics;
 //! - [`link`]: datagrams across a lossy path; [`clock`]: the estimate of the room's clock;
+//! - [`account_proof`]: what a client signs to prove its account;
 //! - [`control`], [`codes`]: the messages of the lobby and of the join, and error codes;
 //!   [`frame`]: where a message begins and ends on a stream;
 //! - `examples`: the list of all formats, with random values of each, for tests;
@@ -32,6 +33,7 @@ extern crate self as ambit_proto;
 #[path = "../transport/src/impair/mod.rs"]
 mod impair;
 
+pub mod account_proof;
 pub mod axes;
 pub mod cell;
 pub mod clock;

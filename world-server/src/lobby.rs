@@ -30,6 +30,7 @@ mod output;
 mod refusal;
 mod request;
 mod rooms;
+mod server_marks;
 mod server_secret;
 mod sessions;
 mod stats;
@@ -52,7 +53,6 @@ use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
-use ambit_transport::quic::Fingerprint;
 use ambit_transport::ticket::TicketSigner;
 use prost::Message;
 
@@ -75,6 +75,7 @@ use request::PlayerRequest;
 use rooms::listing::ListingFeed;
 use rooms::room::LobbyRooms;
 use rooms::unplayed::UnplayedRooms;
+pub use server_marks::ServerMarks;
 pub use server_secret::ServerSecret;
 use sessions::connections::{Connections, Stage};
 use sessions::players::LobbyPlayers;
@@ -110,8 +111,8 @@ pub struct Lobby {
     directory_available: bool,
     /// The servers of the cluster.
     servers: world::Servers,
-    /// By which clients know this server, beside those of the cluster's servers.
-    certificates: Vec<Fingerprint>,
+    /// As what clients know this server, or the servers of its cluster.
+    marks: ServerMarks,
     draining: bool,
 }
 
@@ -164,7 +165,7 @@ impl Lobby {
             records: WrittenRecords::default(),
             directory_available: true,
             servers: world::Servers::default(),
-            certificates: Vec::new(),
+            marks: ServerMarks::default(),
             draining: false,
         }
     }

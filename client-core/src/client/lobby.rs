@@ -23,6 +23,7 @@ mod answers;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use ambit_proto::account_proof::CheckedServer;
 use ambit_proto::codes as protocol;
 use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
@@ -353,12 +354,11 @@ impl LobbySession {
         self.send_greeting(LobbyRequestBody::Hello(hello));
     }
 
-    /// The answer to [`LobbyOutput::ProveAccount`]: the signature, and the fingerprint of the
-    /// server that it was made for.
-    pub fn prove_account(&mut self, signature: Vec<u8>, server: [u8; 32]) {
+    /// The answer to [`LobbyOutput::ProveAccount`]: the signature, and the server that it was made
+    /// for.
+    pub fn prove_account(&mut self, signature: Vec<u8>, server: &CheckedServer) {
         if matches!(self.state, LobbyState::Greeting { .. }) {
-            let proof = pb::ProveAccount { signature, server: server.to_vec() };
-            self.send_greeting(LobbyRequestBody::ProveAccount(proof));
+            self.send_greeting(LobbyRequestBody::ProveAccount(server.proof(signature)));
         }
     }
 

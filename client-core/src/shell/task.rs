@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::account_proof::CheckedServer;
 use ambit_proto::control::game::ClientToGame;
 use ambit_proto::control::world::ClientToWorld;
 use ambit_proto::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame_within};
@@ -233,8 +234,8 @@ impl ClientIo {
         let connection = self.world.as_ref().and_then(|open| open.connection.as_ref());
         let server = connection.and_then(Fingerprint::of_peer);
         if let (Some(account), Some(server)) = (&self.options.account, server) {
-            let now = self.clock.now();
-            client.prove_account(now, account.prove(nonce, server), server.0);
+            let server = CheckedServer::by_certificate(server.0);
+            client.prove_account(self.clock.now(), account.prove(nonce, &server), &server);
         }
     }
 

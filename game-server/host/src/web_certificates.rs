@@ -143,6 +143,15 @@ impl WebCertificates {
         own.all().map(|own| Fingerprint::of(&own.key.cert[0])).collect()
     }
 
+    /// The host names in the server's certificate, if an authority has signed it: browsers know it
+    /// by one of them. Without `*.example.com`, since such a host may be another server.
+    pub fn names(&self) -> Vec<String> {
+        let signed = self.own.is_none().then(|| &self.pinned.cert[0]);
+        let parsed = signed.and_then(|signed| webpki::EndEntityCert::try_from(signed).ok());
+        let names = parsed.iter().flat_map(|parsed| parsed.valid_dns_names());
+        names.filter(|name| !name.starts_with("*.")).map(str::to_owned).collect()
+    }
+
     /// The same as in messages.
     pub fn to_message(&self) -> Vec<Vec<u8>> {
         let fingerprints = self.fingerprints();
@@ -422,6 +431,19 @@ mod tests {
         let signed = ServerIdentity { chain, ..identity };
         let certificates = WebCertificates::new(&signed).expect("certificates");
         assert_eq!(certificates.fingerprints(), []);
+    }
+
+    #[test]
+    fn a_server_is_known_by_the_names_that_an_authority_has_signed() {
+        let names = ["play.example.com", "*.example.org", "192.0.2.1"].map(String::from);
+        let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
+        let identity = |count| ServerIdentity {
+            chain: vec![made.cert.der().clone(); count],
+            key: PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key"),
+        };
+        let names_of = |identity| WebCertificates::new(&identity).expect("certificates").names();
+        assert_eq!(names_of(identity(2)), ["play.example.com"]);
+        assert_eq!(names_of(identity(1)), [""; 0]);
     }
 
     #[test]

@@ -143,13 +143,21 @@ pub struct Challenge {
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProveAccount {
     /// The Ed25519 signature of the text `ambit device account, proof 1`, a zero byte, `server` and
-    /// the nonce, one behind the other.
+    /// the nonce, one behind the other. With `name`: of the text `ambit device account, proof by name
+    /// 1`, a zero byte, `name`, a zero byte and the nonce.
     #[prost(bytes = "vec", tag = "1")]
     pub signature: ::prost::alloc::vec::Vec<u8>,
     /// The SHA-256 of the certificate (DER) of the server, as the client has checked it: the
-    /// signature is worth nothing at another server.
+    /// signature is worth nothing at another server. A client that does not learn which of several
+    /// pinned certificates was shown gives all of them, one behind the other, at most eight; each has
+    /// to be the server's.
     #[prost(bytes = "vec", tag = "2")]
     pub server: ::prost::alloc::vec::Vec<u8>,
+    /// Instead of `server`, of a client that has left it to an authority to check the certificate and
+    /// is not shown it: the name of the host that it has dialled. The certificate has to have exactly
+    /// this name.
+    #[prost(string, tag = "3")]
+    pub name: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Welcome {

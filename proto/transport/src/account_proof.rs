@@ -2,19 +2,15 @@
 //! keeps.
 //!
 //! The server asks with a nonce that it uses once; the client signs the nonce together with the
-//! server that it believes to talk to (the fingerprint of the certificate that it has checked). So
-//! a proof is worth nothing later, on another connection, or at another server: one that passes on
-//! a question of another server gets an answer that names the wrong one. The server keeps nothing:
-//! an account's id follows from its public key.
+//! server that it believes to talk to ([`CheckedServer`]). So a proof is worth nothing later, on
+//! another connection, or at another server. The server keeps nothing: an account's id follows from
+//! its public key.
 
+pub use ambit_proto::account_proof::CheckedServer;
 use ambit_proto::ids::AccountId;
 use ring::digest::{Context, SHA256};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
-use crate::quic::Fingerprint;
-
-/// Begins what is signed, so that a signature of this key for another purpose is no proof.
-const PROOF_PREFIX: &[u8] = b"ambit device account, proof 1\0";
 /// Begins what the id of an account is the hash of.
 const ID_PREFIX: &[u8] = b"ambit device account, id 1\0";
 
@@ -50,8 +46,8 @@ impl DeviceAccount {
     }
 
     /// The answer to a question of `server`.
-    pub fn prove(&self, nonce: &[u8], server: Fingerprint) -> Vec<u8> {
-        self.pair.sign(&statement(nonce, server)).as_ref().to_vec()
+    pub fn prove(&self, nonce: &[u8], server: &CheckedServer) -> Vec<u8> {
+        self.pair.sign(&server.statement(nonce)).as_ref().to_vec()
     }
 }
 
@@ -64,40 +60,56 @@ pub fn account_of(key: &[u8; KEY_BYTES]) -> AccountId {
 }
 
 /// Whether this is the answer to that question, of a client with the key that takes the server for
-/// `server`. That it is one of its own fingerprints, the caller checks. About 50 us.
+/// `server`. That the caller is this server, it checks itself. About 50 us.
 pub fn is_proof(
     key: &[u8; KEY_BYTES],
     nonce: &[u8; NONCE_BYTES],
-    server: Fingerprint,
+    server: &CheckedServer,
     signature: &[u8],
 ) -> bool {
-    UnparsedPublicKey::new(&ED25519, key).verify(&statement(nonce, server), signature).is_ok()
-}
-
-fn statement(nonce: &[u8], server: Fingerprint) -> Vec<u8> {
-    [PROOF_PREFIX, &server.0, nonce].concat()
+    UnparsedPublicKey::new(&ED25519, key).verify(&server.statement(nonce), signature).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const HERE: Fingerprint = Fingerprint([1; 32]);
-    const ELSEWHERE: Fingerprint = Fingerprint([2; 32]);
-
     #[test]
     fn a_proof_is_for_one_key_one_question_and_one_server() {
         let (ann, bob) = (account(1), account(2));
         let nonce = [3; NONCE_BYTES];
-        let proof = ann.prove(&nonce, HERE);
         let key = ann.public_key();
-        assert!(is_proof(&key, &nonce, HERE, &proof));
-        assert!(!is_proof(&bob.public_key(), &nonce, HERE, &proof), "another account");
-        assert!(!is_proof(&key, &[4; NONCE_BYTES], HERE, &proof), "replayed");
-        assert!(!is_proof(&key, &nonce, ELSEWHERE, &proof), "passed on");
-        assert!(!is_proof(&key, &nonce, HERE, &proof[1..]));
-        assert!(!is_proof(&key, &nonce, HERE, &[]));
-        assert!(!is_proof(&[0xff; KEY_BYTES], &nonce, HERE, &proof), "no point of the curve");
+        let named = |name: &str| CheckedServer::Name(name.to_owned());
+        let servers = [
+            (CheckedServer::by_certificate([1; 32]), CheckedServer::by_certificate([2; 32])),
+            (CheckedServer::by_certificate([1; 32]), named(&"\u{1}".repeat(32))),
+            (named("here.test"), named("elsewhere.test")),
+            (named(&"\u{1}".repeat(32)), CheckedServer::by_certificate([1; 32])),
+        ];
+        for (here, elsewhere) in &servers {
+            let proof = ann.prove(&nonce, here);
+            assert!(is_proof(&key, &nonce, here, &proof));
+            assert!(!is_proof(&bob.public_key(), &nonce, here, &proof), "another account");
+            assert!(!is_proof(&key, &[4; NONCE_BYTES], here, &proof), "replayed");
+            assert!(!is_proof(&key, &nonce, elsewhere, &proof), "passed on");
+            assert!(!is_proof(&key, &nonce, here, &proof[1..]));
+            assert!(!is_proof(&key, &nonce, here, &[]));
+            assert!(!is_proof(&[0xff; KEY_BYTES], &nonce, here, &proof), "no point of the curve");
+        }
+    }
+
+    #[test]
+    fn a_server_cannot_hide_its_own_certificate_behind_another_one() {
+        let ann = account(1);
+        let nonce = [3; NONCE_BYTES];
+        // A server in the middle describes itself with both certificates.
+        let both = CheckedServer::Certificates(vec![[1; 32], [2; 32]]);
+        let proof = ann.prove(&nonce, &both);
+        let here = CheckedServer::by_certificate([1; 32]);
+        assert!(!is_proof(&ann.public_key(), &nonce, &here, &proof));
+        // Nor by a question that looks like the end of another statement.
+        let longer = ann.prove(&[[2; 32].as_slice(), &nonce].concat(), &here);
+        assert!(!is_proof(&ann.public_key(), &nonce, &here, &longer));
     }
 
     #[test]

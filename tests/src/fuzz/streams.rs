@@ -228,6 +228,7 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
         key_proof: vec![9; 32],
         address: ADDRESS.into(),
         certificate_sha256: vec![5; 32],
+        names: Vec::new(),
     };
     let lead = directory::Lead { epoch: 12, key_proof: vec![9; 32] };
     let relay = directory::Relay { address: "127.0.0.1".into() };

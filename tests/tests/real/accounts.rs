@@ -1,9 +1,17 @@
 //! Accounts of devices: the same at every server and after every start, in every program, and in
 //! the game.
 
+use std::path::Path;
+
 use ambit_client::AccountId;
+use ambit_proto::control::WORLD_VERSION;
+use ambit_proto::control::world::{Hello, client_to_world, world_to_client};
+use ambit_tests::real::raw_client::RawClient;
 use ambit_tests::real::{Console, ScratchFolder, Server, wait_until};
+use ambit_transport::account_proof::{CheckedServer, DeviceAccount};
+use ambit_transport::quic::ALPN_WORLD;
 use anyhow::{Context, Result, ensure};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 /// The account that a console's game shows for its own avatar.
 fn shown_in_game(console: &mut Console) -> Result<String> {
@@ -50,6 +58,51 @@ fn a_player_has_the_same_account_tomorrow_and_games_know_it() -> Result<()> {
     let client = runtime.block_on(async { connect.account_file(file).await })?;
     assert_eq!(client.account().map(|id: AccountId| id.to_string()), Some(account));
     runtime.block_on(client.quit());
+    Ok(())
+}
+
+/// As browsers do it, which do not show such a certificate to pages.
+#[test]
+fn a_server_with_a_certificate_of_an_authority_is_known_by_its_name() -> Result<()> {
+    let scratch = ScratchFolder::new("account-signed");
+    let (certificate, key) = (scratch.path().join("signed.pem"), scratch.path().join("key.pem"));
+    write_signed_certificate("play.example.com", &certificate, &key)?;
+    let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
+    let server = Server::start(&scratch, &["--cert", &certificate, "--key", &key])?;
+    let account = DeviceAccount::from_seed(&[7; 32]);
+    tokio::runtime::Runtime::new()?.block_on(async {
+        for (name, expected) in [("play.example.com", true), ("evil.example.com", false)] {
+            let mut raw = RawClient::connect(server.world, ALPN_WORLD).await?;
+            let account_key = account.public_key().to_vec();
+            let hello = Hello { version: WORLD_VERSION, account_key, ..Hello::default() };
+            let answer = raw.request_answer(client_to_world::Body::Hello(hello)).await?;
+            let Some(world_to_client::Body::Challenge(challenge)) = answer.body else {
+                anyhow::bail!("expected a question: {answer:?}")
+            };
+            let named = CheckedServer::Name(name.to_owned());
+            let proof = named.proof(account.prove(&challenge.nonce, &named));
+            let answer = raw.request_answer(client_to_world::Body::ProveAccount(proof)).await?;
+            let known = match answer.body {
+                Some(world_to_client::Body::Welcome(welcome)) => {
+                    AccountId::from_bytes(&welcome.account)
+                }
+                _ => None,
+            };
+            assert_eq!(known, expected.then(|| account.id()), "{name}");
+        }
+        Ok(())
+    })
+}
+
+/// A certificate for a name with that of its authority, and its key.
+fn write_signed_certificate(name: &str, certificate: &Path, key: &Path) -> Result<()> {
+    let mut authority = CertificateParams::new(Vec::new())?;
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
+    let own = KeyPair::generate()?;
+    let signed = CertificateParams::new(vec![name.to_owned()])?.signed_by(&own, &authority)?;
+    std::fs::write(certificate, signed.pem() + &authority.pem())?;
+    std::fs::write(key, own.serialize_pem())?;
     Ok(())
 }
 

@@ -73,6 +73,7 @@ impl ClusterMember {
             key_proof: proof.make(FOLLOWER),
             address: own.address,
             certificate_sha256: own.certificate_sha256,
+            names: self.servers.own_names(),
         };
         signs.0.write_all(&encode_frame(&follow)).await?;
         let Lead { epoch, key_proof } = read_message(&mut signs.1).await?;

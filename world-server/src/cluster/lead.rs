@@ -44,10 +44,10 @@ impl FollowerAcceptor {
         };
         let accepted = accept_follower(&connection, proved, self.epoch);
         let why = match timeout(HELLO_TIMEOUT, accepted).await {
-            Ok(Ok((server, signs))) => {
+            Ok(Ok(AcceptedFollower { server, names, signs })) => {
                 tracing::info!(%remote, address = server.address, "a WorldServer follows this one");
                 let id = connection.stable_id();
-                self.servers.insert(id, server, &self.world).await;
+                self.servers.insert(id, server, names, &self.world).await;
                 let heard = watch::Sender::default();
                 let noting = self.servers.note_signs(id, heard.subscribe(), &self.world);
                 let why = tokio::select! {
@@ -75,6 +75,13 @@ struct ProvedFollower {
     signs: (quinn::SendStream, quinn::RecvStream),
 }
 
+/// One that has read that it follows this server.
+struct AcceptedFollower {
+    server: Server,
+    names: Vec<String>,
+    signs: (quinn::SendStream, quinn::RecvStream),
+}
+
 /// Waits for the first message of a follower, which has the proof.
 async fn prove_follower(connection: &Connection, key: &str) -> Result<ProvedFollower, NoProof> {
     let first = async {
@@ -97,7 +104,7 @@ async fn accept_follower(
     connection: &Connection,
     ProvedFollower { follow, proof, mut signs }: ProvedFollower,
     epoch: u64,
-) -> anyhow::Result<(Server, (quinn::SendStream, quinn::RecvStream))> {
+) -> anyhow::Result<AcceptedFollower> {
     anyhow::ensure!(
         follow.version == VERSION,
         "it speaks version {}, this server {VERSION}",
@@ -106,14 +113,12 @@ async fn accept_follower(
     quic::allow_relayed_streams(connection);
     let lead = Lead { epoch, key_proof: proof.make(LEADER) };
     signs.0.write_all(&encode_frame(&lead)).await?;
-    Ok((
-        Server {
-            address: follow.address,
-            certificate_sha256: follow.certificate_sha256,
-            web_certificates_sha256: Vec::new(),
-        },
-        signs,
-    ))
+    let server = Server {
+        address: follow.address,
+        certificate_sha256: follow.certificate_sha256,
+        web_certificates_sha256: Vec::new(),
+    };
+    Ok(AcceptedFollower { server, names: follow.names, signs })
 }
 
 /// Starts a session for each further stream: each is a relayed client.

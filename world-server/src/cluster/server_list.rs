@@ -14,6 +14,7 @@ use super::PROBE_INTERVAL;
 use crate::actor::WorldServer;
 use crate::actor::calls::in_lobby;
 use crate::directory::Sign;
+use crate::lobby::ServerMarks;
 
 /// Followers at most: clients get the list of all of them.
 const MAX_FOLLOWERS: usize = 64;
@@ -29,7 +30,13 @@ pub(crate) struct ServerList {
     fingerprint: Fingerprint,
     certificates: Arc<WebCertificates>,
     /// By the id of their connection.
-    followers: Arc<Mutex<BTreeMap<usize, Server>>>,
+    followers: Arc<Mutex<BTreeMap<usize, Follower>>>,
+}
+
+struct Follower {
+    server: Server,
+    /// In its certificate. Clients do not need them: they are for the proofs of accounts.
+    names: Vec<String>,
 }
 
 impl ServerList {
@@ -50,6 +57,11 @@ impl ServerList {
         }
     }
 
+    /// The names in this server's certificate.
+    pub(super) fn own_names(&self) -> Vec<String> {
+        self.certificates.names()
+    }
+
     /// Gives the lobby the list, and again when this server's certificates change, for ever.
     pub(super) async fn keep_published(self, world: Addr<WorldServer>) {
         let mut changes = self.certificates.changes();
@@ -60,11 +72,17 @@ impl ServerList {
         }
     }
 
-    pub(super) async fn insert(&self, id: usize, server: Server, world: &Addr<WorldServer>) {
+    pub(super) async fn insert(
+        &self,
+        id: usize,
+        server: Server,
+        names: Vec<String>,
+        world: &Addr<WorldServer>,
+    ) {
         self.change(world, |all| {
             let is_free = all.len() < MAX_FOLLOWERS;
             if is_free {
-                all.insert(id, server);
+                all.insert(id, Follower { server, names });
             }
             is_free
         })
@@ -87,7 +105,7 @@ impl ServerList {
             certificates.retain(|sha256| sha256.len() == SHA256_BYTES);
             certificates.truncate(MAX_CERTIFICATES);
             self.change(world, |all| match all.get_mut(&id) {
-                Some(server) => {
+                Some(Follower { server, .. }) => {
                     server.web_certificates_sha256 = certificates;
                     true
                 }
@@ -102,14 +120,22 @@ impl ServerList {
     async fn change(
         &self,
         world: &Addr<WorldServer>,
-        change: impl FnOnce(&mut BTreeMap<usize, Server>) -> bool,
+        change: impl FnOnce(&mut BTreeMap<usize, Follower>) -> bool,
     ) {
         // The lock is held until the list is published, so that lists are published in order.
         let mut followers = self.followers.lock().await;
         if change(&mut followers) {
-            let servers = followers.values().cloned().chain([self.own()]).collect();
+            let servers = followers.values().map(|follower| follower.server.clone());
+            let servers = servers.chain([self.own()]).collect();
             let list = Servers { servers, probe_ms: PROBE_INTERVAL.as_millis() as u32 };
-            let _ = world.send(in_lobby(|lobby, _| lobby.set_servers(list))).await;
+            let names = followers.values().flat_map(|follower| follower.names.iter().cloned());
+            let names = names.chain(self.own_names()).collect();
+            let marks = ServerMarks { certificates: Vec::new(), names };
+            let set = in_lobby(|lobby, _| {
+                lobby.set_marks(marks);
+                lobby.set_servers(list);
+            });
+            let _ = world.send(set).await;
         }
     }
 }

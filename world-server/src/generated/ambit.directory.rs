@@ -238,6 +238,9 @@ pub struct Follow {
     pub address: ::prost::alloc::string::String,
     #[prost(bytes = "vec", tag = "4")]
     pub certificate_sha256: ::prost::alloc::vec::Vec<u8>,
+    /// The names in its certificate, if an authority has signed it.
+    #[prost(string, repeated, tag = "5")]
+    pub names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// The answer to `Follow`.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

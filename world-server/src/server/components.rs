@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::lobby::ServerMarks;
 use actix::Addr;
 use ambit_host::cli::Advertise;
 use ambit_host::endpoint;
@@ -332,7 +333,7 @@ async fn start_alone(
     let embedded =
         start_hosts(config, registry, for_players, &world, wanted, hosts, hosts_stop).await?;
     let (addresses, certificates) = for_players;
-    tell_certificates(&world, addresses.fingerprint, certificates).await;
+    tell_marks(&world, addresses.fingerprint, certificates).await;
     tokio::spawn(follow_certificates(
         world.clone(),
         addresses.fingerprint,
@@ -342,15 +343,14 @@ async fn start_alone(
     Ok((embedded, ended))
 }
 
-/// Tells the lobby by which certificates clients know this server; the proofs of their accounts
-/// name one. (A cluster's lobby has them in its list of servers.)
-async fn tell_certificates(
-    world: &Addr<WorldServer>,
-    own: Fingerprint,
-    for_browsers: &WebCertificates,
-) {
-    let all = std::iter::once(own).chain(for_browsers.fingerprints()).collect();
-    let _ = world.send(in_lobby(|lobby, _| lobby.set_certificates(all))).await;
+/// Tells the lobby as what clients know this server; the proofs of their accounts say it. (A
+/// cluster's lobby learns it with its list of servers.)
+async fn tell_marks(world: &Addr<WorldServer>, own: Fingerprint, for_browsers: &WebCertificates) {
+    let marks = ServerMarks {
+        certificates: std::iter::once(own).chain(for_browsers.fingerprints()).collect(),
+        names: for_browsers.names(),
+    };
+    let _ = world.send(in_lobby(|lobby, _| lobby.set_marks(marks))).await;
 }
 
 /// The same whenever there are other ones for browsers, until the lobby has ended.
@@ -361,7 +361,7 @@ async fn follow_certificates(
 ) {
     let mut changes = for_browsers.changes();
     while changes.changed().await.is_ok() && world.connected() {
-        tell_certificates(&world, own, &for_browsers).await;
+        tell_marks(&world, own, &for_browsers).await;
     }
 }
 

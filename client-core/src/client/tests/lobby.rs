@@ -1,5 +1,6 @@
 //! Sessions, requests, reconnects.
 
+use ambit_proto::account_proof::CheckedServer;
 use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
@@ -74,7 +75,7 @@ fn the_question_of_the_server_is_answered_before_the_welcome() {
     let challenge = LobbyMessageBody::Challenge(pb::Challenge { nonce: vec![5; 16] });
     harness.send_lobby_message(1, challenge.clone());
     assert_eq!(harness.next_output(), Some(ClientOutput::ProveAccount(vec![5; 16])));
-    harness.client.prove_account(harness.now, vec![3; 64], [4; 32]);
+    harness.client.prove_account(harness.now, vec![3; 64], &CheckedServer::by_certificate([4; 32]));
     harness.collect();
     let Some((_, LobbyRequestBody::ProveAccount(proof))) = harness.next_request() else {
         panic!("a proof")

@@ -4,19 +4,20 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::AccountId;
 use ambit_proto::time::LocalTime;
-use ambit_transport::account_proof::{KEY_BYTES, account_of, is_proof};
+use ambit_transport::account_proof::{CheckedServer, KEY_BYTES, account_of, is_proof};
 use ambit_transport::quic::Fingerprint;
 
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::server_marks::ServerMarks;
 use crate::lobby::sessions::connections::AskedAccount;
 use crate::lobby::text::PlayerName;
 use crate::lobby::{Lobby, RequestOutcome};
 
 impl Lobby {
-    /// Sets by which certificates clients know this server, beside those of the cluster's servers.
-    pub fn set_certificates(&mut self, certificates: Vec<Fingerprint>) {
-        self.certificates = certificates;
+    /// Sets as what clients know this server.
+    pub fn set_marks(&mut self, marks: ServerMarks) {
+        self.marks = marks;
     }
 
     /// Asks for the proof of an account.
@@ -56,24 +57,39 @@ impl Lobby {
         proof: &world::ProveAccount,
     ) -> Result<AccountId, LobbyRefusal> {
         let refusal = |message: &str| Err(LobbyRefusal::new(ErrorCode::BadAccount, message));
-        let server = Fingerprint::try_from(&*proof.server).ok();
-        let Some(server) = server.filter(|server| self.is_known_as(*server)) else {
-            return refusal(
+        let server = CheckedServer::of_proof(proof);
+        let Some(server) = server.filter(|server| self.is_known_as(server)) else {
+            return refusal(if proof.name.is_empty() {
                 "the proof of the account is for another server; do not use what stands between \
-                 this client and the server, or tell the operator",
-            );
+                 this client and the server, or tell the operator"
+            } else {
+                "the proof of the account is for another server: this one's certificate does not \
+                 have the name that the client has dialled; tell the operator"
+            });
         };
-        if !is_proof(&asked.key, &asked.nonce, server, &proof.signature) {
+        if !is_proof(&asked.key, &asked.nonce, &server, &proof.signature) {
             return refusal("the proof of the account is wrong: the client lacks its private key");
         }
         Ok(account_of(&asked.key))
     }
 
-    fn is_known_as(&self, certificate: Fingerprint) -> bool {
+    fn is_known_as(&self, server: &CheckedServer) -> bool {
+        match server {
+            // With one that is not this server's, the client would have taken another one.
+            CheckedServer::Certificates(all) => {
+                all.iter().all(|sha256| self.has_certificate(Fingerprint(*sha256)))
+            }
+            CheckedServer::Name(name) => {
+                self.marks.names.iter().any(|own| own.eq_ignore_ascii_case(name))
+            }
+        }
+    }
+
+    fn has_certificate(&self, certificate: Fingerprint) -> bool {
         let of_cluster = self.servers.servers.iter().flat_map(|server| {
             std::iter::once(&server.certificate_sha256).chain(&server.web_certificates_sha256)
         });
-        self.certificates.contains(&certificate)
+        self.marks.certificates.contains(&certificate)
             || of_cluster.into_iter().any(|known| **known == certificate.0)
     }
 }

@@ -3,16 +3,20 @@
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use ambit_proto::ids::AccountId;
-use ambit_transport::account_proof::DeviceAccount;
+use ambit_transport::account_proof::{CheckedServer, DeviceAccount};
 use ambit_transport::quic::Fingerprint;
 
 use super::harness::{Client, LobbyHarness, hello, list_all_players, seconds, verify_ticket};
-use crate::lobby::ConnId;
+use crate::lobby::{ConnId, ServerMarks};
 
-/// The lobby's server.
-const HERE: Fingerprint = Fingerprint([1; 32]);
-/// Another one.
-const ELSEWHERE: Fingerprint = Fingerprint([2; 32]);
+/// The certificate of the lobby's server.
+const HERE: [u8; 32] = [1; 32];
+/// Another one of it, for browsers.
+const NEXT: [u8; 32] = [2; 32];
+/// That of another server.
+const ELSEWHERE: [u8; 32] = [3; 32];
+/// A name in the server's certificate.
+const NAME: &str = "play.example.com";
 
 #[test]
 fn a_session_with_an_account_opens_after_the_proof() {
@@ -20,7 +24,7 @@ fn a_session_with_an_account_opens_after_the_proof() {
     let account = account(1);
     let conn = harness.connect();
     let nonce = challenge(&mut harness, conn, &account);
-    let welcome = prove(&mut harness, conn, &account, &nonce, HERE);
+    let welcome = prove(&mut harness, conn, &account, &nonce, &here());
     assert_eq!((welcome.name.as_str(), welcome.resumed), ("ann", false));
     assert_eq!(AccountId::from_bytes(&welcome.account), Some(account.id()));
     let without = harness.connect();
@@ -49,26 +53,58 @@ fn a_proof_for_another_question_server_or_account_opens_nothing() {
     let (ann, eve) = (account(1), account(2));
     let other = harness.connect();
     let older = challenge(&mut harness, other, &ann);
-    for attempt in 0..5 {
+    let by = |all: &[[u8; 32]]| CheckedServer::Certificates(all.to_vec());
+    let elsewhere = by(&[ELSEWHERE]);
+    let impostor = named("evil.example.com");
+    let attempts: [(&DeviceAccount, bool, CheckedServer, CheckedServer); 13] = [
+        // The key, whether it answers the present question; signed for, said to be for.
+        (&eve, true, here(), here()),
+        (&ann, false, here(), here()),
+        (&ann, true, elsewhere.clone(), elsewhere.clone()),
+        (&ann, true, elsewhere, here()),
+        (&ann, true, by(&[HERE, ELSEWHERE]), by(&[HERE, ELSEWHERE])),
+        (&ann, true, by(&[HERE, ELSEWHERE]), here()),
+        (&eve, true, named(NAME), named(NAME)),
+        (&ann, false, named(NAME), named(NAME)),
+        (&ann, true, impostor.clone(), impostor.clone()),
+        (&ann, true, impostor, named(NAME)),
+        (&ann, true, named("example.com"), named("example.com")),
+        (&ann, true, here(), named(NAME)),
+        (&ann, true, named(NAME), here()),
+    ];
+    for (account, is_present, signed, said) in attempts {
         let conn = harness.connect();
         let nonce = challenge(&mut harness, conn, &ann);
-        let (signature, server) = match attempt {
-            0 => (eve.prove(&nonce, HERE), HERE),
-            1 => (ann.prove(&older, HERE), HERE),
-            2 => (ann.prove(&nonce, ELSEWHERE), ELSEWHERE),
-            3 => (ann.prove(&nonce, ELSEWHERE), HERE),
-            _ => (Vec::new(), HERE),
-        };
-        let proof = world::ProveAccount { signature, server: server.0.to_vec() };
+        let question = if is_present { &nonce } else { &older };
+        let proof = said.proof(account.prove(question, &signed));
         let (code, message) = harness.expect_refusal(conn, ask::Body::ProveAccount(proof));
         assert_eq!(code, ErrorCode::BadAccount, "{message}");
         assert_eq!(harness.close_code(conn), Some(ErrorCode::BadAccount));
+    }
+    for nothing in [world::ProveAccount::default(), here().proof(Vec::new())] {
+        let conn = harness.connect();
+        challenge(&mut harness, conn, &ann);
+        let nothing = ask::Body::ProveAccount(nothing);
+        assert_eq!(harness.refusal_code(conn, nothing), ErrorCode::BadAccount);
     }
     let bob = harness.connect_as("bob");
     let Body::PlayerList(players) = harness.ask(bob.conn, list_all_players()) else {
         panic!("a list")
     };
     assert_eq!(players.players.len(), 1, "only bob is in");
+}
+
+#[test]
+fn a_browser_names_all_certificates_of_the_server_or_its_host() {
+    let mut harness = lobby();
+    let account = account(1);
+    let both = CheckedServer::Certificates(vec![HERE, NEXT]);
+    for server in [both, named(NAME), named(&NAME.to_uppercase())] {
+        let conn = harness.connect();
+        let nonce = challenge(&mut harness, conn, &account);
+        let welcome = prove(&mut harness, conn, &account, &nonce, &server);
+        assert_eq!(AccountId::from_bytes(&welcome.account), Some(account.id()));
+    }
 }
 
 #[test]
@@ -85,12 +121,12 @@ fn a_proof_comes_only_after_a_question_and_answers_it_once() {
     let mut harness = lobby();
     let account = account(1);
     let conn = harness.connect();
-    let early = proof(&account, &[0; 16], HERE);
+    let early = proof(&account, &[0; 16], &here());
     assert_eq!(harness.refusal_code(conn, early), ErrorCode::OutOfState);
     let nonce = challenge(&mut harness, conn, &account);
     assert_eq!(harness.refusal_code(conn, list_all_players()), ErrorCode::OutOfState);
-    prove(&mut harness, conn, &account, &nonce, HERE);
-    let again = proof(&account, &nonce, HERE);
+    prove(&mut harness, conn, &account, &nonce, &here());
+    let again = proof(&account, &nonce, &here());
     assert_eq!(harness.refusal_code(conn, again), ErrorCode::OutOfState);
 }
 
@@ -106,7 +142,7 @@ fn who_asks_for_an_account_and_says_no_more_is_closed() {
 #[test]
 fn a_resumed_session_keeps_its_account_also_at_the_next_server() {
     let mut harness = LobbyHarness::recorded();
-    harness.lobby.set_certificates(vec![HERE]);
+    harness.lobby.set_marks(marks());
     let account = account(1);
     let ann = sign_in(&mut harness, &account);
     harness.disconnect(&ann);
@@ -126,23 +162,37 @@ fn a_resumed_session_keeps_its_account_also_at_the_next_server() {
 fn a_server_of_the_cluster_is_known_by_its_certificates() {
     let mut harness = LobbyHarness::new();
     let server = world::Server {
-        certificate_sha256: HERE.0.to_vec(),
-        web_certificates_sha256: vec![ELSEWHERE.0.to_vec()],
+        certificate_sha256: HERE.to_vec(),
+        web_certificates_sha256: vec![NEXT.to_vec()],
         ..world::Server::default()
     };
     let servers = world::Servers { servers: vec![server], ..world::Servers::default() };
     harness.lobby.set_servers(servers);
-    for (seed, server) in [(1, HERE), (2, ELSEWHERE)] {
+    for (seed, sha256) in [(1, HERE), (2, NEXT)] {
+        let server = CheckedServer::by_certificate(sha256);
         let conn = harness.connect();
         let nonce = challenge(&mut harness, conn, &account(seed));
-        prove(&mut harness, conn, &account(seed), &nonce, server);
+        prove(&mut harness, conn, &account(seed), &nonce, &server);
     }
 }
 
 fn lobby() -> LobbyHarness {
     let mut harness = LobbyHarness::new();
-    harness.lobby.set_certificates(vec![HERE]);
+    harness.lobby.set_marks(marks());
     harness
+}
+
+fn marks() -> ServerMarks {
+    let certificates = vec![Fingerprint(HERE), Fingerprint(NEXT)];
+    ServerMarks { certificates, names: vec![NAME.to_owned()] }
+}
+
+fn here() -> CheckedServer {
+    CheckedServer::by_certificate(HERE)
+}
+
+fn named(name: &str) -> CheckedServer {
+    CheckedServer::Name(name.to_owned())
 }
 
 fn account(seed: u8) -> DeviceAccount {
@@ -159,9 +209,8 @@ fn challenge(harness: &mut LobbyHarness, conn: ConnId, account: &DeviceAccount) 
     }
 }
 
-fn proof(account: &DeviceAccount, nonce: &[u8], server: Fingerprint) -> ask::Body {
-    let signature = account.prove(nonce, server);
-    ask::Body::ProveAccount(world::ProveAccount { signature, server: server.0.to_vec() })
+fn proof(account: &DeviceAccount, nonce: &[u8], server: &CheckedServer) -> ask::Body {
+    ask::Body::ProveAccount(server.proof(account.prove(nonce, server)))
 }
 
 fn prove(
@@ -169,7 +218,7 @@ fn prove(
     conn: ConnId,
     account: &DeviceAccount,
     nonce: &[u8],
-    server: Fingerprint,
+    server: &CheckedServer,
 ) -> world::Welcome {
     match harness.ask(conn, proof(account, nonce, server)) {
         Body::Welcome(welcome) => welcome,
@@ -180,6 +229,6 @@ fn prove(
 fn sign_in(harness: &mut LobbyHarness, account: &DeviceAccount) -> Client {
     let conn = harness.connect();
     let nonce = challenge(harness, conn, account);
-    let welcome = prove(harness, conn, account, &nonce, HERE);
+    let welcome = prove(harness, conn, account, &nonce, &here());
     Client { conn, id: welcome.player, name: welcome.name, token: welcome.resume_token }
 }
