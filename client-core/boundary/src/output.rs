@@ -37,6 +37,9 @@ pub enum Output {
     Datagram(Bytes),
     /// Close the game's connection.
     CloseGame,
+    /// Sign this with the private key of the player's account; then call
+    /// [`prove_account`](crate::PolledClient::prove_account).
+    ProveAccount(Bytes),
 }
 
 impl Output {
@@ -51,13 +54,17 @@ impl Output {
             Output::Datagram(_) => 6,
             Output::CloseGame => 7,
             Output::AbandonWorld => 8,
+            Output::ProveAccount(_) => 9,
         }
     }
 
-    /// What to send.
+    /// What to send, or to sign.
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Output::World(bytes) | Output::Game(bytes) | Output::Datagram(bytes) => bytes,
+            Output::World(bytes)
+            | Output::Game(bytes)
+            | Output::Datagram(bytes)
+            | Output::ProveAccount(bytes) => bytes,
             _ => &[],
         }
     }

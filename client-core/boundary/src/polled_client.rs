@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::{Client, ClientOutput};
+use ambit_proto::account_proof::CheckedServer;
 use ambit_proto::control::game::GameToClient;
 use ambit_proto::control::world::WorldToClient;
 use ambit_proto::frame::{
@@ -35,6 +36,8 @@ pub struct PolledClient {
     /// While the connections are open: the bytes of unfinished messages.
     world: Option<FrameDecoder>,
     game: Option<FrameDecoder>,
+    /// As the owner has checked it: what the proof of an account is bound to.
+    server: Option<CheckedServer>,
     view: ClientView,
 }
 
@@ -46,6 +49,7 @@ impl PolledClient {
             outputs: VecDeque::new(),
             world: None,
             game: None,
+            server: None,
             view: ClientView::default(),
         }
     }
@@ -71,8 +75,15 @@ impl PolledClient {
         self.collect(now);
     }
 
-    /// The lobby's connection is established, to the server at this address.
-    pub fn handle_world_connected(&mut self, now: LocalTime, address: &str) {
+    /// The lobby's connection is established, to the server at this address. How the owner has
+    /// checked it counts for an account alone.
+    pub fn handle_world_connected(
+        &mut self,
+        now: LocalTime,
+        address: &str,
+        server: Option<CheckedServer>,
+    ) {
+        self.server = server;
         self.world = Some(FrameDecoder::new(MAX_FROM_WORLD));
         self.client.note_dialled_address(address);
         self.client.handle_world_connected(now);
@@ -95,6 +106,15 @@ impl PolledClient {
                     self.client.handle_world_closed(now, reason);
                 }
             }
+            self.collect(now);
+        }
+    }
+
+    /// The answer to [`Output::ProveAccount`]. What comes after the end of the connection counts
+    /// for nothing.
+    pub fn prove_account(&mut self, now: LocalTime, signature: Vec<u8>) {
+        if let Some(server) = &self.server {
+            self.client.prove_account(now, signature, server);
             self.collect(now);
         }
     }
@@ -237,8 +257,10 @@ impl PolledClient {
                         Output::CloseWorld
                     }
                 },
-                // Only a client that has named an account is asked.
-                ClientOutput::ProveAccount(_) => continue,
+                ClientOutput::ProveAccount(nonce) => match &self.server {
+                    Some(server) => Output::ProveAccount(server.statement(&nonce).into()),
+                    None => continue,
+                },
                 ClientOutput::CloseWorld => {
                     self.world = None;
                     Output::CloseWorld

@@ -21,7 +21,8 @@ class BridgedClient {
     connect(options).then(
       (client) => {
         this.#client = client;
-        this.#tell(0, { ev: "welcome", player: client.player, name: client.name });
+        const { player, name, account = null } = client;
+        this.#tell(0, { ev: "welcome", player, name, account });
         if (client.room) this.#enter(client.room);
       },
       (error) => this.#tell(0, { ev: "closed", ...plain(error) }),

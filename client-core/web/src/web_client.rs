@@ -6,6 +6,7 @@
 use ambit_client_boundary::calls::BoundaryError;
 use ambit_client_boundary::{Output, PolledClient, configure, motions, reads};
 use ambit_client_core::client::config::ClientConfig;
+use ambit_proto::account_proof::CheckedServer;
 use ambit_proto::time::LocalTime;
 use ambit_web_physics::description;
 use serde_json::json;
@@ -32,12 +33,19 @@ fn time(ms: f64) -> LocalTime {
 
 #[wasm_bindgen]
 impl WebClient {
-    /// A client that has not connected yet. `settings` is a JSON object ([`configure`]).
+    /// A client that has not connected yet. `settings` is a JSON object ([`configure`]);
+    /// `account_key` the public key of the player's account, or empty.
     #[wasm_bindgen(constructor)]
-    pub fn new(settings: &str, resume_token: Vec<u8>, seed: u64) -> Result<WebClient, String> {
+    pub fn new(
+        settings: &str,
+        resume_token: Vec<u8>,
+        account_key: Vec<u8>,
+        seed: u64,
+    ) -> Result<WebClient, String> {
         let mut config = ClientConfig {
             agent: concat!("ambit-client-web ", env!("CARGO_PKG_VERSION")).to_owned(),
             resume_token,
+            account_key: account_key.try_into().ok(),
             seed,
             motions: motions(),
             confirmations: true,
@@ -58,9 +66,27 @@ impl WebClient {
         self.client.connect(time(now));
     }
 
-    /// The lobby's connection is established, to the server at this address.
-    pub fn handle_world_connected(&mut self, now: f64, address: &str) {
-        self.client.handle_world_connected(time(now), address);
+    /// The lobby's connection is established, to the server at this address. `certificates` is the
+    /// SHA-256 of each certificate that the browser would have taken, one behind the other; if it
+    /// is empty, an authority has signed the certificate for the host `name`.
+    pub fn handle_world_connected(
+        &mut self,
+        now: f64,
+        address: &str,
+        certificates: &[u8],
+        name: String,
+    ) {
+        let server = if certificates.is_empty() {
+            CheckedServer::Name(name)
+        } else {
+            CheckedServer::Certificates(certificates.as_chunks().0.to_vec())
+        };
+        self.client.handle_world_connected(time(now), address, Some(server));
+    }
+
+    /// The signature that the output 9 asks for.
+    pub fn prove_account(&mut self, now: f64, signature: Vec<u8>) {
+        self.client.prove_account(time(now), signature);
     }
 
     /// Bytes of the lobby's stream.
@@ -291,7 +317,7 @@ mod tests {
     }
 
     fn check(game: &str, description: &[u32], why: Option<&str>) {
-        let mut client = WebClient::new("{}", Vec::new(), 1).expect("valid settings");
+        let mut client = WebClient::new("{}", Vec::new(), Vec::new(), 1).expect("valid settings");
         let added = client.add_physics(0.0, game, description);
         match why {
             Some(why) => {
@@ -304,11 +330,11 @@ mod tests {
 
     #[test]
     fn without_a_game_the_layout_says_that_nothing_is_there() {
-        let mut client = WebClient::new("{}", Vec::new(), 1).expect("valid settings");
+        let mut client = WebClient::new("{}", Vec::new(), Vec::new(), 1).expect("valid settings");
         assert!(client.draw(1.0, 1.0).is_nan());
         let [in_sight, room_wide, avatar, values, ..] = *client.layout;
         assert_eq!((in_sight, room_wide, avatar, values), (0, 0, u32::MAX, 0));
-        let wrong = WebClient::new(r#"{"render": "never"}"#, Vec::new(), 1);
+        let wrong = WebClient::new(r#"{"render": "never"}"#, Vec::new(), Vec::new(), 1);
         let error = wrong.err().expect("it is no setting");
         assert!(error.contains("bad_option") && error.contains("render: "), "{error}");
     }

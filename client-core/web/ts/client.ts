@@ -44,6 +44,11 @@ export class Client {
     return this.#port.state.name;
   }
 
+  /** The player's account, if the session has one: the same tomorrow. */
+  get account(): string | undefined {
+    return this.#port.inbox.welcome?.account ?? undefined;
+  }
+
   /** The games that the server offers. */
   get games(): readonly GameListing[] {
     return this.#port.inbox.welcome?.games ?? [];

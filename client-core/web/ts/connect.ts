@@ -4,6 +4,7 @@ import { GOOD_LINE, type LineConditions } from "./bad_line.js";
 import { Client } from "./client.js";
 import { bytesOfHex, type ServerAddress } from "./connection.js";
 import { CorePort } from "./core_port.js";
+import { DeviceAccount } from "./device_account.js";
 import { AmbitError } from "./errors.js";
 import type { ModuleSource } from "./messages.js";
 import { TokenStorage } from "./token_storage.js";
@@ -32,6 +33,11 @@ export interface ConnectOptions {
   keepSession?: boolean | string;
   /** Resumes this session: {@link Client.resumeToken}. */
   resumeToken?: Uint8Array;
+  /**
+   * The player's account: true for that of this browser ({@link DeviceAccount.open}). Without it
+   * the session has none. A session that is resumed keeps what it had.
+   */
+  account?: boolean | DeviceAccount;
   /** How long a broken connection is tried to be restored, in milliseconds; a minute if absent. */
   reconnectForMs?: number;
   /** When objects with poses are shown: `room`, `adaptive`, or a delay (`100ms` if absent). */
@@ -76,6 +82,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   await port.connect({
     settings: settings(options),
     token,
+    account: await keysOf(options.account),
     servers: servers.map(serverOf),
     physics: physics === true || (await modulesOf(physics)),
     line,
@@ -94,6 +101,10 @@ function settings(options: ConnectOptions): string {
     coding: options.coding,
     input_hz: options.inputHz,
   });
+}
+
+async function keysOf(account: boolean | DeviceAccount = false) {
+  return (account === true ? await DeviceAccount.open() : account || undefined)?.keys;
 }
 
 /** URLs are seen from the page, and not from the worker. */

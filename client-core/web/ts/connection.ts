@@ -51,10 +51,8 @@ export class Connection {
   /** Opens a session for `path` (`/ambit-world/1`). */
   static async dial(server: ServerAddress, path: string, shaper: LineShaper): Promise<Connection> {
     const { address } = server;
-    const hashes = server.certificates_sha256.map((text) => ({
-      algorithm: "sha-256",
-      value: bytesOfHex(text),
-    }));
+    const certificates = server.certificates_sha256.map(bytesOfHex);
+    const hashes = certificates.map((value) => ({ algorithm: "sha-256", value }));
     const options: WebTransportOptions = {
       requireUnreliable: true,
       congestionControl: "low-latency",
@@ -66,7 +64,8 @@ export class Connection {
     try {
       await within(DIAL_TIMEOUT_MS, transport.ready);
       const stream = await transport.createBidirectionalStream();
-      return new Connection(address, transport, stream, shaper);
+      const checked = new Uint8Array(certificates.flatMap((sha256) => [...sha256]));
+      return new Connection(address, checked, transport, stream, shaper);
     } catch (thrown) {
       closeTransport(transport);
       const trusts =
@@ -85,6 +84,8 @@ export class Connection {
   private constructor(
     /** The server's address. */
     readonly address: string,
+    /** The SHA-256 of all certificates that it might present; none if an authority has signed. */
+    readonly certificates: Uint8Array,
     private readonly transport: WebTransport,
     private readonly stream: WebTransportBidirectionalStream,
     private readonly shaper: LineShaper,

@@ -35,6 +35,12 @@ const GAME = 5;
 const DATAGRAM = 6;
 const CLOSE_GAME = 7;
 const ABANDON_WORLD = 8;
+const PROVE_ACCOUNT = 9;
+
+/** The private key of the player's account. */
+export interface Signer {
+  sign(statement: Uint8Array): Promise<Uint8Array>;
+}
 
 interface Target {
   servers: ServerAddress[];
@@ -82,6 +88,7 @@ export class Driver {
     private readonly report: (events: Envelope[]) => void,
     conditions: LineConditions,
     physics: PhysicsSources,
+    private readonly signer: Signer,
   ) {
     this.#conditions = { ...conditions };
     this.#physics = new PhysicsLoader(physics, {
@@ -235,6 +242,22 @@ export class Driver {
         break;
       case CLOSE_GAME:
         return this.#closeGame();
+      case PROVE_ACCOUNT:
+        if (this.#world) void this.#proveAccount(this.#world, core.output_bytes());
+        break;
+    }
+  }
+
+  async #proveAccount(line: Line, statement: Uint8Array): Promise<void> {
+    try {
+      const signature = await this.signer.sign(statement);
+      // It is for this connection alone.
+      if (line.isOpen) this.run((core, now) => core.prove_account(now, signature));
+    } catch (thrown) {
+      if (!line.isOpen) return;
+      this.#abandonWorld();
+      const why = `the account could not be proven: ${messageOf(thrown)}`;
+      this.run((core, now) => core.handle_world_closed(now, undefined, why));
     }
   }
 
@@ -272,9 +295,12 @@ export class Driver {
       const connection = await dialFirst(servers, "/ambit-world/1", this.#shape);
       if (!line.isOpen) return void connection.close();
       line.connection = connection;
-      this.#lobbyHost = hostOf(connection.address);
+      const { address, certificates } = connection;
+      this.#lobbyHost = hostOf(address);
       this.#probeAt = performance.now() + KEEP_ALIVE_MS;
-      this.run((core, now) => core.handle_world_connected(now, connection.address));
+      this.run((core, now) =>
+        core.handle_world_connected(now, address, certificates, this.#lobbyHost),
+      );
       connection.start(guard(line, handler));
     } catch (thrown) {
       if (line.isOpen) handler.closed(undefined, messageOf(thrown));

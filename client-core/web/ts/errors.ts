@@ -3,8 +3,9 @@
 /**
  * An error of the client or of the server. `message` says what happened and what to do; `code` is
  * stable: a code of the server (`"room_full"`), or one of the client: `"no_web_transport"`,
- * `"insecure_page"`, `"no_server"`, `"could_not_connect"`, `"connection_lost"`, `"closed"`, `"not_in_room"`,
- * `"not_playing"`, `"too_many_requests"`, `"bad_message"`, `"bad_option"`, `"client_failed"`.
+ * `"insecure_page"`, `"no_account"`, `"no_server"`, `"could_not_connect"`, `"connection_lost"`,
+ * `"closed"`, `"not_in_room"`, `"not_playing"`, `"too_many_requests"`, `"bad_message"`,
+ * `"bad_option"`, `"client_failed"`.
  */
 export class AmbitError extends Error {
   constructor(readonly code: string, message: string) {

@@ -14,6 +14,7 @@ export {
   type ServerAddress,
   type WasmSource,
 } from "./connect.js";
+export { DeviceAccount } from "./device_account.js";
 export { AmbitError } from "./errors.js";
 export type {
   ComponentValues,

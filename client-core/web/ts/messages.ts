@@ -10,6 +10,7 @@
  */
 
 import type { ServerAddress } from "./connection.js";
+import type { AccountKeys } from "./device_account.js";
 import type { LineConditions } from "./bad_line.js";
 import type { GameEvent, LobbyEvent } from "./events.js";
 import type { Picture } from "./picture.js";
@@ -34,6 +35,7 @@ export type PhysicsSources = true | Readonly<Record<string, ModuleSource>>;
 export interface Setup {
   settings: string;
   token: Uint8Array;
+  account: AccountKeys | undefined;
   servers: readonly (string | ServerAddress)[];
   physics: PhysicsSources;
   line: LineConditions;

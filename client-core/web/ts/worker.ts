@@ -2,6 +2,7 @@
 
 import init, { type InitOutput, WebClient } from "../pkg/ambit_client_web.js";
 import { Directory } from "./directory.js";
+import { signWith } from "./device_account.js";
 import { Driver } from "./driver.js";
 import { AmbitError, coreError, messageOf } from "./errors.js";
 import {
@@ -67,10 +68,14 @@ class ServedClient {
     const directory = new Directory(setup.servers);
     const addresses = await directory.read();
     const [seed = 0n] = crypto.getRandomValues(new BigUint64Array(1));
-    const core = new WebClient(setup.settings, setup.token, seed);
+    const { settings, token, account } = setup;
+    const core = new WebClient(settings, token, account?.public ?? new Uint8Array(0), seed);
     this.#copier = new PictureCopier(core, module.memory);
     const report = (events: Envelope[]) => this.#report(events);
-    this.#driver = new Driver(core, directory, report, setup.line, setup.physics);
+    this.#driver = new Driver(core, directory, report, setup.line, setup.physics, {
+      // Only a client with an account is asked.
+      sign: (statement) => signWith(account?.private as CryptoKey, statement),
+    });
     this.#driver.run((_, now) => {
       core.set_servers(addresses);
       core.connect(now);

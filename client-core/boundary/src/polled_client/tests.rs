@@ -37,7 +37,7 @@ fn a_client_says_hello_and_is_welcomed_by_pieces_of_any_size() {
     let target = json!({ "configured": ["127.0.0.1:7777"], "servers": [] });
     assert_eq!((dials.number(), dials.target()), (1, target));
     assert_eq!(client.next_event()["event"]["ev"], "connecting");
-    client.handle_world_connected(at(1), "127.0.0.1:7777");
+    client.handle_world_connected(at(1), "127.0.0.1:7777", None);
     let hello = client.poll_output().expect("a hello");
     assert!(hello.number() == 2 && hello.bytes().len() > 4, "{hello:?}");
     for byte in welcome() {
@@ -48,6 +48,38 @@ fn a_client_says_hello_and_is_welcomed_by_pieces_of_any_size() {
     let client = client.client();
     assert_eq!((client.player(), client.name()), (Some(PlayerId(3)), "ann"));
     assert!(client.resume_token() == [9; 16] && client.is_connected());
+}
+
+#[test]
+fn the_owner_signs_for_the_server_that_it_has_checked() {
+    let named = CheckedServer::Name("play.example.com".to_owned());
+    let pinned = CheckedServer::Certificates(vec![[1; 32], [2; 32]]);
+    for server in [named, pinned] {
+        let config = ClientConfig { account_key: Some([7; 32]), ..ClientConfig::default() };
+        let mut client = PolledClient::new(&config);
+        client.connect(at(0));
+        client.handle_world_connected(at(1), "play.example.com:7777", Some(server.clone()));
+        discard(&mut client);
+        let challenge = pb::Challenge { nonce: vec![5; 16] };
+        let challenge = lobby_message(1, pb::world_to_client::Body::Challenge(challenge));
+        client.handle_world_bytes(at(2), &challenge);
+        let asked = client.poll_output().expect("something to sign");
+        assert_eq!(asked.number(), 9);
+        assert_eq!(asked.bytes(), server.statement(&[5; 16]));
+        client.prove_account(at(3), vec![3; 64]);
+        let sent = client.poll_output().expect("a proof");
+        let mut decoder = FrameDecoder::new(MAX_TO_WORLD);
+        decoder.push(sent.bytes());
+        let sent = next_message::<pb::ClientToWorld>(&mut decoder).expect("a message");
+        let proof = server.proof(vec![3; 64]);
+        let body = pb::client_to_world::Body::ProveAccount(proof);
+        assert_eq!(sent.and_then(|sent| sent.body), Some(body));
+        client.handle_world_bytes(at(4), &welcome());
+        discard(&mut client);
+        // One that comes late is not sent.
+        client.prove_account(at(5), vec![3; 64]);
+        assert_eq!(client.poll_output(), None);
+    }
 }
 
 #[test]
@@ -238,7 +270,7 @@ fn client() -> PolledClient {
 fn welcomed() -> PolledClient {
     let mut client = client();
     client.connect(at(0));
-    client.handle_world_connected(at(1), "127.0.0.1:7777");
+    client.handle_world_connected(at(1), "127.0.0.1:7777", None);
     client.handle_world_bytes(at(2), &welcome());
     discard(&mut client);
     client

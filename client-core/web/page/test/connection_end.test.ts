@@ -115,8 +115,9 @@ async function connected(isRead = true) {
     handle_world_connected: () => {},
     handle_world_closed: () => {},
   } as unknown as WebClient;
+  const signer = { sign: async (statement: Uint8Array) => statement };
   const line = { delayMs: 0, jitterMs: 0, lossPercent: 0 };
-  const driver = new Driver(core, new Directory([server]), () => {}, line, {});
+  const driver = new Driver(core, new Directory([server]), () => {}, line, {}, signer);
   const ask = (output: number) => {
     outputs.push(output);
     driver.settle();
