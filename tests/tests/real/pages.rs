@@ -1,5 +1,6 @@
 //! People play in real browsers, with the page that the server serves.
 
+mod accounts;
 mod game;
 mod line;
 mod lobby;

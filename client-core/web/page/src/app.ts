@@ -9,7 +9,9 @@ import type {
   Room,
   RoomListing,
 } from "./ambit/ambit.js";
+import { showAccount } from "./account.js";
 import { handle } from "./ambit/handle.js";
+import type { PageAccount, Session } from "./ambit/session.js";
 import { codeOf, problemOf } from "./core/problems.js";
 import { parameterOf, type RoomSettings } from "./core/room_settings.js";
 import { askInDialog } from "./dialogs.js";
@@ -43,6 +45,8 @@ const DEFAULT_MARGIN_M = 1;
 export class App {
   readonly #model = new LobbyModel();
   readonly #lobby: LobbyView;
+  private readonly client: Client;
+  readonly #account: PageAccount;
   readonly #descriptions = new Map<string, Promise<GameDescription>>();
   #view: GameView | undefined;
   #playing: Room | undefined;
@@ -58,16 +62,19 @@ export class App {
 
   constructor(
     private readonly page: HTMLElement,
-    private readonly client: Client,
+    { client, account }: Session,
     /** The connection is closed for good: says so, and connects again. */
     private readonly reconnect: (code: string, message: string) => void,
   ) {
+    this.client = client;
+    this.#account = account;
     const act = (does: () => Promise<unknown>) => {
       endPassingProblem();
       this.#try(does);
     };
     this.#lobby = new LobbyView({
       rename: (name) => act(() => this.#rename(name)),
+      account: () => act(() => this.#showAccount()),
       join: (room) => act(() => this.#join(room)),
       create: (game) => act(() => this.#create(game)),
       playGame: (game) => act(() => this.#playGame(game)),
@@ -327,6 +334,13 @@ export class App {
   async #rename(name: string): Promise<void> {
     await this.client.rename(name);
     localStorage.setItem(NAME_KEY, this.client.name);
+  }
+
+  /** Another account needs another session. */
+  async #showAccount(): Promise<void> {
+    if (!(await showAccount(this.#account, this.client.account))) return;
+    await this.client.quit();
+    location.reload();
   }
 
   async #join(id: number): Promise<void> {

@@ -1,7 +1,6 @@
 /** The beginning: connects, and shows the lobby. */
 
-import type { Client } from "./ambit/ambit.js";
-import { openSession } from "./ambit/session.js";
+import { openSession, type Session } from "./ambit/session.js";
 import { App, NAME_KEY } from "./app.js";
 import { codeOf, comesBack, problemOf } from "./core/problems.js";
 import { Retries } from "./core/retries.js";
@@ -38,13 +37,13 @@ async function start(): Promise<void> {
   }
 }
 
-function connect(): Promise<Client> {
+function connect(): Promise<Session> {
   return openSession(localStorage.getItem(NAME_KEY) ?? "");
 }
 
-function show(client: Client): void {
+function show(session: Session): void {
   endProblem();
-  new App(page, client, (code, message) => {
+  new App(page, session, (code, message) => {
     showProblem(code, message, () => void start());
     retryAfter(code);
   });

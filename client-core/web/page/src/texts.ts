@@ -55,7 +55,7 @@ function ordinal(place: number): string {
 
 export const texts = {
   title: "Ambit",
-  tagline: "Worlds to play in together. No account, no download.",
+  tagline: "Worlds to play in together. No sign\u2011up, no download.",
   problems,
   connecting: "Connecting…",
   reconnecting: "Connection lost. Connecting again…",
@@ -70,6 +70,25 @@ export const texts = {
 
   name: "Your name",
   rename: "Rename",
+  account: "Your account",
+  /** On the button; the beginning of the id. */
+  account_of: (id: string) => `Account ${id}`,
+  no_account: "No account",
+  account_is:
+    "By your account, games know you again tomorrow. It needs no password: it is a secret that " +
+    "this browser makes and keeps. Games see no more of it than its id:",
+  account_none: "You play without an account: games will not know you again.",
+  account_save: "Save a copy",
+  account_secret:
+    "With the file you have the same account in another browser, in the console, and if this " +
+    "browser loses it. Who has the file can play as you: keep it to yourself.",
+  account_paste: "Use another account",
+  account_replaces:
+    "Paste the text of a copy. It takes the place of the account above, which is lost unless you " +
+    "have saved a copy.",
+  account_use: "Use it",
+  account_wanted: "Play with an account",
+  account_change: "After a change you leave the room, and connect again.",
   rooms: "Rooms",
   score: "Score",
   all_of_score: "All",

@@ -16,6 +16,8 @@ import { type RoomHooks, RoomPanel } from "./room_panel.js";
 
 export interface LobbyHooks extends RoomHooks {
   rename(name: string): void;
+  /** Shows the player's account. */
+  account(): void;
   join(room: number): void;
   /** Asks for a new room, of this game at first. */
   create(game?: string): void;
@@ -26,6 +28,9 @@ export interface LobbyHooks extends RoomHooks {
   back(): void;
   say(to: Addressee, text: string): Promise<boolean>;
 }
+
+/** Of the id of an account: enough to tell a player's own ones apart. */
+const SHOWN_DIGITS = 8;
 
 /** `entering` also while the player waits for the room's host to start it. */
 export type GameState = "none" | "entering" | "shown";
@@ -45,6 +50,7 @@ export class LobbyView {
   });
   readonly #nameLimit = el("small", { role: "status", hidden: true }, texts.name_limit);
   #shownName = "";
+  readonly #account: HTMLButtonElement;
   readonly #back: HTMLButtonElement;
   readonly #state = el("p", { class: "state", role: "status" });
   readonly #lobby: HTMLElement;
@@ -65,11 +71,13 @@ export class LobbyView {
     this.#rooms = new RoomList((room) => hooks.join(room));
     this.#shelf = new GameShelf((game) => hooks.playGame(game), (game) => hooks.create(game));
     this.#room = new RoomPanel(hooks);
+    this.#account = button("", () => hooks.account(), { class: "account" });
     const form = el(
       "form",
       { class: "name" },
       labelled(texts.name, this.#name),
       el("button", { type: "submit" }, texts.rename),
+      this.#account,
       this.#nameLimit,
     );
     form.addEventListener("submit", (event) => {
@@ -158,6 +166,8 @@ export class LobbyView {
     const isNaming = this.#name.form?.contains(document.activeElement) ?? false;
     if (!isNaming || client.name !== this.#shownName) this.#name.value = client.name;
     this.#shownName = client.name;
+    const id = client.account?.slice(0, SHOWN_DIGITS);
+    setText(this.#account, id === undefined ? texts.no_account : texts.account_of(id));
     setHidden(this.#lobby, room !== undefined);
     setHidden(this.#room.element, room === undefined);
     const rooms = model.sortedRooms();
