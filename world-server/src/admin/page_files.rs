@@ -56,7 +56,7 @@ macro_rules! contained {
 }
 
 /// All files of the page in this program; a test compares the list with the folder.
-const CONTAINED: [(&str, &[u8]); 25] = contained![
+const CONTAINED: [(&str, &[u8]); 26] = contained![
     "index.html",
     "style.css",
     "page.js",
@@ -69,6 +69,7 @@ const CONTAINED: [(&str, &[u8]); 25] = contained![
     "client-client.d.ts",
     "client-connect.d.ts",
     "client-connection.d.ts",
+    "client-device_account.d.ts",
     "client-errors.d.ts",
     "client-events.d.ts",
     "client-frame.d.ts",
