@@ -43,7 +43,7 @@ mod tests {
 
     /// The published numbers and names. A number is never used for something else: 65 to 68 and 70
     /// were used before games had refusals of their own.
-    const PUBLISHED: [(i32, &str); 47] = [
+    const PUBLISHED: [(i32, &str); 48] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),
         (2, "unknown_message"),
@@ -89,6 +89,7 @@ mod tests {
         (42, "no_such_object"),
         (43, "game_over"),
         (44, "bad_account"),
+        (45, "banned"),
         (64, "bad_position"),
         (69, "unknown_command"),
     ];

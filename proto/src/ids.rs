@@ -8,6 +8,7 @@
 #![warn(missing_docs, reason = "authors of games and clients import it")]
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::wire::{Coder, Wire, WireError};
 
@@ -63,6 +64,22 @@ impl AccountId {
         account.map_or_else(Vec::new, |account| account.0.to_vec())
     }
 }
+
+/// 32 hexadecimal digits.
+impl FromStr for AccountId {
+    type Err = InvalidAccountId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidAccountId> {
+        let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = is_hex.then(|| u128::from_str_radix(text, 16));
+        number.and_then(Result::ok).map(|id| Self(id.to_be_bytes())).ok_or(InvalidAccountId)
+    }
+}
+
+/// Not an account's id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("an account is 32 hexadecimal digits")]
+pub struct InvalidAccountId;
 
 impl fmt::Display for AccountId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

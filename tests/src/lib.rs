@@ -26,6 +26,7 @@ pub mod shooting;
 pub mod sim;
 pub mod slow_game;
 pub mod walking_crowd;
+pub mod wallet_game;
 
 /// How much a test does: with `AMBIT_LONG_TESTS` its long form, which finds what is rare.
 pub fn short_or_long<T>(short: T, long: T) -> T {

@@ -27,6 +27,7 @@ use ambit_room::recording::{Header, recording_of};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::accounts::AccountDesk;
 use crate::admin::snapshot::{Snapshot, add_stats};
 use crate::client_connection::ClientConnection;
 use crate::cluster::pending_writes::PendingWrites;
@@ -65,6 +66,7 @@ struct HostLink {
 pub(crate) struct WorldServer {
     lobby: Lobby,
     clock: LobbyClock,
+    accounts: AccountDesk,
     clients: BTreeMap<ConnId, ConnectedClient>,
     hosts: BTreeMap<HostId, HostLink>,
     /// Only in a cluster: takes the lobby's records for the directory.
@@ -117,27 +119,37 @@ impl LobbyClock {
     }
 }
 
+/// What the actor begins with.
+pub(crate) struct ActorParts {
+    pub(crate) lobby: Lobby,
+    pub(crate) clock: LobbyClock,
+    pub(crate) accounts: AccountDesk,
+    /// The number of child processes that the lobby wants.
+    pub(crate) children: watch::Sender<u32>,
+    /// Only in a cluster.
+    pub(crate) write_queue: Option<Arc<WriteQueue>>,
+    /// The directory of room recordings (`--record`).
+    pub(crate) recording_directory: Option<PathBuf>,
+    pub(crate) checkpoints: Arc<RoomCheckpoints>,
+    /// Dropped with the actor.
+    pub(crate) lifeline: oneshot::Sender<Infallible>,
+}
+
 impl WorldServer {
-    pub(crate) fn new(
-        lobby: Lobby,
-        clock: LobbyClock,
-        children: watch::Sender<u32>,
-        write_queue: Option<Arc<WriteQueue>>,
-        record: Option<PathBuf>,
-        checkpoints: Arc<RoomCheckpoints>,
-        lifeline: oneshot::Sender<Infallible>,
-    ) -> Self {
+    pub(crate) fn new(parts: ActorParts) -> Self {
+        let ActorParts { lobby, clock, accounts, children, write_queue, .. } = parts;
         let last_host = lobby.last_host().0;
         Self {
             lobby,
             clock,
+            accounts,
             clients: BTreeMap::new(),
             hosts: BTreeMap::new(),
             write_queue,
             write_progress: WriteProgress::default(),
             waiting_clients: BTreeSet::new(),
             children,
-            checkpoints,
+            checkpoints: parts.checkpoints,
             heard_hosts: Arc::default(),
             last_conn: 0,
             last_host,
@@ -148,8 +160,8 @@ impl WorldServer {
             slow_hosts: 0,
             draining: false,
             drained: None,
-            recording_directory: record,
-            _lifeline: lifeline,
+            recording_directory: parts.recording_directory,
+            _lifeline: parts.lifeline,
         }
     }
 
@@ -226,6 +238,13 @@ impl WorldServer {
                 }
                 LobbyAction::Close { conn, code, message } => self.close(conn, code, &message),
                 LobbyAction::Host { host, order } => self.send_order(host, after, order),
+                LobbyAction::Store { request, job } => self.begin_store_job(ctx, request, job),
+                LobbyAction::ForgetStoreJobs { lineage, room } => {
+                    tokio::spawn(self.accounts.clone().forget_room(lineage, room));
+                }
+                LobbyAction::Account { source, job } => {
+                    self.begin_account_job(ctx, source, job);
+                }
                 // Dropping our end closes the link; a child that does not exit then is killed.
                 LobbyAction::DisconnectHost { host } => {
                     self.heard_hosts.remove(host);
@@ -517,6 +536,7 @@ fn room_of_order(order: &HostOrder) -> Option<u64> {
         world_to_host::Body::RefuseTransfer(order) => Some(order.room),
         world_to_host::Body::Admit(order) => Some(order.room),
         world_to_host::Body::SyncMembers(order) => Some(order.room),
+        world_to_host::Body::Stored(stored) => Some(stored.room),
         world_to_host::Body::Configure(_)
         | world_to_host::Body::Drain(_)
         | world_to_host::Body::AcknowledgeHeartbeat(_)

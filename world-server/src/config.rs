@@ -12,18 +12,19 @@ mod values;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ambit_host::cli::{Advertise, MemoryLimit, parse_build};
 use ambit_room::logic::registry::Registry;
 use ambit_room::room_limits::{RoomLimit, RoomLimits};
+use ambit_store::StorePlace;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::lobby::{ChildPoolConfig, CostLimit, LobbyConfig, PlacementPolicy};
 pub use trusted::TrustedAddresses;
-pub use values::{HostName, HostingMode, HttpListen, KeepPlace, TimeLimit};
+pub use values::{AllowedAccounts, HostName, HostingMode, HttpListen, KeepPlace, TimeLimit};
 use values::{
     parse_duration, parse_host_key, parse_limit, parse_listen, parse_nats_url, parse_peer_address,
     parse_silence, parse_sync_interval,
@@ -182,6 +183,34 @@ pub struct Config {
     /// `$XDG_DATA_HOME/ambit` or `~/.local/share/ambit`.
     #[arg(long, value_name = "DIR", env = "AMBIT_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
+
+    /// Where accounts, reserved names, bans and what games store are: a file, the URL of a
+    /// PostgreSQL database (`postgresql://USER:PASSWORD@HOST/DATABASE`), which servers of a cluster
+    /// share, or `memory`. By default the file `ambit.db` in the data directory, and in a cluster
+    /// `memory`.
+    #[arg(long, value_name = "FILE|URL|memory", env = "AMBIT_STORE", hide_env_values = true)]
+    pub store: Option<StorePlace>,
+
+    /// How players may prove who they are, separated by commas: `guest` (not at all), `device` (a
+    /// key that the client makes and keeps), `password` (accounts that players make here), `token`
+    /// (of a service of yours, with `--token-keys`).
+    #[arg(long, value_name = "WAY[,WAY]", env = "AMBIT_ACCOUNTS", default_value_t)]
+    pub accounts: AllowedAccounts,
+
+    /// For `--accounts token`: a file with the keys of your service, a JSON Web Key Set. It is read
+    /// again when it changes.
+    #[arg(long, value_name = "FILE", env = "AMBIT_TOKEN_KEYS")]
+    pub token_keys: Option<PathBuf>,
+
+    /// For `--accounts token`: the name of this server in the tokens (`aud`). Tokens for another
+    /// one are refused.
+    #[arg(long, value_name = "NAME", env = "AMBIT_TOKEN_AUDIENCE")]
+    pub token_audience: Option<String>,
+
+    /// For `--accounts token`: the name of your service in the tokens (`iss`), if tokens of others
+    /// are signed with the same keys.
+    #[arg(long, value_name = "NAME", env = "AMBIT_TOKEN_ISSUER")]
+    pub token_issuer: Option<String>,
 
     /// Certificate chain to use instead of the server's own.
     #[arg(long, value_name = "PEM", env = "AMBIT_CERT")]
@@ -462,6 +491,21 @@ impl Config {
             "`--keep` names a file; expected a directory, which is made if it is not there"
         } else if self.http.0.is_none() && !self.http_host.is_empty() {
             "`--http-host` names the server at `--http`, which is off: remove one of them"
+        } else if self.accounts.0.token
+            != (self.token_keys.is_some() && self.token_audience.is_some())
+        {
+            "`--accounts token`, `--token-keys` and `--token-audience` go together: give all \
+             three, or none"
+        } else if self.token_issuer.is_some() && !self.accounts.0.token {
+            "`--token-issuer` is for `--accounts token`: remove it, or allow tokens"
+        } else if self.hosts == HostingMode::Cluster
+            && matches!(self.store, Some(StorePlace::File(_)))
+        {
+            "`--store FILE` is for a server without a cluster, since the next leader cannot read \
+             it: with `--hosts cluster`, set `--store postgresql://..`"
+        } else if self.accounts.0.password && self.store_place() == StorePlace::Memory {
+            "`--accounts password` needs a store that lasts: set `--store` to a file or to the URL \
+             of a PostgreSQL database"
         } else if self.nats_cert.is_some() != self.nats_key.is_some() {
             "`--nats-cert` and `--nats-key` go together: give both PEM files, or none"
         } else if self.peer_listen.is_some() && self.host_key.is_none() {
@@ -483,6 +527,7 @@ impl Config {
             directory: self.hosts == HostingMode::Cluster || self.keep.is_some(),
             keeps_rooms: matches!(self.keep, Some(KeepPlace::Directory(_))),
             stores_rooms: self.keep == Some(KeepPlace::Nats),
+            ways: self.accounts.0,
             children: self.children(),
             placement: self.placement,
             max_connections: self.max_connections,
@@ -526,15 +571,32 @@ impl Config {
 
     /// The directory for the server's files.
     pub fn data_dir(&self) -> PathBuf {
-        let from_variable = |name: &str| {
-            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
-        };
-        self.data_dir.clone().unwrap_or_else(|| {
-            from_variable("XDG_DATA_HOME")
-                .or_else(|| from_variable("HOME").map(|home| home.join(".local/share")))
-                .map_or_else(|| PathBuf::from("ambit-data"), |base| base.join("ambit"))
-        })
+        data_dir_or_default(self.data_dir.clone())
     }
+
+    /// Where the store is.
+    pub(crate) fn store_place(&self) -> StorePlace {
+        match &self.store {
+            Some(place) => place.clone(),
+            None if self.hosts == HostingMode::Cluster => StorePlace::Memory,
+            None => store_in(&self.data_dir()),
+        }
+    }
+}
+
+pub(crate) fn data_dir_or_default(given: Option<PathBuf>) -> PathBuf {
+    let from_variable =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    given.unwrap_or_else(|| {
+        from_variable("XDG_DATA_HOME")
+            .or_else(|| from_variable("HOME").map(|home| home.join(".local/share")))
+            .map_or_else(|| PathBuf::from("ambit-data"), |base| base.join("ambit"))
+    })
+}
+
+/// The store in the server's directory.
+pub(crate) fn store_in(data_dir: &Path) -> StorePlace {
+    StorePlace::File(data_dir.join("ambit.db"))
 }
 
 /// The keys of the configuration file.

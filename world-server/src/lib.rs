@@ -4,6 +4,7 @@
 
 pub mod lobby;
 
+mod accounts;
 mod actor;
 mod admin;
 mod client_connection;

@@ -34,6 +34,7 @@ mod server_marks;
 mod server_secret;
 mod sessions;
 mod stats;
+mod store_job;
 mod text;
 mod timers;
 mod worlds;
@@ -68,19 +69,26 @@ pub use fleet::pool::ChildPoolConfig;
 use fleet::restored::RestoredRooms;
 pub use fleet::silence::HostSilence;
 use fleet::silence::serving_lease_ms;
-pub use output::{ConnId, HostId, HostOrder, LobbyAction, MissedNews, RecordKey, UnknownRecordKey};
+pub use output::{
+    ConnId, HostId, HostOrder, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey,
+};
 use output::{OutputQueue, RequestSource};
 use refusal::LobbyRefusal;
 use request::PlayerRequest;
 use rooms::listing::ListingFeed;
 use rooms::room::LobbyRooms;
+use rooms::store_jobs::StoreJobs;
 use rooms::unplayed::UnplayedRooms;
 pub use server_marks::ServerMarks;
 pub use server_secret::ServerSecret;
+pub use sessions::account_job::{AccountJob, AccountOutcome, AccountWays, Secret};
 use sessions::connections::{Connections, Stage};
 use sessions::players::LobbyPlayers;
+use sessions::sign_ins::SignIns;
 use stats::LobbyCounters;
 pub use stats::LobbyStats;
+pub use store_job::{StoreJob, StoreOutcome};
+pub(crate) use text::is_player_name;
 use timers::{LobbyTimers, Timer};
 
 /// The lobby's state machine; see the module.
@@ -91,8 +99,10 @@ pub struct Lobby {
     signer: TicketSigner,
     connections: Connections,
     players: LobbyPlayers,
+    sign_ins: SignIns,
     rooms: LobbyRooms,
     unplayed: UnplayedRooms,
+    store_jobs: StoreJobs,
     restored: RestoredRooms,
     hosts: Hosts,
     placement: Box<dyn Placement>,
@@ -149,8 +159,10 @@ impl Lobby {
             signer,
             connections: Connections::default(),
             players: LobbyPlayers::new(entropy),
+            sign_ins: SignIns::default(),
             rooms: LobbyRooms::default(),
             unplayed: UnplayedRooms::default(),
+            store_jobs: StoreJobs::default(),
             restored: RestoredRooms::default(),
             hosts: Hosts::default(),
             placement,
@@ -306,6 +318,7 @@ impl Lobby {
                 Body::AtGate(request) => self.handle_gate_request(now, host, &request),
                 Body::Departed(departed) => self.handle_departed(now, host, departed),
                 Body::Arrived(arrived) => self.handle_arrived(now, host, &arrived),
+                Body::Store(asked) => self.handle_store_request(host, asked),
                 Body::Heartbeat(beat) => self.acknowledge_heartbeat(host, beat),
                 Body::HandingOver(HandingOver {}) => self.note_hand_over(host),
                 // The shell stores checkpoints, and gets the reports of watchers on their own
@@ -490,7 +503,7 @@ impl Lobby {
             }
             _ => match body {
                 client_to_world::Body::Hello(hello) => {
-                    self.handle_hello(now, from.conn, hello.try_into()?)
+                    self.handle_hello(now, from, hello.try_into()?)
                 }
                 client_to_world::Body::ProveAccount(proof) => {
                     self.handle_proof(now, from.conn, &proof)
@@ -533,6 +546,11 @@ impl Lobby {
             PlayerRequest::Kick { player: target } => self.kick(now, player, target),
             PlayerRequest::RequestTicket => self.request_ticket(now, player),
             PlayerRequest::DescribeGame { game } => self.describe_game(&game),
+            PlayerRequest::ReadAccount => self.read_account(now, from, player),
+            PlayerRequest::EraseAccount => self.erase_account(now, from, player),
+            PlayerRequest::SetPassword(password, new) => {
+                self.set_password(now, from, player, (password, new))
+            }
         };
         if let Ok(RequestOutcome::Immediate(answer)) = &outcome {
             self.charge_list(now, from.conn, answer);
@@ -562,6 +580,7 @@ fn ends_handshake(code: ErrorCode) -> bool {
             | ErrorCode::TooManyConnections
             | ErrorCode::TooManyFromAddress
             | ErrorCode::BadAccount
+            | ErrorCode::Banned
     )
 }
 

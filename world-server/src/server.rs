@@ -30,6 +30,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use self::components::ServerComponents;
+use crate::accounts::command;
 use crate::admin::page_code;
 use crate::config::{Config, ConfigError, HostingMode};
 use crate::hosts::process;
@@ -184,6 +185,9 @@ pub fn run_with(registry: Registry, subcommands: &[Subcommand]) -> ExitCode {
     }
     if first.is_some_and(|first| first == replay::SUBCOMMAND) {
         return replay::run(&registry, arguments.drain(2..));
+    }
+    if first.is_some_and(|first| command::SUBCOMMANDS.iter().any(|known| first == known)) {
+        return command::run(arguments);
     }
     let subcommand =
         subcommands.iter().find(|known| first.is_some_and(|first| first == known.name));

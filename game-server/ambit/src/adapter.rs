@@ -20,6 +20,7 @@ use ambit_proto::space::Position;
 use ambit_room::config::{BadParameter, Surroundings};
 use ambit_room::logic::game::{Game as RoomGame, GameCommand, Left, Refusal as RoomRefusal};
 use ambit_room::logic::gate::Gate;
+use ambit_room::logic::store::{StoreAnswer, StoreNumber, StoreRequest};
 use ambit_room::logic::world::{DueTimer, World as RoomWorld};
 use ambit_room::saved::BadState;
 
@@ -32,6 +33,7 @@ use crate::kind::KindOf;
 use crate::parameters::{CheckedParameters, Parameters as _};
 use crate::refusal::Refusal;
 use crate::sight::{Sight, SightChecks};
+use crate::store_reply::StoreReply;
 use crate::world::World;
 
 /// A game as a room runs it.
@@ -192,6 +194,17 @@ impl<G: Game> RoomGame for Typed<G> {
         let newcomer = Newcomer { id: player, name, account: world.account(player) };
         let world = World::of_room_mut(world);
         self.0.arrive(world, newcomer, at, carried).object()
+    }
+
+    fn stored(
+        &mut self,
+        world: &mut RoomWorld,
+        number: StoreNumber,
+        request: &StoreRequest,
+        answer: &StoreAnswer,
+    ) {
+        let reply = StoreReply::new(number, request, answer);
+        self.0.stored(World::of_room_mut(world), reply);
     }
 
     fn restore(&mut self, world: &mut RoomWorld, saved: &[u8]) -> Result<(), BadState> {

@@ -23,6 +23,7 @@ use crate::placement::Placed;
 use crate::refusal::Refusal;
 use crate::scenery::Scenery;
 use crate::sight::{Sight, SightChecks};
+use crate::store_reply::StoreReply;
 use crate::world::World;
 
 /// The rules of a game: what happens in one of its rooms.
@@ -249,6 +250,12 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
             world.room_mut().put_at(avatar.object(), at);
         }
         avatar
+    }
+
+    /// The store has answered a request of [`World::load`], [`World::store`] or
+    /// [`World::add_result`]. A player whom it concerns may have left meanwhile.
+    fn stored(&mut self, world: &mut World<Self>, reply: StoreReply<'_>) {
+        let _ = (world, reply);
     }
 
     /// Whether the game is over: the room then closes.

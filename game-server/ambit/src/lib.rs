@@ -310,6 +310,10 @@ mod serve;
 pub mod sight;
 #[cfg(feature = "rules")]
 mod sound;
+#[cfg(feature = "rules")]
+mod store_reply;
+#[cfg(feature = "rules")]
+pub mod stored;
 #[cfg(feature = "test-kit")]
 pub mod test;
 #[cfg(feature = "rules")]
@@ -406,6 +410,7 @@ pub mod prelude {
         BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Ground, Left, Newcomer,
         NoRefusal, Object, ObstacleLook, Player, Scenery, Surroundings, World, no_commands,
         sight::{Cone, Sight, SightChecks},
+        stored::{StoreKey, StoreReply},
     };
 }
 

@@ -43,7 +43,7 @@
 //! assert_eq!(room.errors(ann), Vec::<String>::new());
 //! ```
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -65,6 +65,9 @@ use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::logic::game::Left;
 use ambit_room::logic::registry::{Header, Registry};
+use ambit_room::logic::store::{
+    AskedOfStore, ResultRow, StoreAnswer, StoreKey, StoreNumber, StoreRequest,
+};
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_room::tick_schedule::TickSchedule;
 use ambit_transport::impair::{Impairer, Impairment};
@@ -225,8 +228,41 @@ pub struct TestRoom<G> {
     sent: u64,
     inputs: Vec<RoomInput>,
     outputs: Vec<RoomOutput>,
+    store: TestStore,
     finished: bool,
     game: PhantomData<fn() -> G>,
+}
+
+/// The server's store: each request is carried out once.
+#[derive(Default)]
+struct TestStore {
+    values: BTreeMap<StoreKey, Vec<u8>>,
+    results: Vec<ResultRow>,
+    carried_out: BTreeSet<StoreNumber>,
+    is_away: bool,
+}
+
+impl TestStore {
+    /// `None` while it is away.
+    fn carry_out(&mut self, asked: AskedOfStore) -> Option<RoomInput> {
+        if self.is_away {
+            return None;
+        }
+        let AskedOfStore { number, oldest, request } = asked;
+        self.carried_out.retain(|known| *known >= oldest);
+        let mut value = None;
+        let is_new = self.carried_out.insert(number);
+        match request {
+            StoreRequest::Load(key) => value = self.values.get(&key).cloned(),
+            StoreRequest::Save(key, bytes) if is_new && bytes.is_empty() => {
+                self.values.remove(&key);
+            }
+            StoreRequest::Save(key, bytes) if is_new => drop(self.values.insert(key, bytes)),
+            StoreRequest::AddResult(row) if is_new => self.results.push(row),
+            StoreRequest::Save(..) | StoreRequest::AddResult(_) => {}
+        }
+        Some(RoomInput::Stored { number, answer: StoreAnswer::Done(value) })
+    }
 }
 
 struct ClientState {
@@ -305,6 +341,7 @@ impl<G: Game> TestRoom<G> {
             in_flight: BinaryHeap::new(),
             sent: 0,
             inputs: Vec::new(),
+            store: TestStore::default(),
             outputs: Vec::new(),
             finished: false,
             game: PhantomData,
@@ -550,6 +587,7 @@ impl<G: Game> TestRoom<G> {
         self.inputs.clear();
         self.in_flight.clear();
         self.incarnation += 1;
+        self.inputs.push(RoomInput::BeginIncarnation(self.incarnation));
         let ticket = self.ticket();
         for number in 0..self.clients.len() {
             if self.clients[number].connected {
@@ -576,6 +614,31 @@ impl<G: Game> TestRoom<G> {
         let (world, game) = self.room.arrange();
         let game = game.as_any().and_then(|game| game.downcast_mut());
         change(World::of_room_mut(world), game.expect("the room runs this game"))
+    }
+
+    /// The value that the game has stored with this key, as JSON.
+    pub fn stored(&self, key: &StoreKey) -> Option<&str> {
+        let value = self.store.values.get(key)?;
+        std::str::from_utf8(value).ok()
+    }
+
+    /// Stores a value, as another room would.
+    ///
+    /// # Panics
+    /// If the value has no form in JSON.
+    pub fn store(&mut self, key: StoreKey, value: &impl serde::Serialize) {
+        let value = serde_json::to_vec(value).expect("a value that JSON can hold");
+        self.store.values.insert(key, value);
+    }
+
+    /// The rows that the game has added to tables of results, in order.
+    pub fn results(&self) -> &[ResultRow] {
+        &self.store.results
+    }
+
+    /// Takes the store away, or brings it back: meanwhile requests wait.
+    pub fn set_store_away(&mut self, is_away: bool) {
+        self.store.is_away = is_away;
     }
 
     /// Whether the game has ended.
@@ -645,6 +708,10 @@ impl<G: Game> TestRoom<G> {
                      of another player: spawn an object, and return its id",
                     G::INFO.name
                 ),
+                RoomOutput::Store(asked) => {
+                    let answered = self.store.carry_out(asked);
+                    self.inputs.extend(answered);
+                }
                 RoomOutput::Finished => self.finished = true,
                 RoomOutput::Superseded { .. }
                 | RoomOutput::Unresponsive { .. }

@@ -123,6 +123,7 @@ impl Room {
         self.drop_unresponsive(now, outputs);
         self.note_pings(now, outputs);
         self.finish(times, outputs);
+        self.world.store_desk().put_out(now, |asked| outputs.push(RoomOutput::Store(asked)));
         self.network.send(now, &self.world, &mut self.stats, |client, bytes| {
             outputs.push(RoomOutput::Datagram { client, bytes });
         });
@@ -388,6 +389,16 @@ impl Room {
                 }
             }
             RoomInput::RefuseTransfer { player } => self.gates.refuse(*player),
+            RoomInput::Stored { number, answer } => {
+                // An answer to a repeated request may come twice.
+                let Some(request) = self.world.store_desk().close(*number) else {
+                    return Ok(());
+                };
+                self.game.stored(&mut self.world, *number, &request, answer);
+            }
+            RoomInput::BeginIncarnation(incarnation) => {
+                self.world.store_desk().begin_incarnation(*incarnation);
+            }
             RoomInput::AdmitTransfer(arrival) => self.admit_transfer(now, arrival),
         }
         self.journal.push(input);

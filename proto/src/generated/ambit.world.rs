@@ -6,7 +6,7 @@ pub struct ClientToWorld {
     pub request: u64,
     #[prost(
         oneof = "client_to_world::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 19"
     )]
     pub body: ::core::option::Option<client_to_world::Body>,
 }
@@ -44,6 +44,12 @@ pub mod client_to_world {
         DescribeGame(super::DescribeGame),
         #[prost(message, tag = "16")]
         ProveAccount(super::ProveAccount),
+        #[prost(message, tag = "17")]
+        ReadAccount(super::ReadAccount),
+        #[prost(message, tag = "18")]
+        EraseAccount(super::EraseAccount),
+        #[prost(message, tag = "19")]
+        SetPassword(super::SetPassword),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -53,7 +59,7 @@ pub struct WorldToClient {
     pub request: u64,
     #[prost(
         oneof = "world_to_client::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21"
     )]
     pub body: ::core::option::Option<world_to_client::Body>,
 }
@@ -105,6 +111,8 @@ pub mod world_to_client {
         GameDescription(super::GameDescription),
         #[prost(message, tag = "20")]
         Challenge(super::Challenge),
+        #[prost(message, tag = "21")]
+        AccountData(super::AccountData),
     }
 }
 /// Opens a session, or resumes one.
@@ -130,6 +138,27 @@ pub struct Hello {
     /// keeps its account; this is ignored.
     #[prost(bytes = "vec", tag = "5")]
     pub account_key: ::prost::alloc::vec::Vec<u8>,
+    /// Instead of a key: an account with a password. The answer to a wrong one is `bad_account`, after
+    /// the same time whether there is such an account or not, and the connection is closed.
+    #[prost(message, optional, tag = "6")]
+    pub password: ::core::option::Option<PasswordSignIn>,
+    /// Instead of both: a token of the operator's own service, a JWT (RFC 7519).
+    #[prost(string, tag = "7")]
+    pub account_token: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PasswordSignIn {
+    /// `Welcome.login` of the session in which the account was made: `ann#48213`. For a new account
+    /// the part before the `#`, a player's name.
+    #[prost(string, tag = "1")]
+    pub login: ::prost::alloc::string::String,
+    /// 8 to 128 characters.
+    #[prost(string, tag = "2")]
+    pub password: ::prost::alloc::string::String,
+    /// Whether a new account is made. That never fails because there is one of this name: the server
+    /// adds a number that is free.
+    #[prost(bool, tag = "3")]
+    pub is_new: bool,
 }
 /// The answer to a `Hello` with an account: the client has to prove that it has the private key.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -186,9 +215,36 @@ pub struct Welcome {
     #[prost(message, optional, tag = "9")]
     pub servers: ::core::option::Option<Servers>,
     /// The account of the session: the first 16 bytes of the SHA-256 of the text
-    /// `ambit device account, id 1`, a zero byte and the public key. Empty without one.
+    /// `ambit device account, id 1`, a zero byte and the public key; or other 16 bytes for an account
+    /// with a password or a token. Empty without one.
     #[prost(bytes = "vec", tag = "10")]
     pub account: ::prost::alloc::vec::Vec<u8>,
+    /// In a session with a password: what the player signs in with.
+    #[prost(string, tag = "11")]
+    pub login: ::prost::alloc::string::String,
+}
+/// Asks for all that the server has stored of the player's account.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReadAccount {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AccountData {
+    /// An object of JSON.
+    #[prost(string, tag = "1")]
+    pub json: ::prost::alloc::string::String,
+}
+/// Deletes all that the server has stored of the player's account, but a ban. The player must be in
+/// no room. After the answer the session ends.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EraseAccount {}
+/// Sets another password for the account of a session with a password.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetPassword {
+    /// The one that it has.
+    #[prost(string, tag = "1")]
+    pub password: ::prost::alloc::string::String,
+    /// 8 to 128 characters.
+    #[prost(string, tag = "2")]
+    pub new_password: ::prost::alloc::string::String,
 }
 /// The WorldServers of a cluster, this one among them; empty where there is only one server.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -624,8 +680,11 @@ pub enum ErrorCode {
     NoSuchObject = 42,
     /// The game has ended by its rules, and its room with it.
     GameOver = 43,
-    /// The proof of an account is wrong.
+    /// The proof of an account is wrong: its signature, its password or its token. Or the server does
+    /// not accept accounts of this kind.
     BadAccount = 44,
+    /// The account may not play on this server.
+    Banned = 45,
     /// A command names a position that is not on the map.
     BadPosition = 64,
     /// The game has no such command. A game's own refusals are in its schema
@@ -684,6 +743,7 @@ impl ErrorCode {
             Self::NoSuchObject => "NO_SUCH_OBJECT",
             Self::GameOver => "GAME_OVER",
             Self::BadAccount => "BAD_ACCOUNT",
+            Self::Banned => "BANNED",
             Self::BadPosition => "BAD_POSITION",
             Self::UnknownCommand => "UNKNOWN_COMMAND",
         }
@@ -736,6 +796,7 @@ impl ErrorCode {
             "NO_SUCH_OBJECT" => Some(Self::NoSuchObject),
             "GAME_OVER" => Some(Self::GameOver),
             "BAD_ACCOUNT" => Some(Self::BadAccount),
+            "BANNED" => Some(Self::Banned),
             "BAD_POSITION" => Some(Self::BadPosition),
             "UNKNOWN_COMMAND" => Some(Self::UnknownCommand),
             _ => None,

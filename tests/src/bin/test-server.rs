@@ -11,12 +11,14 @@ use ambit_tests::hoarding_game::HoardingGame;
 use ambit_tests::levers_game::LeversGame;
 use ambit_tests::slow_game::SlowGame;
 use ambit_tests::walking_crowd::WalkingCrowd;
+use ambit_tests::wallet_game::WalletGame;
 
 fn main() -> ExitCode {
     let registry = ambit_game_server::standard()
         .with(WalkingCrowd::INFO, WalkingCrowd::create)
         .with(CountingGame::INFO, CountingGame::create)
         .with(GreetingGame::INFO, Typed::<GreetingGame>::make)
+        .with(WalletGame::INFO, Typed::<WalletGame>::make)
         .with(AbortingGame::INFO, Typed::<AbortingGame>::make)
         .with(HoardingGame::INFO, Typed::<HoardingGame>::make)
         .with(LeversGame::INFO, Typed::<LeversGame>::make)

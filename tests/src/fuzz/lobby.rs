@@ -203,6 +203,10 @@ impl FuzzedLobby {
                 | LobbyAction::RestoreDone
                 | LobbyAction::AdoptRoom { .. }
                 | LobbyAction::Record { .. }
+                // There is no store, so neither has an answer.
+                | LobbyAction::Account { .. }
+                | LobbyAction::Store { .. }
+                | LobbyAction::ForgetStoreJobs { .. }
                 | LobbyAction::SetChildCount(_) => {}
             }
         }

@@ -167,6 +167,7 @@ pub(super) fn directory_seeds() -> Vec<Vec<u8>> {
         tickets: 10_000,
         hosts: 10_000,
         transfers: 10_000,
+        lineage: vec![7; 16],
     };
     let host = pb::Host {
         instance: vec![1; 16],

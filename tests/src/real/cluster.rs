@@ -379,7 +379,7 @@ fn strip(line: &str) -> String {
 }
 
 /// Ports that are free now; another process is unlikely to take them in the meantime.
-fn free_ports(count: usize) -> Result<Vec<u16>> {
+pub(super) fn free_ports(count: usize) -> Result<Vec<u16>> {
     let listeners: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
     listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()

@@ -446,7 +446,10 @@ impl System {
                 self.fleet.wanted_children = wanted;
                 self.start_children();
             }
-            LobbyAction::AdoptRoom { .. }
+            LobbyAction::Account { .. } => panic!("the players of a simulation have no accounts"),
+            LobbyAction::Store { .. } => panic!("the games of a simulation store nothing"),
+            LobbyAction::ForgetStoreJobs { .. }
+            | LobbyAction::AdoptRoom { .. }
             | LobbyAction::Record { .. }
             | LobbyAction::SetAsideRoom { .. }
             | LobbyAction::NoteTrial { .. }

@@ -30,6 +30,8 @@ mod rows;
 mod server;
 mod shooters;
 mod sidecar;
+mod sign_ins;
+mod stored;
 mod strangers;
 mod subcommands;
 mod terminal;

@@ -26,7 +26,7 @@ const SHELLS: &[(&str, &str)] = &[
     ("game-server/games/deus", "content/folders"),
     (
         "world-server",
-        "actor actor/calls admin admin/asked_host admin/listener \
+        "accounts accounts/command actor actor/calls admin admin/asked_host admin/listener \
          admin/page_files admin/status admin/tls_stream client_connection cluster \
          cluster/follow cluster/kept_rooms cluster/lead cluster/nats cluster/server_list \
          cluster/store cluster/write_queue config config/file config/values contended_places \
@@ -36,6 +36,7 @@ const SHELLS: &[(&str, &str)] = &[
          session",
     ),
     ("world-server/program", "main"),
+    ("world-server/store", "copies postgres sqlite worker"),
     (
         "client-core",
         "account_file resume_token shell shell/clock shell/connection shell/impaired_socket \

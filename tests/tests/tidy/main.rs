@@ -61,7 +61,11 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "ambit-shooter",
         ],
     ),
-    ("world-server", &["ambit-host", "ambit-proto", "ambit-room", "ambit-transport"]),
+    ("world-server/store", &["ambit-proto"]),
+    (
+        "world-server",
+        &["ambit-host", "ambit-proto", "ambit-room", "ambit-store", "ambit-transport"],
+    ),
     ("world-server/program", &["ambit-game-server", "ambit-world-server"]),
     ("client-core", &["ambit-proto", "ambit-steering", "ambit-transport"]),
     (

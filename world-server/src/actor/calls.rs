@@ -9,6 +9,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use ambit_host::protocol::messages::WorldToHost;
 use ambit_proto::time::LocalTime;
+use ambit_store::RoomRequest;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
@@ -19,7 +20,7 @@ use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::WriteProgress;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::{ConnId, Host, HostId, Lobby, Origin};
+use crate::lobby::{AccountJob, ConnId, Host, HostId, JobSource, Lobby, Origin, StoreJob};
 use crate::outgoing::OutgoingQueue;
 
 /// A message to the actor: a function that runs on its thread.
@@ -159,6 +160,38 @@ impl WorldServer {
         self.write_progress = progress;
         self.lobby.set_directory_available(!progress.unavailable);
         self.release_pending();
+    }
+
+    /// Begins a job with an account; its outcome is a call of the lobby.
+    pub(super) fn begin_account_job(
+        &self,
+        ctx: &Context<Self>,
+        source: JobSource,
+        job: AccountJob,
+    ) {
+        let doing = self.accounts.clone().carry_out(job);
+        let world = ctx.address();
+        tokio::spawn(async move {
+            let outcome = doing.await;
+            // The actor has ended if nobody receives it.
+            let _ = world
+                .send(in_lobby(move |lobby, now| lobby.handle_account(now, source, outcome)))
+                .await;
+        });
+    }
+
+    /// Begins a job of a room; its outcome is a call of the lobby.
+    pub(super) fn begin_store_job(&self, ctx: &Context<Self>, request: RoomRequest, job: StoreJob) {
+        let doing = self.accounts.clone().store_for_room(request.clone(), job);
+        let world = ctx.address();
+        let checkpoints = Arc::clone(&self.checkpoints);
+        tokio::spawn(async move {
+            // The room must not go back behind what is stored, or it would ask for it once more.
+            checkpoints.until_kept().await;
+            let outcome = doing.await;
+            let report = in_lobby(move |lobby, _| lobby.handle_stored(&request, outcome));
+            let _ = world.send(report).await;
+        });
     }
 
     /// The server shuts down. The sender is notified once every connection is closed.

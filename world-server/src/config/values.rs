@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use ambit_host::protocol::HEARTBEAT_INTERVAL;
 
+use crate::lobby::AccountWays;
+
 /// Maximum number of child processes.
 const MAX_CHILDREN: u16 = 256;
 
@@ -78,6 +80,38 @@ impl FromStr for KeepPlace {
             "nats" => Ok(Self::Nats),
             directory => Ok(Self::Directory(directory.into())),
         }
+    }
+}
+
+/// How players may prove who they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllowedAccounts(pub AccountWays);
+
+impl FromStr for AllowedAccounts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut ways = AccountWays { guest: false, device: false, password: false, token: false };
+        for way in text.split(',') {
+            let allowed = match way.trim() {
+                "guest" => &mut ways.guest,
+                "device" => &mut ways.device,
+                "password" => &mut ways.password,
+                "token" => &mut ways.token,
+                _ => return Err("one or several of `guest,device,password,token`".to_owned()),
+            };
+            *allowed = true;
+        }
+        Ok(Self(ways))
+    }
+}
+
+impl fmt::Display for AllowedAccounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AccountWays { guest, device, password, token } = self.0;
+        let ways = [("guest", guest), ("device", device), ("password", password), ("token", token)];
+        let names = ways.into_iter().filter(|(_, is_allowed)| *is_allowed).map(|(name, _)| name);
+        f.write_str(&names.collect::<Vec<_>>().join(","))
     }
 }
 

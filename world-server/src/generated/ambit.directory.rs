@@ -22,7 +22,7 @@ pub struct Leader {
     pub epoch: u64,
 }
 /// Subject `ids`: numbers below these may have been used.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Ids {
     #[prost(uint64, tag = "1")]
     pub players: u64,
@@ -34,6 +34,9 @@ pub struct Ids {
     pub hosts: u64,
     #[prost(uint64, tag = "5")]
     pub transfers: u64,
+    /// 16 random bytes: the ids of rooms are unique in them. All that rooms store goes by both.
+    #[prost(bytes = "vec", tag = "6")]
+    pub lineage: ::prost::alloc::vec::Vec<u8>,
 }
 /// Subject `host.N`: a process that runs rooms.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -123,6 +126,9 @@ pub struct Ban {
     /// All sessions from that network are barred, earlier ones too.
     #[prost(bool, tag = "5")]
     pub bars_network: bool,
+    /// The account of the player, 16 bytes; empty without one.
+    #[prost(bytes = "vec", tag = "6")]
+    pub account: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MapIdentity {

@@ -198,6 +198,13 @@ impl RoomCheckpoints {
         self.keeper.as_deref()
     }
 
+    /// Waits until what has been kept until now survives this process.
+    pub(crate) async fn until_kept(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.until_written().await;
+        }
+    }
+
     /// Prepares the messages for an order to a host, mostly a single one. An order to open a room
     /// places it there: from now on only that host updates its checkpoint. An order to resume a
     /// room takes its checkpoint along; without one, the host answers that it cannot resume the

@@ -222,6 +222,18 @@ impl Keeper {
         self.wake.notify_all();
     }
 
+    /// Waits until the file has all that came until now, so that it survives this process; if the
+    /// disk is late or fails, no longer than some moments.
+    pub(crate) async fn until_written(&self) {
+        let write = self.planner.lock().write_of_all();
+        let written = async {
+            while !self.planner.lock().is_over(write) {
+                tokio::time::sleep(GATHER_TIME).await;
+            }
+        };
+        let _ = tokio::time::timeout(FINISH_TIMEOUT, written).await;
+    }
+
     /// Something of the room is missing until its next snapshot.
     pub(crate) fn interrupt(&self, room: RoomId) {
         self.planner.lock().interrupt(room);

@@ -71,6 +71,8 @@ pub(crate) struct KeepPlanner {
     begins_segment: bool,
     /// Whether the writer is at work.
     is_writing: bool,
+    /// Writes that have begun. Each takes all that waits then.
+    begun_writes: u64,
     /// Rooms whose snapshots are being written, and to which segment.
     in_flight: Vec<(RoomId, u64)>,
     /// Since when something is written that no sync covers.
@@ -354,7 +356,18 @@ impl KeepPlanner {
         self.in_flight = snapshots.into_iter().map(|room| (room, holder)).collect();
         self.begins_segment = false;
         self.is_writing = true;
+        self.begun_writes += 1;
         Some(work)
+    }
+
+    /// The write with which all is written that has come until now.
+    pub(crate) fn write_of_all(&self) -> u64 {
+        self.begun_writes + u64::from(!self.waiting.is_empty())
+    }
+
+    /// Whether a write is over.
+    pub(crate) fn is_over(&self, write: u64) -> bool {
+        write < self.begun_writes || write == self.begun_writes && !self.is_writing
     }
 
     /// The work was done, or failed.

@@ -12,6 +12,7 @@ use ambit_transport::address::AddressRange;
 use crate::lobby::fleet::policy::PlacementPolicy;
 use crate::lobby::fleet::pool::ChildPoolConfig;
 use crate::lobby::server_secret::ServerSecret;
+use crate::lobby::sessions::account_job::AccountWays;
 
 /// How many sessions, connected or not, an address may have for each of its connections. If all
 /// players behind one router lose their connections, and come back without their tokens (a page
@@ -44,6 +45,8 @@ pub struct LobbyConfig {
     /// Whether the shell stores rooms at intervals, and reports it
     /// ([`Lobby::handle_rooms_stored`](super::Lobby::handle_rooms_stored)).
     pub stores_rooms: bool,
+    /// How players may prove who they are.
+    pub ways: AccountWays,
     /// The limits for child processes; 0 of them where rooms run elsewhere.
     pub children: ChildPoolConfig,
     /// Which host gets the next room.
@@ -123,6 +126,7 @@ impl Default for LobbyConfig {
             directory: false,
             keeps_rooms: false,
             stores_rooms: false,
+            ways: AccountWays::default(),
             children: ChildPoolConfig::default(),
             placement: PlacementPolicy::default(),
             max_connections: 10_000,

@@ -103,18 +103,36 @@ impl Lobby {
         self.outbox.push(LobbyAction::Record { key, value });
     }
 
+    /// What the ids of rooms are unique in: these records, and all that follow from them.
+    pub(in crate::lobby) fn lineage(&mut self) -> [u8; 16] {
+        self.known_lineage().unwrap_or_else(|| {
+            let new = self.players.random_bytes();
+            self.records.reserved.lineage = new.to_vec();
+            new
+        })
+    }
+
+    /// The lineage, if something was stored by it, or it was recorded.
+    pub(in crate::lobby) fn known_lineage(&self) -> Option<[u8; 16]> {
+        self.records.reserved.lineage[..].try_into().ok()
+    }
+
     /// Reserves ids in the directory before they are used.
     fn reserve_ids(&mut self) {
+        let is_recorded = self.records.written.contains_key(&RecordKey::Ids);
+        let lineage = self.lineage().to_vec();
         let used = pb::Ids {
             players: self.players.last_id(),
             rooms: self.rooms.last_id(),
             tickets: self.counters.tickets,
             hosts: self.hosts.last_id(),
             transfers: self.counters.last_transfer,
+            lineage: Vec::new(),
         };
         let reserved = &self.records.reserved;
         let is_short = |used: u64, reserved: u64| reserved < used + RESERVED_IDS / 2;
-        if is_short(used.players, reserved.players)
+        if !is_recorded
+            || is_short(used.players, reserved.players)
             || is_short(used.rooms, reserved.rooms)
             || is_short(used.tickets, reserved.tickets)
             || is_short(used.hosts, reserved.hosts)
@@ -126,6 +144,7 @@ impl Lobby {
                 tickets: used.tickets + RESERVED_IDS,
                 hosts: used.hosts + RESERVED_IDS,
                 transfers: used.transfers + RESERVED_IDS,
+                lineage,
             };
             self.emit_record(RecordKey::Ids, Some(ids.encode_to_vec()));
             self.records.reserved = ids;
@@ -201,6 +220,7 @@ fn ban_record(ban: &Ban) -> pb::Ban {
         network: network_record(ban.network),
         newest_session: ban.newest_session.0,
         bars_network: ban.bars_network,
+        account: AccountId::to_bytes(ban.account),
     }
 }
 
@@ -290,6 +310,7 @@ impl Lobby {
         for &room in checkpointed {
             if !self.is_running(room) {
                 self.outbox.push(LobbyAction::ForgetRoom { room });
+                self.forget_store_jobs(room);
             }
         }
         self.watch_restored_rooms();
@@ -361,6 +382,7 @@ impl Lobby {
         self.hosts.skip_to(ids.hosts);
         self.counters.tickets = self.counters.tickets.max(ids.tickets);
         self.counters.last_transfer = self.counters.last_transfer.max(ids.transfers);
+        self.records.reserved.lineage = ids.lineage;
     }
 
     fn restore_host(
@@ -463,6 +485,7 @@ impl Lobby {
                 network: network_from_record(&ban.network),
                 newest_session: PlayerId(ban.newest_session),
                 bars_network: ban.bars_network,
+                account: AccountId::from_bytes(&ban.account),
             });
         }
         if !record.password.is_empty() {

@@ -11,9 +11,13 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_room::recording::Header;
+use ambit_store::RoomRequest;
+use ambit_transport::address::SourceNetwork;
 use derive_more::Display;
 
 use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::sessions::account_job::AccountJob;
+use crate::lobby::store_job::StoreJob;
 
 /// The id of a lobby connection. The shell never uses an id twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +71,15 @@ pub struct UnknownRecordKey;
 pub(super) struct RequestSource {
     pub(super) conn: ConnId,
     pub(super) request: u64,
+}
+
+/// Whose job it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobSource {
+    pub conn: ConnId,
+    /// The number of the request.
+    pub request: u64,
+    pub(super) network: SourceNetwork,
 }
 
 /// The news that a connection did not get, since its queue was full.
@@ -134,6 +147,16 @@ pub enum LobbyAction {
         host: HostId,
         order: HostOrder,
     },
+    /// Do this, then report it with `handle_account`.
+    Account {
+        source: JobSource,
+        job: AccountJob,
+    },
+    /// Do this for a room, then report it with `handle_stored`.
+    Store {
+        request: RoomRequest,
+        job: StoreJob,
+    },
     /// Close the link to a host that has fallen silent, and kill it if it is a child;
     /// `handle_host_lost` is due as usual.
     DisconnectHost {
@@ -161,6 +184,11 @@ pub enum LobbyAction {
     RestoreDone,
     /// Remove the checkpoint of a closed room.
     ForgetRoom {
+        room: RoomId,
+    },
+    /// No request of this room to the store comes again.
+    ForgetStoreJobs {
+        lineage: [u8; 16],
         room: RoomId,
     },
     /// The host runs the room since before this WorldServer led: accept its checkpoints.

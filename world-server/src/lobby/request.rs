@@ -16,6 +16,7 @@ use prost::bytes::Buf;
 use prost::encoding::{DecodeContext, decode_key, skip_field};
 
 use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::sessions::account_job::{AccountJob, AccountWay, Secret};
 use crate::lobby::sessions::creations::CreationKey;
 use crate::lobby::text::{ChatText, LobbyRoomName, Password, PlayerName};
 
@@ -25,24 +26,43 @@ pub(super) const DEFAULT_CAPACITY: u32 = 64;
 const MAX_PARAMETERS: usize = 32;
 const MAX_PARAMETER_NAME_BYTES: usize = 32;
 const MAX_PARAMETER_VALUE_BYTES: usize = 128;
+/// Characters of the password of an account.
+const MIN_ACCOUNT_PASSWORD: usize = 8;
+const MAX_ACCOUNT_PASSWORD: usize = 128;
+/// More than a name with `#` and a number has.
+const MAX_LOGIN_BYTES: usize = 160;
 /// More of a key than this is not shown.
 const MAX_SHOWN_KEY_CHARS: usize = 40;
 
 /// The requests that a client may send after its hello.
 #[derive(Debug)]
 pub(super) enum PlayerRequest {
-    ListRooms { subscribe: bool },
+    ListRooms {
+        subscribe: bool,
+    },
     CreateRoom(CreateRoomRequest),
     JoinRoom(JoinRoomRequest),
     LeaveRoom,
     StartRoom,
-    SetReady { ready: bool },
-    ListPlayers { everybody: bool },
+    SetReady {
+        ready: bool,
+    },
+    ListPlayers {
+        everybody: bool,
+    },
     SetName(PlayerName),
     Say(ChatRequest),
-    Kick { player: PlayerId },
+    Kick {
+        player: PlayerId,
+    },
     RequestTicket,
-    DescribeGame { game: String },
+    DescribeGame {
+        game: String,
+    },
+    ReadAccount,
+    EraseAccount,
+    /// The password and the new one.
+    SetPassword(Secret, Secret),
 }
 
 impl PlayerRequest {
@@ -65,8 +85,17 @@ pub(super) struct HelloRequest {
     pub(super) name: Option<PlayerName>,
     /// Any bytes: an unknown token starts a new session.
     pub(super) resume_token: Vec<u8>,
-    /// The public key of the account that the player says to have.
-    pub(super) account_key: Option<[u8; KEY_BYTES]>,
+    pub(super) account: HelloAccount,
+}
+
+/// The account that the player says to have.
+#[derive(Debug)]
+pub(super) enum HelloAccount {
+    None,
+    /// Its public key.
+    Key([u8; KEY_BYTES]),
+    /// A password or a token to check, or an account to make.
+    Job(AccountWay, AccountJob),
 }
 
 #[derive(Debug)]
@@ -117,6 +146,9 @@ pub(super) fn name_of(body: &Body) -> &'static str {
         Body::RequestTicket(_) => "request_ticket",
         Body::DescribeGame(_) => "describe_game",
         Body::ProveAccount(_) => "prove_account",
+        Body::ReadAccount(_) => "read_account",
+        Body::EraseAccount(_) => "erase_account",
+        Body::SetPassword(_) => "set_password",
     }
 }
 
@@ -155,6 +187,11 @@ impl TryFrom<Body> for PlayerRequest {
             Body::Kick(kick) => Self::Kick { player: PlayerId(kick.player) },
             Body::RequestTicket(world::RequestTicket {}) => Self::RequestTicket,
             Body::DescribeGame(describe) => Self::DescribeGame { game: describe.game },
+            Body::ReadAccount(world::ReadAccount {}) => Self::ReadAccount,
+            Body::EraseAccount(world::EraseAccount {}) => Self::EraseAccount,
+            Body::SetPassword(set) => {
+                Self::SetPassword(old_password(set.password)?, new_password(set.new_password)?)
+            }
         })
     }
 }
@@ -173,15 +210,74 @@ impl TryFrom<world::Hello> for HelloRequest {
             return Err(LobbyRefusal::new(ErrorCode::VersionMismatch, message));
         }
         let name = if hello.name.is_empty() { None } else { Some(PlayerName::parse(&hello.name)?) };
-        let account_key = match hello.account_key.len() {
-            0 => None,
-            length => Some(<[u8; KEY_BYTES]>::try_from(hello.account_key).map_err(|_| {
-                let message = format!("the key of an account has {KEY_BYTES} bytes, not {length}");
-                LobbyRefusal::new(ErrorCode::BadAccount, message)
-            })?),
-        };
-        Ok(Self { name, resume_token: hello.resume_token, account_key })
+        let account = parse_account(hello.account_key, hello.password, hello.account_token)?;
+        Ok(Self { name, resume_token: hello.resume_token, account })
     }
+}
+
+fn parse_account(
+    key: Vec<u8>,
+    password: Option<world::PasswordSignIn>,
+    token: String,
+) -> Result<HelloAccount, LobbyRefusal> {
+    match (key.len(), password, token.is_empty()) {
+        (0, None, true) => Ok(HelloAccount::None),
+        (0, None, false) => {
+            let job = AccountJob::CheckToken { token: Secret(token) };
+            Ok(HelloAccount::Job(AccountWay::Token, job))
+        }
+        (0, Some(sign_in), true) => {
+            Ok(HelloAccount::Job(AccountWay::Password, parse_sign_in(sign_in)?))
+        }
+        (KEY_BYTES, None, true) => {
+            Ok(HelloAccount::Key(key.try_into().expect("it has this length")))
+        }
+        (length, None, true) => {
+            Err(bad_account(format!("the key of an account has {KEY_BYTES} bytes, not {length}")))
+        }
+        _ => Err(bad_account(
+            "a hello has a key, a password or a token of an account, not several of them",
+        )),
+    }
+}
+
+fn parse_sign_in(sign_in: world::PasswordSignIn) -> Result<AccountJob, LobbyRefusal> {
+    let world::PasswordSignIn { login, password, is_new } = sign_in;
+    if is_new {
+        let name = PlayerName::parse(&login)?.as_str().to_owned();
+        if name.contains('#') {
+            let message = "the name of a new account has no #: the server adds it with a number";
+            return Err(bad_account(message));
+        }
+        return Ok(AccountJob::Register { name, password: new_password(password)? });
+    }
+    if login.len() > MAX_LOGIN_BYTES {
+        return Err(bad_account("this is no name to sign in with: they look like ann#48213"));
+    }
+    Ok(AccountJob::CheckPassword { login, password: old_password(password)? })
+}
+
+/// A password that may be the right one.
+fn old_password(password: String) -> Result<Secret, LobbyRefusal> {
+    if password.chars().count() > MAX_ACCOUNT_PASSWORD {
+        let message = format!("a password has at most {MAX_ACCOUNT_PASSWORD} characters");
+        return Err(LobbyRefusal::new(ErrorCode::BadText, message));
+    }
+    Ok(Secret(password))
+}
+
+fn new_password(password: String) -> Result<Secret, LobbyRefusal> {
+    if password.chars().count() < MIN_ACCOUNT_PASSWORD {
+        let message = format!(
+            "a password has at least {MIN_ACCOUNT_PASSWORD} characters: choose a longer one"
+        );
+        return Err(LobbyRefusal::new(ErrorCode::BadText, message));
+    }
+    old_password(password)
+}
+
+fn bad_account(message: impl Into<String>) -> LobbyRefusal {
+    LobbyRefusal::new(ErrorCode::BadAccount, message)
 }
 
 impl TryFrom<world::CreateRoom> for CreateRoomRequest {

@@ -10,6 +10,8 @@ pub(super) mod room;
 pub(super) mod running;
 pub(super) mod seats;
 pub(super) mod seed;
+pub(super) mod store_jobs;
+pub(super) mod stored;
 pub(super) mod stored_password;
 pub(super) mod unplayed;
 mod waiting_members;

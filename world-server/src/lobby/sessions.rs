@@ -3,10 +3,13 @@
 //! Each player has a session, which outlives its connection by the grace period. While the player
 //! is away, its seat and name are kept, and its room sees it as not connected.
 
+pub(super) mod account_job;
 pub(super) mod accounts;
 pub(super) mod connections;
 pub(super) mod creations;
 pub(super) mod players;
+pub(super) mod sign_in;
+pub(super) mod sign_ins;
 
 use ambit_host::protocol::messages::{RenamePlayer, world_to_host};
 use ambit_proto::codes::ErrorCode;
@@ -16,10 +19,11 @@ use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
 
-use crate::lobby::output::ConnId;
+use crate::lobby::output::{ConnId, RequestSource};
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::request::HelloRequest;
+use crate::lobby::request::{HelloAccount, HelloRequest};
 use crate::lobby::rooms::membership::room_left_body;
+use crate::lobby::sessions::account_job::AccountWay;
 use crate::lobby::sessions::connections::Stage;
 use crate::lobby::text::PlayerName;
 use crate::lobby::timers::Timer;
@@ -31,18 +35,31 @@ impl Lobby {
     pub(super) fn handle_hello(
         &mut self,
         now: LocalTime,
-        conn: ConnId,
+        from: RequestSource,
         hello: HelloRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
+        let conn = from.conn;
         if let Some(player) = self.players.find_by_token(&hello.resume_token) {
             self.resume_session(now, player, conn);
-            return Ok(self.welcome(now, conn, player, true));
+            let welcome = self.welcome(now, conn, player, true);
+            return Ok(RequestOutcome::Immediate(Body::Welcome(welcome)));
         }
-        if let Some(key) = hello.account_key {
-            return Ok(self.ask_for_proof(conn, key, hello.name));
+        match hello.account {
+            HelloAccount::Key(key) => {
+                self.check_way(AccountWay::Device)?;
+                Ok(self.ask_for_proof(conn, key, hello.name))
+            }
+            HelloAccount::Job(way, job) => {
+                self.check_way(way)?;
+                self.ask_for_sign_in(now, from, hello.name, job)
+            }
+            HelloAccount::None => {
+                self.check_way(AccountWay::Guest)?;
+                let player = self.open_session(now, conn, hello.name, None)?;
+                let welcome = self.welcome(now, conn, player, false);
+                Ok(RequestOutcome::Immediate(Body::Welcome(welcome)))
+            }
         }
-        let player = self.open_session(now, conn, hello.name, None)?;
-        Ok(self.welcome(now, conn, player, false))
     }
 
     /// The handshake is over.
@@ -52,7 +69,7 @@ impl Lobby {
         conn: ConnId,
         player: PlayerId,
         is_resumed: bool,
-    ) -> RequestOutcome {
+    ) -> world::Welcome {
         self.connections.open_mut(conn).expect("a hello came on it").stage = Stage::Player(player);
         self.timers.cancel(Timer::Hello(conn));
         if let Some(idle) = self.config.idle {
@@ -60,7 +77,7 @@ impl Lobby {
         }
         let welcome = self.welcome_message(player, is_resumed);
         self.players.at_mut(player).lost_room = None;
-        RequestOutcome::Immediate(Body::Welcome(welcome))
+        welcome
     }
 
     /// Closes a connection with a goodbye. Its player, if it has one, is away from now on.
@@ -127,8 +144,10 @@ impl Lobby {
             self.charge_deliveries(now, player, members)?;
         }
         if self.players.rename(player, name).is_err() {
-            let message =
-                format!("another player is called {text}, or nearly so; choose another name");
+            let message = format!(
+                "another player is called {text} or nearly so, or the name is reserved; \
+                         choose another name"
+            );
             return Err(LobbyRefusal::new(ErrorCode::NameTaken, message));
         }
         let renamed = world::Renamed { player: player.0, name: text };
@@ -161,6 +180,9 @@ impl Lobby {
         name: Option<PlayerName>,
         account: Option<AccountId>,
     ) -> Result<PlayerId, LobbyRefusal> {
+        if let Some(account) = account {
+            self.check_ban(now, account)?;
+        }
         let connection = self.connections.get(conn).expect("a hello came on it");
         let network = SourceNetwork::of(connection.address);
         let is_trusted = connection.is_trusted;
@@ -264,6 +286,7 @@ impl Lobby {
             room: known.room.or(lost_room).map(|room| room.0),
             games: games.collect(),
             account: AccountId::to_bytes(known.account),
+            login: String::new(),
             servers: Some(self.servers.clone()).filter(|servers| !servers.servers.is_empty()),
         }
     }

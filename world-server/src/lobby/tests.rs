@@ -14,6 +14,8 @@ mod records;
 mod rooms;
 mod running;
 mod sessions;
+mod sign_in;
+mod stored;
 mod strangers;
 mod vanished_machines;
 mod waiting;

@@ -63,6 +63,11 @@ pub(super) struct ChatText(String);
 #[debug("Password(..)")]
 pub(super) struct Password(String);
 
+/// Whether a player can have this name.
+pub(crate) fn is_player_name(text: &str) -> bool {
+    PlayerName::parse(text).is_ok()
+}
+
 impl PlayerName {
     pub(super) fn parse(text: &str) -> Result<Self, LobbyRefusal> {
         parse_name("a player's name", text, MAX_PLAYER_NAME).map(Self)

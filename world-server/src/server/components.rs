@@ -29,6 +29,7 @@ use super::Addresses;
 use super::connection_router::ConnectionRouter;
 use super::hosts_start::start_hosts;
 use super::lobby_start::{LobbySource, start_lobby, start_lobby_thread};
+use crate::accounts::AccountDesk;
 use crate::actor::calls::{call, in_lobby};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::admin::page_files::Page;
@@ -89,6 +90,7 @@ impl ServerComponents {
             addresses.fingerprint,
             Arc::clone(&certificates),
         );
+        let accounts = AccountDesk::open(config).await?;
         let mut hosts = JoinSet::new();
         let [hosts_stop, member_stop, http_stop] =
             std::array::from_fn(|_| CancellationToken::new());
@@ -98,19 +100,17 @@ impl ServerComponents {
         let mut member = None;
         let mut keeper = None;
         if config.hosts == HostingMode::Cluster {
-            let part = cluster_member(config, &registry, &addresses, servers.clone(), role).await?;
+            let part =
+                cluster_member(config, &registry, accounts, &addresses, servers.clone(), role)
+                    .await?;
             member = Some(tokio::spawn(part.run(member_stop.clone())));
         } else {
-            let mut source = LobbySource::Nothing;
-            if let Some(KeepPlace::Directory(directory)) = &config.keep {
-                let (opened, state) = Keeper::open(directory, config.keep_sync)?;
-                keeper = Some(Arc::clone(&opened));
-                source = LobbySource::Directory(opened, state);
-            }
+            let source;
+            (keeper, source) = open_keeper(config)?;
             let (host, ended) = start_alone(
                 config,
                 registry,
-                source,
+                (accounts, source),
                 (&addresses, &certificates),
                 role,
                 (&mut hosts, &hosts_stop),
@@ -270,6 +270,15 @@ async fn until_ended<T>(task: Option<&mut JoinHandle<T>>) -> Result<T, JoinError
     }
 }
 
+/// With `--keep`: what keeps rooms, and what it has.
+fn open_keeper(config: &Config) -> anyhow::Result<(Option<Arc<Keeper>>, LobbySource)> {
+    let Some(KeepPlace::Directory(directory)) = &config.keep else {
+        return Ok((None, LobbySource::Nothing));
+    };
+    let (opened, state) = Keeper::open(directory, config.keep_sync)?;
+    Ok((Some(Arc::clone(&opened)), LobbySource::Directory(opened, state)))
+}
+
 fn bound_addresses(
     config: &Config,
     fingerprint: Fingerprint,
@@ -316,7 +325,7 @@ type LobbyEnded = oneshot::Receiver<Infallible>;
 async fn start_alone(
     config: &Config,
     registry: Registry,
-    source: LobbySource,
+    (accounts, source): (AccountDesk, LobbySource),
     for_players: (&Addresses, &Arc<WebCertificates>),
     role: watch::Sender<ClusterRole>,
     (hosts, hosts_stop): (&mut JoinSet<()>, &CancellationToken),
@@ -327,7 +336,7 @@ async fn start_alone(
         &registry,
         &start_lobby_thread()?,
         LobbyClock::start(),
-        Some(children),
+        (accounts, Some(children)),
         source,
     )?;
     let embedded =
@@ -369,6 +378,7 @@ async fn follow_certificates(
 async fn cluster_member(
     config: &Config,
     registry: &Registry,
+    accounts: AccountDesk,
     addresses: &Addresses,
     servers: ServerList,
     roles: watch::Sender<ClusterRole>,
@@ -384,7 +394,7 @@ async fn cluster_member(
             &lobby_registry,
             &arbiter,
             (clock, epoch_unix),
-            None,
+            (accounts.clone(), None),
             LobbySource::Cluster(stored),
         )
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor as _, Arbiter, ArbiterHandle};
+use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
 use ambit_proto::control::game;
 use ambit_proto::control::world::{self, parameter};
 use ambit_proto::ids::RoomId;
@@ -12,13 +12,16 @@ use ambit_proto::time::LocalTime;
 use ambit_room::config::{Allowed, Parameter};
 use ambit_room::logic::registry::{GameInfo, Registry};
 use ambit_room::room_limits::RoomLimits;
+use ambit_store::Names;
 use ambit_transport::random::system_random;
 use ambit_transport::ticket::TicketSigner;
 use anyhow::Context as _;
 use prost::Message as _;
 use tokio::sync::{oneshot, watch};
 
-use crate::actor::{LobbyClock, WorldServer};
+use crate::accounts::AccountDesk;
+use crate::actor::calls::in_lobby;
+use crate::actor::{ActorParts, LobbyClock, WorldServer};
 use crate::cluster::leadership::LEADER_LEASE;
 use crate::cluster::{StartedLobby, StoredLobby};
 use crate::config::Config;
@@ -52,7 +55,7 @@ pub(super) fn start_lobby(
     registry: &Registry,
     arbiter: &ArbiterHandle,
     (clock, epoch_unix): (LobbyClock, Duration),
-    children: Option<watch::Sender<u32>>,
+    (accounts, children): (AccountDesk, Option<watch::Sender<u32>>),
     source: LobbySource,
 ) -> anyhow::Result<StartedLobby> {
     let seed = system_random()?;
@@ -71,6 +74,8 @@ pub(super) fn start_lobby(
     let random = || system_random().expect("the system's random source worked before");
     let mut lobby = Lobby::new(lobby_config, games, Box::new(check), Box::new(random), signer);
     let now = clock.now();
+    let mut names = accounts.names();
+    lobby.set_names(now, names.borrow_and_update().clone());
     let mut write_queue = None;
     let mut checkpoints = RoomCheckpoints::default();
     match source {
@@ -104,12 +109,27 @@ pub(super) fn start_lobby(
     let (lifeline, ended) = oneshot::channel();
     let checkpoints = Arc::new(checkpoints);
     let of_actor = Arc::clone(&checkpoints);
-    let (record, children) =
-        (config.record.clone(), children.unwrap_or_else(|| watch::Sender::new(0)));
-    let world = WorldServer::start_in_arbiter(arbiter, move |_| {
-        WorldServer::new(lobby, clock, children, write_queue, record, of_actor, lifeline)
-    });
+    let parts = ActorParts {
+        lobby,
+        clock,
+        accounts,
+        children: children.unwrap_or_else(|| watch::Sender::new(0)),
+        write_queue,
+        recording_directory: config.record.clone(),
+        checkpoints: of_actor,
+        lifeline,
+    };
+    let world = WorldServer::start_in_arbiter(arbiter, move |_| WorldServer::new(parts));
+    tokio::spawn(follow_names(names, world.clone()));
     Ok(StartedLobby { world, ended, checkpoints })
+}
+
+/// Tells the lobby of reserved names and bans that have changed, until it has ended.
+async fn follow_names(mut names: watch::Receiver<Names>, world: Addr<WorldServer>) {
+    while names.changed().await.is_ok() && world.connected() {
+        let newest = names.borrow_and_update().clone();
+        let _ = world.send(in_lobby(move |lobby, now| lobby.set_names(now, newest))).await;
+    }
 }
 
 /// Restores the lobby from the records that it has written, and says which rooms were kept.

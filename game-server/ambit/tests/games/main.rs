@@ -15,6 +15,7 @@ mod poses;
 mod room_wide;
 mod ships;
 mod sight;
+mod stored;
 mod stroll;
 mod surroundings;
 mod typed_reads;

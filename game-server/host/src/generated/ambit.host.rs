@@ -3,7 +3,7 @@
 pub struct WorldToHost {
     #[prost(
         oneof = "world_to_host::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14"
     )]
     pub body: ::core::option::Option<world_to_host::Body>,
 }
@@ -38,13 +38,15 @@ pub mod world_to_host {
         SyncMembers(super::SyncMembers),
         #[prost(message, tag = "13")]
         RoomPiece(super::RoomPiece),
+        #[prost(message, tag = "14")]
+        Stored(super::Stored),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct HostToWorld {
     #[prost(
         oneof = "host_to_world::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14"
     )]
     pub body: ::core::option::Option<host_to_world::Body>,
 }
@@ -78,6 +80,8 @@ pub mod host_to_world {
         ProcessEnded(super::ProcessEnded),
         #[prost(message, tag = "13")]
         HandingOver(super::HandingOver),
+        #[prost(message, tag = "14")]
+        Store(super::StoreRequest),
     }
 }
 /// The host ends because it was asked to: its rooms are not the cause. Their last states follow.
@@ -86,7 +90,7 @@ pub struct HandingOver {}
 /// The first message to a host.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Configure {
-    /// 9. A host of another version refuses and exits.
+    /// 10. A host of another version refuses and exits.
     #[prost(uint32, tag = "1")]
     pub version: u32,
     /// Ed25519 public key that verifies tickets.
@@ -388,6 +392,85 @@ pub struct PlayerOut {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Drain {}
+/// Notification: a room's game asks this of the store. The host repeats it about once a second until
+/// `Stored` answers it, and so does the room's next host, with the same number. It leaves a host
+/// after its report of that tick. The WorldServer carries out each number once.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StoreRequest {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+    /// The number: how often the room had been given to a host when the game asked, and a count.
+    #[prost(uint32, tag = "2")]
+    pub incarnation: u32,
+    #[prost(uint64, tag = "3")]
+    pub count: u64,
+    /// The number of the oldest request of the room that is not answered: none before it comes again.
+    #[prost(uint32, tag = "7")]
+    pub oldest_incarnation: u32,
+    #[prost(uint64, tag = "8")]
+    pub oldest_count: u64,
+    #[prost(oneof = "store_request::What", tags = "4, 5, 6")]
+    pub what: ::core::option::Option<store_request::What>,
+}
+/// Nested message and enum types in `StoreRequest`.
+pub mod store_request {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum What {
+        #[prost(message, tag = "4")]
+        Load(super::StoreKey),
+        #[prost(message, tag = "5")]
+        Save(super::StoredValue),
+        #[prost(message, tag = "6")]
+        Result(super::ResultRow),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StoreKey {
+    /// 16 bytes; empty for a value of the game as a whole.
+    #[prost(bytes = "vec", tag = "1")]
+    pub account: ::prost::alloc::vec::Vec<u8>,
+    /// 1 to 64 bytes.
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StoredValue {
+    #[prost(message, optional, tag = "1")]
+    pub key: ::core::option::Option<StoreKey>,
+    /// At most 65,536 bytes; empty to have none.
+    #[prost(bytes = "vec", tag = "2")]
+    pub value: ::prost::alloc::vec::Vec<u8>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResultRow {
+    /// The table: 1 to 64 bytes.
+    #[prost(string, tag = "1")]
+    pub board: ::prost::alloc::string::String,
+    /// 16 bytes; empty for a player without one.
+    #[prost(bytes = "vec", tag = "2")]
+    pub account: ::prost::alloc::vec::Vec<u8>,
+    #[prost(string, tag = "3")]
+    pub player: ::prost::alloc::string::String,
+    /// More is better.
+    #[prost(sint64, tag = "4")]
+    pub score: i64,
+}
+/// The answer to `StoreRequest`.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Stored {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+    #[prost(uint32, tag = "2")]
+    pub incarnation: u32,
+    #[prost(uint64, tag = "3")]
+    pub count: u64,
+    /// It can never be done.
+    #[prost(bool, tag = "4")]
+    pub refused: bool,
+    /// For `load`: the value, if there is one.
+    #[prost(bytes = "vec", optional, tag = "5")]
+    pub value: ::core::option::Option<::prost::alloc::vec::Vec<u8>>,
+}
 /// A checkpoint: the room's whole state after its last tick. Sent about once a second, if the
 /// WorldServer keeps checkpoints and another host can run the game.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -563,7 +646,7 @@ pub struct RoomCallbacks {
 /// One function of a game, since the room runs on this host.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CallbackTime {
-    /// "join", "leave", "command", "input", "timer", "step" or "sees".
+    /// "join", "leave", "command", "input", "timer", "step", "sees" or "stored".
     #[prost(string, tag = "1")]
     pub callback: ::prost::alloc::string::String,
     #[prost(uint64, tag = "2")]

@@ -19,6 +19,7 @@ use ambit_proto::space::Position;
 use ambit_room::logic::game::{Game, GameCommand, Left, Refusal};
 use ambit_room::logic::gate::Gate;
 use ambit_room::logic::sight::{Sight, SightChecks};
+use ambit_room::logic::store::{StoreAnswer, StoreNumber, StoreRequest};
 use ambit_room::logic::world::{DueTimer, World};
 use ambit_room::saved::BadState;
 
@@ -37,9 +38,10 @@ enum Callback {
     Timer,
     Step,
     Sees,
+    Stored,
 }
 
-const NAMES: [&str; 7] = ["join", "leave", "command", "input", "timer", "step", "sees"];
+const NAMES: [&str; 8] = ["join", "leave", "command", "input", "timer", "step", "sees", "stored"];
 
 /// Calls and times of a game's functions, since the room runs on this host.
 #[derive(Debug, Default)]
@@ -224,6 +226,16 @@ impl Game for MeasuredGame {
 
     fn timer(&mut self, world: &mut World, timer: &DueTimer) {
         self.measure(Callback::Timer, None, |game| game.timer(world, timer));
+    }
+
+    fn stored(
+        &mut self,
+        world: &mut World,
+        number: StoreNumber,
+        request: &StoreRequest,
+        answer: &StoreAnswer,
+    ) {
+        self.measure(Callback::Stored, None, |game| game.stored(world, number, request, answer));
     }
 
     fn step(&mut self, world: &mut World, dt: Duration) {

@@ -100,9 +100,8 @@ impl PreparedRoom {
         }
         let (checkpoints, snapshot) =
             self.plan.is_saved.then(|| CheckpointSender::new(id, &self.room)).flatten().unzip();
-        MadeRoom {
-            host: RoomHost::new(id, capacity, self.room, checkpoints),
-            snapshot: snapshot.flatten(),
-        }
+        let mut host = RoomHost::new(id, capacity, self.room, checkpoints);
+        host.begin_incarnation(self.plan.incarnation);
+        MadeRoom { host, snapshot: snapshot.flatten() }
     }
 }

@@ -13,6 +13,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use ambit_room::logic::store::AskedOfStore;
 use ambit_room::recording::Header;
 use ambit_room::room::{RoomInput, TransferId};
 
@@ -187,6 +188,8 @@ pub enum HostMessage {
         player: PlayerId,
         transfer: TransferId,
     },
+    /// A room's game asks this of the store.
+    Store(RoomId, AskedOfStore),
     /// A room after its last tick.
     Snapshot(RoomId, RoomSnapshot),
     /// The inputs of one tick of a room.

@@ -13,6 +13,7 @@ use super::messages::{
     HostMessage, HostSettings, RoomAssignment, RoomMember, RoomOrder, RoomResume, WorldOrder,
 };
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use ambit_room::logic::store::{AskedOfStore, StoreAnswer, StoreKey, StoreNumber, StoreRequest};
 use ambit_room::room::{RoomInput, TransferArrival, TransferId};
 
 use crate::protocol::ROOM_PIECE_BYTES;
@@ -76,6 +77,12 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 carried: order.carried,
             }),
         ),
+        world_to_host::Body::Stored(stored) => {
+            let number = StoreNumber { incarnation: stored.incarnation, count: stored.count };
+            let done = StoreAnswer::Done(stored.value);
+            let answer = if stored.refused { StoreAnswer::Refused } else { done };
+            input(stored.room, RoomInput::Stored { number, answer })
+        }
         world_to_host::Body::AcknowledgeHeartbeat(heard) => WorldOrder::AcknowledgeHeartbeat {
             number: heard.number,
             lease: Duration::from_millis(heard.lease_ms.into()),
@@ -302,6 +309,7 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
                 number: transfer.0,
             })
         }
+        HostMessage::Store(room, asked) => host_to_world::Body::Store(store_message(room, asked)),
         HostMessage::Snapshot(room, snapshot) => host_to_world::Body::RoomSaved(pb::RoomSaved {
             room: room.0,
             at_us: snapshot.at.micros(),
@@ -319,5 +327,31 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
         HostMessage::Heartbeat(number) => host_to_world::Body::Heartbeat(pb::Heartbeat { number }),
         HostMessage::HandingOver => host_to_world::Body::HandingOver(pb::HandingOver {}),
         HostMessage::Stats(stats) => host_to_world::Body::Stats(*stats),
+    }
+}
+
+fn store_message(room: RoomId, asked: AskedOfStore) -> pb::StoreRequest {
+    let AskedOfStore { number, oldest, request } = asked;
+    let key =
+        |key: StoreKey| pb::StoreKey { account: AccountId::to_bytes(key.account), name: key.name };
+    let what = match request {
+        StoreRequest::Load(of) => pb::store_request::What::Load(key(of)),
+        StoreRequest::Save(of, value) => {
+            pb::store_request::What::Save(pb::StoredValue { key: Some(key(of)), value })
+        }
+        StoreRequest::AddResult(row) => pb::store_request::What::Result(pb::ResultRow {
+            board: row.board,
+            account: AccountId::to_bytes(row.account),
+            player: row.player,
+            score: row.score,
+        }),
+    };
+    pb::StoreRequest {
+        room: room.0,
+        incarnation: number.incarnation,
+        count: number.count,
+        oldest_incarnation: oldest.incarnation,
+        oldest_count: oldest.count,
+        what: Some(what),
     }
 }

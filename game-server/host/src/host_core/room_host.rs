@@ -142,6 +142,11 @@ impl RoomHost {
         }
     }
 
+    /// The room was given to a host for this time: its requests to the store count from there.
+    pub(super) fn begin_incarnation(&mut self, incarnation: u32) {
+        self.inputs.push(RoomInput::BeginIncarnation(incarnation));
+    }
+
     /// The next thing to do.
     pub fn poll(&mut self) -> Option<RoomHostOutput> {
         self.outputs.pop_front()
@@ -313,8 +318,8 @@ impl RoomHost {
             self.confirmations.note_unsaved();
         }
         let mut room_outputs = std::mem::take(&mut self.room_outputs);
-        // Transfers follow the snapshot: the lobby, which is sent them, then has what led to them.
-        let mut transfers = Vec::new();
+        // These follow the snapshot: the WorldServer then has what led to them.
+        let mut for_world = Vec::new();
         let mut is_finished = false;
         for output in room_outputs.drain(..) {
             match output {
@@ -353,7 +358,8 @@ impl RoomHost {
                 RoomOutput::Finished => is_finished = true,
                 RoomOutput::AtGate { .. }
                 | RoomOutput::Departed { .. }
-                | RoomOutput::Arrived { .. } => transfers.push(output),
+                | RoomOutput::Arrived { .. }
+                | RoomOutput::Store(_) => for_world.push(output),
             }
         }
         self.room_outputs = room_outputs;
@@ -362,8 +368,8 @@ impl RoomHost {
         let snapshot =
             self.checkpoints.as_mut().and_then(|checkpoints| checkpoints.snapshot(id, room, now));
         let snapshot = snapshot.map(|snapshot| HostMessage::Snapshot(id, snapshot));
-        let transfers = transfers.into_iter().filter_map(|it| transfer_of(id, it));
-        self.outputs.extend(snapshot.into_iter().chain(transfers).map(RoomHostOutput::World));
+        let for_world = for_world.into_iter().filter_map(|it| message_of(id, it));
+        self.outputs.extend(snapshot.into_iter().chain(for_world).map(RoomHostOutput::World));
         self.disconnect_moved_away(now);
         if is_finished && is_saved {
             self.is_over = true;
@@ -592,7 +598,7 @@ fn late_message(client: ClientId, late: RoomLate) -> RoomHostOutput {
     RoomHostOutput::Message { client, body }
 }
 
-fn transfer_of(room: RoomId, output: RoomOutput) -> Option<HostMessage> {
+fn message_of(room: RoomId, output: RoomOutput) -> Option<HostMessage> {
     Some(match output {
         RoomOutput::AtGate { player, map, at, from } => {
             HostMessage::AtGate { room, player, map, at, from }
@@ -601,6 +607,7 @@ fn transfer_of(room: RoomId, output: RoomOutput) -> Option<HostMessage> {
             HostMessage::Departed { room, player, transfer, carried }
         }
         RoomOutput::Arrived { player, transfer } => HostMessage::Arrived { room, player, transfer },
+        RoomOutput::Store(asked) => HostMessage::Store(room, asked),
         _ => return None,
     })
 }

@@ -214,6 +214,7 @@ use serde::{Deserialize, Serialize};
 use super::controls::DEFAULT_INPUT_TIMEOUT;
 use super::gate::Gate;
 use super::sight::{Sight, SightChecks};
+use super::store::{StoreAnswer, StoreNumber, StoreRequest};
 use super::world::{DueTimer, World};
 use crate::config::{Parameter, Surroundings};
 use crate::saved::BadState;
@@ -300,6 +301,18 @@ pub trait Game: Send {
     /// before everything else in it, in the order of their times, then of their setting.
     fn timer(&mut self, world: &mut World, timer: &DueTimer) {
         let _ = (world, timer);
+    }
+
+    /// The store has answered a request ([`World::load`], [`World::store`],
+    /// [`World::add_result`]). A room that goes on at another host has had the same answers.
+    fn stored(
+        &mut self,
+        world: &mut World,
+        number: StoreNumber,
+        request: &StoreRequest,
+        answer: &StoreAnswer,
+    ) {
+        let _ = (world, number, request, answer);
     }
 
     /// The end of a tick, `dt` after the previous one.

@@ -16,6 +16,7 @@ pub mod gate;
 pub mod registry;
 pub mod sight;
 pub mod sound;
+pub mod store;
 pub mod world;
 
 pub use ambit_steering::statics;

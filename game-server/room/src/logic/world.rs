@@ -35,6 +35,7 @@ mod players;
 mod poses;
 mod room_wide;
 mod save;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -63,6 +64,7 @@ use self::trace::WorldTrace;
 use super::controls::{DEFAULT_INPUT_TIMEOUT, HeldControls};
 use super::sound::EventSound;
 use super::statics::Statics;
+use super::store::StoreDesk;
 use crate::config::RoomConfig;
 
 pub use self::change::{EventAudience, WorldChange};
@@ -99,6 +101,7 @@ pub struct World {
     players: BTreeMap<PlayerId, WorldPlayer>,
     /// Of those who have one, from before their join until they have left. Kept by the room.
     accounts: BTreeMap<PlayerId, AccountId>,
+    store: StoreDesk,
     /// Controls of the players that have sent any.
     controls: BTreeMap<PlayerId, HeldControls>,
     /// How long held keys count after the newest sample of their player.
@@ -146,6 +149,7 @@ impl World {
             timers: Timers::default(),
             players: BTreeMap::new(),
             accounts: BTreeMap::new(),
+            store: StoreDesk::default(),
             controls: BTreeMap::new(),
             input_timeout: DEFAULT_INPUT_TIMEOUT,
             room_wide: BTreeSet::new(),

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::logic::game::{GameCommand, Left};
+use crate::logic::store::{StoreAnswer, StoreNumber};
 use crate::network::load_level::LoadLevel;
 
 /// The client of every player in a journal: a room that replays inputs has no connections.
@@ -74,6 +75,10 @@ pub enum RoomInput {
         /// The keys that were held, and the axes.
         sample: KeySample,
     },
+    /// The store has answered a request of the game.
+    Stored { number: StoreNumber, answer: StoreAnswer },
+    /// The room runs at a host that it was given to for this time.
+    BeginIncarnation(u32),
     /// A datagram of a client.
     Datagram {
         client: ClientId,

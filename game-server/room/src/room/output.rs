@@ -6,6 +6,7 @@ use ambit_proto::space::Position;
 use bytes::Bytes;
 
 use super::input::TransferId;
+use crate::logic::store::AskedOfStore;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoomOutput {
@@ -51,6 +52,8 @@ pub enum RoomOutput {
     /// The answer to [`super::RoomInput::AdmitTransfer`]. To be sent after the journal of this
     /// tick.
     Arrived { player: PlayerId, transfer: TransferId },
+    /// The game asks this of the store. To be sent after the journal of this tick.
+    Store(AskedOfStore),
     /// The client's player has moved to another map. The client closes the connection by itself
     /// once it knows where to go.
     MovedAway { client: ClientId },

@@ -7,7 +7,8 @@ use actix::Arbiter;
 use ambit_transport::ticket::TicketSigner;
 use tokio::sync::{oneshot, watch};
 
-use crate::actor::{LobbyClock, WorldServer};
+use crate::accounts::AccountDesk;
+use crate::actor::{ActorParts, LobbyClock, WorldServer};
 use crate::lobby::{Lobby, LobbyConfig};
 
 pub(crate) fn world_server() -> WorldServer {
@@ -19,9 +20,16 @@ pub(crate) fn world_server() -> WorldServer {
         TicketSigner::from_seed(&[1; 32]),
     );
     let (clock, _) = LobbyClock::start();
-    let children = watch::channel(0).0;
-    let lifeline = oneshot::channel().0;
-    WorldServer::new(lobby, clock, children, None, None, Arc::default(), lifeline)
+    WorldServer::new(ActorParts {
+        lobby,
+        clock,
+        accounts: AccountDesk::in_memory(),
+        children: watch::channel(0).0,
+        write_queue: None,
+        recording_directory: None,
+        checkpoints: Arc::default(),
+        lifeline: oneshot::channel().0,
+    })
 }
 
 /// Keeps the thread of an actor busy until the result is dropped.

@@ -1,9 +1,9 @@
 //! Who may not join a room again: the players that its host has put out.
 //!
 //! A player who was put out can open a session with another id. So a ban bars more than the
-//! session: players with the same name or one that looks like it, and sessions from the player's
-//! network that were opened later. Earlier sessions belong to other people, and later ones may do
-//! so if people share the network: the lobby makes exceptions for such networks. But if
+//! session: its account, players with the same name or one that looks like it, and sessions from
+//! the player's network that were opened later. Earlier sessions belong to other people, and later
+//! ones may do so if people share the network: the lobby makes exceptions for such networks. But if
 //! [`KICKS_THAT_BAR`] players of a network are put out within [`KICK_PERIOD`], all its sessions are
 //! barred, since one player may pretend to be many.
 //!
@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ambit_proto::ids::PlayerId;
+use ambit_proto::ids::{AccountId, PlayerId};
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
 
@@ -32,6 +32,7 @@ const KICK_PERIOD: Duration = Duration::from_mins(1);
 pub(in crate::lobby) struct Ban {
     pub(in crate::lobby) player: PlayerId,
     pub(in crate::lobby) name: PlayerName,
+    pub(in crate::lobby) account: Option<AccountId>,
     /// `None` if it is not known.
     pub(in crate::lobby) network: Option<SourceNetwork>,
     /// The newest session at that time.
@@ -44,6 +45,7 @@ pub(in crate::lobby) struct Ban {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lobby) enum BarredBy {
     Session,
+    Account,
     Name,
     /// It was opened later than the ban of a player from its network.
     Network,
@@ -92,16 +94,19 @@ impl Bans {
     pub(in crate::lobby) fn check(
         &self,
         player: PlayerId,
-        name: &PlayerName,
+        (name, account): (&PlayerName, Option<AccountId>),
         network: Option<SourceNetwork>,
     ) -> Option<BarredBy> {
         let keys = name.keys();
         let has_session = |known: &KnownBan| known.ban.player == player;
+        let has_account = |known: &KnownBan| account.is_some() && known.ban.account == account;
         let has_name = |known: &KnownBan| known.keys.are_confusable_with(&keys);
         let is_from_there = |known: &&KnownBan| network.is_some() && known.ban.network == network;
         let mut from_there = self.0.iter().filter(is_from_there);
         if self.0.iter().any(has_session) {
             Some(BarredBy::Session)
+        } else if self.0.iter().any(has_account) {
+            Some(BarredBy::Account)
         } else if self.0.iter().any(has_name) {
             Some(BarredBy::Name)
         } else if from_there.clone().any(|known| known.ban.bars_network) {
@@ -129,7 +134,7 @@ mod tests {
     fn a_ban_bars_a_session_a_name_and_later_sessions_of_a_network() {
         let mut bans = Bans::default();
         bans.add(at(0), Ban { newest_session: PlayerId(5), ..ban(3, "bob", Some(network(7))) });
-        let check = |player, text, from| bans.check(PlayerId(player), &name(text), from);
+        let check = |player, text, from| bans.check(PlayerId(player), (&name(text), None), from);
         assert_eq!(check(3, "cid", None), Some(BarredBy::Session));
         assert_eq!(check(4, "B0B", Some(network(8))), Some(BarredBy::Name));
         assert_eq!(check(6, "cid", Some(network(7))), Some(BarredBy::Network));
@@ -139,14 +144,26 @@ mod tests {
     }
 
     #[test]
+    fn a_ban_bars_an_account_in_any_session_under_any_name_from_anywhere() {
+        let mut bans = Bans::default();
+        let account = |byte| Some(AccountId([byte; 16]));
+        bans.add(at(0), Ban { account: account(1), ..ban(3, "bob", None) });
+        bans.add(at(0), ban(4, "without", None));
+        let check = |account| bans.check(PlayerId(9), (&name("cid"), account), Some(network(8)));
+        assert_eq!(check(account(1)), Some(BarredBy::Account));
+        assert_eq!(check(account(2)), None);
+        assert_eq!(check(None), None);
+    }
+
+    #[test]
     fn of_too_many_bans_the_oldest_ends() {
         let mut bans = Bans::default();
         for number in 1..=MAX_BANS as u64 + 1 {
             bans.add(at(0), ban(number, PlayerName::guest(number).as_str(), None));
         }
         assert_eq!(bans.iter().count(), MAX_BANS);
-        assert_eq!(bans.check(PlayerId(1), &name("ann"), None), None);
-        assert!(bans.check(PlayerId(2), &name("ann"), None).is_some());
+        assert_eq!(bans.check(PlayerId(1), (&name("ann"), None), None), None);
+        assert!(bans.check(PlayerId(2), (&name("ann"), None), None).is_some());
     }
 
     #[test]
@@ -159,7 +176,7 @@ mod tests {
                 bans.add(at(second), ban);
             }
             // The session was there before.
-            bans.check(PlayerId(5), &name("eve"), Some(network(7)))
+            bans.check(PlayerId(5), (&name("eve"), None), Some(network(7)))
         };
         assert_eq!(barred([0, 30, 59], [7, 7, 7]), Some(BarredBy::WholeNetwork));
         assert_eq!(barred([0, 30, 60], [7, 7, 7]), None, "over more than a minute");
@@ -174,7 +191,7 @@ mod tests {
         }
         bans.restore(Ban { bars_network: true, ..ban(12, "cid", Some(network(8))) });
         bans.add(at(0), ban(13, "dan", Some(network(7))));
-        let check = |last| bans.check(PlayerId(5), &name("eve"), Some(network(last)));
+        let check = |last| bans.check(PlayerId(5), (&name("eve"), None), Some(network(last)));
         assert_eq!((check(7), check(8)), (None, Some(BarredBy::WholeNetwork)));
     }
 
@@ -182,6 +199,7 @@ mod tests {
         Ban {
             player: PlayerId(player),
             name: name(text),
+            account: None,
             network,
             newest_session: PlayerId(player),
             bars_network: false,

@@ -142,6 +142,7 @@ impl Lobby {
         let ban = Ban {
             player: target,
             name: self.players.at(target).name().clone(),
+            account: self.players.at(target).account,
             network: self.network_of_player(target),
             newest_session: PlayerId(self.players.last_id()),
             bars_network: false,
@@ -256,6 +257,7 @@ impl Lobby {
         self.pool_changed = true;
         if room.has_started() {
             self.outbox.push(output::LobbyAction::ForgetRoom { room: id });
+            self.forget_store_jobs(id);
         }
         if let RoomPhase::Opening { starter: Some(starter), .. } = room.phase {
             self.counters.count_refused(why.code);
@@ -448,11 +450,13 @@ impl Lobby {
     /// from, unless too many of its players were put out.
     fn check_bans(&self, player: PlayerId, room: &LobbyRoom) -> Result<(), LobbyRefusal> {
         let network = self.network_of_player(player);
-        let name = self.players.at(player).name();
+        let known = self.players.at(player);
         let id = room.id;
-        let message = match room.bans.check(player, name, network) {
+        let message = match room.bans.check(player, (known.name(), known.account), network) {
             None => return Ok(()),
-            Some(BarredBy::Session) => format!("the host of room {id} put you out"),
+            Some(BarredBy::Session | BarredBy::Account) => {
+                format!("the host of room {id} put you out")
+            }
             Some(BarredBy::Name) => format!(
                 "the host of room {id} put out a player with your name, or one that looks like it"
             ),

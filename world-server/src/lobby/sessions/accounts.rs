@@ -10,7 +10,7 @@ use ambit_transport::quic::Fingerprint;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::server_marks::ServerMarks;
-use crate::lobby::sessions::connections::AskedAccount;
+use crate::lobby::sessions::connections::{Asked, AskedAccount};
 use crate::lobby::text::PlayerName;
 use crate::lobby::{Lobby, RequestOutcome};
 
@@ -29,7 +29,7 @@ impl Lobby {
     ) -> RequestOutcome {
         let nonce = self.players.random_bytes();
         let connection = self.connections.open_mut(conn).expect("a hello came on it");
-        connection.asked = Some(AskedAccount { key, nonce, name });
+        connection.asked = Some(Asked::Proof(AskedAccount { key, nonce, name }));
         RequestOutcome::Immediate(Body::Challenge(world::Challenge { nonce: nonce.to_vec() }))
     }
 
@@ -41,14 +41,18 @@ impl Lobby {
         proof: &world::ProveAccount,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let connection = self.connections.open_mut(conn);
-        let asked = connection.and_then(|connection| connection.asked.take()).ok_or_else(|| {
+        let asked = connection.and_then(|connection| {
+            connection.asked.take_if(|asked| matches!(asked, Asked::Proof(_)))
+        });
+        let Some(Asked::Proof(asked)) = asked else {
             let message =
                 "prove_account answers a challenge, which follows a hello with an account";
-            LobbyRefusal::new(ErrorCode::OutOfState, message)
-        })?;
+            return Err(LobbyRefusal::new(ErrorCode::OutOfState, message));
+        };
         let account = self.check_proof(&asked, proof)?;
         let player = self.open_session(now, conn, asked.name, Some(account))?;
-        Ok(self.welcome(now, conn, player, false))
+        let welcome = self.welcome(now, conn, player, false);
+        Ok(RequestOutcome::Immediate(Body::Welcome(welcome)))
     }
 
     fn check_proof(

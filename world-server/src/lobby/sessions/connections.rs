@@ -38,11 +38,24 @@ pub(in crate::lobby) struct AskedAccount {
     pub(in crate::lobby) name: Option<PlayerName>,
 }
 
+/// What a connection waits for before it may ask again.
+#[derive(Debug)]
+pub(in crate::lobby) enum Asked {
+    /// In the handshake: what the client has to prove.
+    Proof(AskedAccount),
+    /// In the handshake: a password or a token is checked. The name is for the session.
+    SignIn { name: Option<PlayerName> },
+    /// A job with the player's own account.
+    OwnAccount,
+    /// The account is deleted, and with it the session.
+    Erasure,
+}
+
 #[derive(Debug)]
 pub(in crate::lobby) struct LobbyConnection {
     pub(in crate::lobby) stage: Stage,
-    /// In the handshake: what the client has to prove.
-    pub(in crate::lobby) asked: Option<AskedAccount>,
+    /// What it waits for.
+    pub(in crate::lobby) asked: Option<Asked>,
     pub(in crate::lobby) requests: TokenBucket,
     /// The lists that it may get, in KiB.
     pub(in crate::lobby) lists: TokenBucket,

@@ -70,7 +70,22 @@ pub(in crate::lobby) struct SavedPlayer {
     pub(in crate::lobby) account: Option<AccountId>,
 }
 
-/// Another player has this name.
+/// Names that only one account may use, and what people would confuse with them.
+#[derive(Debug, Default)]
+struct ReservedNames {
+    by_key: BTreeMap<NameKey, AccountId>,
+    by_skeleton: BTreeMap<NameSkeleton, AccountId>,
+}
+
+impl ReservedNames {
+    fn allow(&self, name: &PlayerName, account: Option<AccountId>) -> bool {
+        let keys = name.keys();
+        let owners = [self.by_key.get(&keys.folded), self.by_skeleton.get(&keys.skeleton)];
+        owners.into_iter().flatten().all(|owner| Some(*owner) == account)
+    }
+}
+
+/// Another player has this name, or it is reserved to another account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lobby) struct NameTaken;
 
@@ -80,6 +95,7 @@ pub(in crate::lobby) struct LobbyPlayers {
     by_skeleton: BTreeMap<NameSkeleton, PlayerId>,
     by_token: BTreeMap<ResumeToken, PlayerId>,
     by_network: BTreeMap<SourceNetwork, BTreeSet<PlayerId>>,
+    reserved: ReservedNames,
     entropy: Entropy,
     last_id: u64,
     /// Players that may have changed since [`LobbyPlayers::take_changed`].
@@ -94,6 +110,7 @@ impl LobbyPlayers {
             by_skeleton: BTreeMap::new(),
             by_token: BTreeMap::new(),
             by_network: BTreeMap::new(),
+            reserved: ReservedNames::default(),
             entropy,
             last_id: 0,
             changed: BTreeSet::new(),
@@ -116,7 +133,7 @@ impl LobbyPlayers {
     ) -> PlayerId {
         self.last_id += 1;
         let id = PlayerId(self.last_id);
-        let name = self.free_name(wanted.unwrap_or_else(|| PlayerName::guest(id.0)));
+        let name = self.free_name(wanted.unwrap_or_else(|| PlayerName::guest(id.0)), account);
         let token = self.random_bytes();
         self.changed.insert(id);
         let creations = RecentCreations::default();
@@ -141,8 +158,8 @@ impl LobbyPlayers {
         if tokens.iter().flatten().any(taken) {
             return None;
         }
-        if !self.is_free(&saved.name) {
-            saved.name = self.free_name(saved.name);
+        if self.owners(&saved.name) != [None, None] {
+            saved.name = self.free_name(saved.name, saved.account);
             self.changed.insert(id);
         }
         self.insert(id, None, saved, config);
@@ -279,7 +296,10 @@ impl LobbyPlayers {
         id: PlayerId,
         name: PlayerName,
     ) -> Result<(), NameTaken> {
-        if self.owners(&name).into_iter().flatten().any(|owner| owner != id) {
+        let is_taken = self.owners(&name).into_iter().flatten().any(|owner| owner != id);
+        let Self { by_id, reserved, .. } = self;
+        let account = by_id.get(&id).and_then(|player| player.account);
+        if is_taken || !reserved.allow(&name, account) {
             return Err(NameTaken);
         }
         let before = self.at(id).name.clone();
@@ -305,12 +325,12 @@ impl LobbyPlayers {
 
     /// Returns `wanted`, or the first of `wanted-2`, `wanted-3`... that is free. The search is
     /// bounded, since a thousand players with the same name would slow down each hello.
-    fn free_name(&mut self, wanted: PlayerName) -> PlayerName {
-        if self.is_free(&wanted) {
+    fn free_name(&mut self, wanted: PlayerName, account: Option<AccountId>) -> PlayerName {
+        if self.is_free(&wanted, account) {
             return wanted;
         }
         let numbered = (2..=HIGHEST_NUMBER).map(|number| wanted.with_suffix(&number.to_string()));
-        if let Some(free) = numbered.into_iter().find(|name| self.is_free(name)) {
+        if let Some(free) = numbered.into_iter().find(|name| self.is_free(name, account)) {
             return free;
         }
         let digits =
@@ -318,12 +338,25 @@ impl LobbyPlayers {
         (digits..)
             .take(1_000_000_000)
             .map(|digits| wanted.with_suffix(&format!("{:09}", digits % 1_000_000_000)))
-            .find(|name| self.is_free(name))
+            .find(|name| self.is_free(name, account))
             .expect("fewer players than numbers")
     }
 
-    fn is_free(&self, name: &PlayerName) -> bool {
-        self.owners(name) == [None, None]
+    fn is_free(&self, name: &PlayerName, account: Option<AccountId>) -> bool {
+        self.owners(name) == [None, None] && self.reserved.allow(name, account)
+    }
+
+    /// Sets which names only one account may use. Players keep what they are called.
+    pub(in crate::lobby) fn set_reserved(
+        &mut self,
+        names: impl Iterator<Item = (PlayerName, AccountId)>,
+    ) {
+        self.reserved = ReservedNames::default();
+        for (name, account) in names {
+            let keys = name.keys();
+            self.reserved.by_key.insert(keys.folded, account);
+            self.reserved.by_skeleton.insert(keys.skeleton, account);
+        }
     }
 
     /// The players whose names people would confuse with this one.

@@ -12,11 +12,13 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
+use ambit_store::RoomRequest;
 use ambit_transport::ticket::{Ticket, TicketError, TicketSigner, TicketVerifier};
 
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{
-    ConnId, CostLimit, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, MissedNews, RecordKey,
+    AccountJob, ConnId, CostLimit, HostId, JobSource, Lobby, LobbyAction, LobbyConfig, LobbyGame,
+    MissedNews, RecordKey, StoreJob,
 };
 
 pub(super) use requests::{
@@ -66,6 +68,12 @@ pub(super) struct LobbyHarness {
     pub(super) trials: Vec<Option<u64>>,
     /// Whether all restored rooms have run for a moment.
     pub(super) is_restored: bool,
+    /// What is to be done with accounts, in order.
+    pub(super) account_jobs: Vec<(JobSource, AccountJob)>,
+    /// What the store is to do for rooms, in order.
+    pub(super) store_jobs: Vec<(RoomRequest, StoreJob)>,
+    /// Rooms that ask no more.
+    pub(super) forgotten_jobs: Vec<u64>,
     conns: u64,
     requests: u64,
 }
@@ -150,6 +158,9 @@ impl LobbyHarness {
             condemned: Vec::new(),
             trials: Vec::new(),
             is_restored: false,
+            account_jobs: Vec::new(),
+            store_jobs: Vec::new(),
+            forgotten_jobs: Vec::new(),
             conns: 0,
             requests: 0,
         }
@@ -260,6 +271,12 @@ impl LobbyHarness {
     /// The client's connection breaks.
     pub(super) fn disconnect(&mut self, client: &Client) {
         self.lobby.handle_disconnect(self.now, client.conn);
+        self.handle_outputs();
+    }
+
+    /// The client closes its connection on purpose.
+    pub(super) fn quit(&mut self, client: &Client) {
+        self.lobby.handle_quit(self.now, client.conn);
         self.handle_outputs();
     }
 
@@ -505,6 +522,9 @@ impl LobbyHarness {
                 }
                 LobbyAction::NoteTrial { room } => self.trials.push(room.map(|room| room.0)),
                 LobbyAction::RestoreDone => self.is_restored = true,
+                LobbyAction::Account { source, job } => self.account_jobs.push((source, job)),
+                LobbyAction::Store { request, job } => self.store_jobs.push((request, job)),
+                LobbyAction::ForgetStoreJobs { room, .. } => self.forgotten_jobs.push(room.0),
                 LobbyAction::ForgetRoom { room } => self.removed_checkpoints.push(room.0),
                 LobbyAction::AdoptRoom { room, host } => self.adopted.push((room.0, host)),
                 LobbyAction::Record { key, value } => {

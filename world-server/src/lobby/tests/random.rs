@@ -567,8 +567,11 @@ impl RandomRun {
                 LobbyAction::SaveCondemned { .. }
                 | LobbyAction::SetAsideRoom { .. }
                 | LobbyAction::ForgetRoom { .. }
+                | LobbyAction::ForgetStoreJobs { .. }
                 | LobbyAction::NoteTrial { .. }
                 | LobbyAction::RestoreDone => {}
+                LobbyAction::Store { job, .. } => panic!("no room stores anything: {job:?}"),
+                LobbyAction::Account { job, .. } => panic!("no player signs in: {job:?}"),
                 LobbyAction::SetChildCount(count) => {
                     panic!("no children are kept, and {count} are wanted")
                 }

@@ -243,6 +243,7 @@ impl Lobby {
         self.timers.cancel(Timer::Opening(id));
         self.clear_restored(id);
         self.outbox.push(LobbyAction::ForgetRoom { room: id });
+        self.forget_store_jobs(id);
         self.rooms.remove(id).expect("a world lists only existing maps")
     }
 

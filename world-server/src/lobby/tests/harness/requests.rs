@@ -8,7 +8,7 @@ pub(in crate::lobby::tests) fn hello(name: &str, token: &[u8]) -> ask::Body {
         name: name.to_owned(),
         resume_token: token.to_vec(),
         agent: "test".to_owned(),
-        account_key: Vec::new(),
+        ..world::Hello::default()
     })
 }
 

@@ -1,0 +1,292 @@
+//! Accounts: what the lobby needs the store, or time, for.
+//!
+//! [`AccountDesk::carry_out`] does a job of the lobby. Passwords
+//! are hashed one at a time, on a thread for blocking work: a hash takes some 20 MB and some 20 ms.
+//! Reserved names and bans are read again when the store says that they have changed, by whatever
+//! program.
+
+pub(crate) mod command;
+mod passwords;
+mod ring_verifier;
+mod tokens;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ambit_proto::ids::{AccountId, RoomId};
+use ambit_store::{GameResult, Names, PasswordAccount, RoomRequest, Store, StoreError};
+use ambit_transport::random::system_random;
+use anyhow::Context as _;
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, watch};
+
+use crate::accounts::passwords::{hash, is_right};
+use crate::accounts::tokens::{TokenKeys, TokenRules};
+use crate::config::Config;
+use crate::lobby::{AccountJob, AccountOutcome, Secret, StoreJob, StoreOutcome};
+
+/// How often the store is asked whether names and bans have changed.
+const NAMES_INTERVAL: Duration = Duration::from_secs(1);
+/// Passwords that may wait to be hashed; more are refused.
+const MAX_WAITING_HASHES: usize = 256;
+/// Numbers that are tried for a new login, before longer ones are.
+const SHORT_TRIES: usize = 8;
+const TRIES: usize = 12;
+const WRONG_PASSWORD: &str = "the name and the password do not belong together; a name to sign in \
+    with has a number at its end, as in ann#48213";
+
+/// Does what the lobby asks; clones share everything.
+#[derive(Clone, Debug)]
+pub(crate) struct AccountDesk {
+    store: Store,
+    /// Reserved names and bans, as they were read last.
+    names: watch::Receiver<Names>,
+    tokens: Option<Arc<TokenKeyFile>>,
+    /// Permits to wait for a hash, and the one to compute it.
+    hashes: Arc<(Semaphore, Semaphore)>,
+}
+
+impl AccountDesk {
+    /// Opens the store, and keeps names and bans current as long as the desk lives.
+    pub(crate) async fn open(config: &Config) -> anyhow::Result<Self> {
+        let place = config.store_place();
+        let opening = place.clone();
+        let store = tokio::task::spawn_blocking(move || Store::open(&opening)).await?;
+        let store = store.with_context(|| format!("cannot open the store {place} (`--store`)"))?;
+        let first = store.names().await?;
+        tracing::info!(
+            %place,
+            names = first.reserved.len(),
+            bans = first.bans.len(),
+            "accounts are stored here"
+        );
+        let (changed, names) = watch::channel(first);
+        tokio::spawn(keep_current(store.clone(), changed));
+        let tokens = config.token_keys.as_deref().map(|path| TokenKeyFile::open(path, config));
+        let tokens = tokens.transpose().context("`--token-keys`")?.map(Arc::new);
+        let hashes = (Semaphore::new(MAX_WAITING_HASHES), Semaphore::new(1));
+        Ok(Self { store, names, tokens, hashes: Arc::new(hashes) })
+    }
+
+    /// One for tests, in which nothing lasts.
+    #[cfg(test)]
+    pub(crate) fn in_memory() -> Self {
+        let store = Store::open(&ambit_store::StorePlace::Memory).expect("memory");
+        let names = watch::channel(Names::default()).1;
+        let hashes = Arc::new((Semaphore::new(MAX_WAITING_HASHES), Semaphore::new(1)));
+        Self { store, names, tokens: None, hashes }
+    }
+
+    /// Reserved names and bans, and their changes.
+    pub(crate) fn names(&self) -> watch::Receiver<Names> {
+        self.names.clone()
+    }
+
+    /// Does a job of the lobby.
+    pub(crate) async fn carry_out(self, job: AccountJob) -> AccountOutcome {
+        self.try_to_carry_out(job).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "a job with an account was not done");
+            AccountOutcome::Unavailable
+        })
+    }
+
+    async fn try_to_carry_out(&self, job: AccountJob) -> Result<AccountOutcome, StoreError> {
+        match job {
+            AccountJob::CheckPassword { login, password } => {
+                let found = self.store.run(move |tables| tables.find_password(&login)).await?;
+                let known = found.as_ref().map(|found| found.hash.clone());
+                let is_right = self.is_password(known, password).await?;
+                Ok(match found {
+                    Some(PasswordAccount { account, login, .. }) if is_right => {
+                        AccountOutcome::SignedIn { account, login: Some(login) }
+                    }
+                    _ => AccountOutcome::Refused(WRONG_PASSWORD.to_owned()),
+                })
+            }
+            AccountJob::Register { name, password } => self.register(name, password).await,
+            AccountJob::CheckToken { token } => Ok(self.check_token(&token)),
+            AccountJob::SetPassword { account, password, new_password } => {
+                let known = self.store.run(move |tables| tables.password_of(account)).await?;
+                if !self.is_password(known, password).await? {
+                    return Ok(AccountOutcome::Refused("the password is wrong".to_owned()));
+                }
+                let hash = self.hash(new_password).await?;
+                self.store.run(move |tables| tables.set_password(account, &hash)).await?;
+                Ok(AccountOutcome::Done)
+            }
+            AccountJob::Read { account } => {
+                let data = self.store.run(move |tables| tables.export(account)).await?;
+                Ok(AccountOutcome::Data(data.to_string()))
+            }
+            AccountJob::Erase { account } => {
+                self.store.run(move |tables| tables.erase(account)).await?;
+                Ok(AccountOutcome::Done)
+            }
+        }
+    }
+
+    /// Does a room's job.
+    pub(crate) async fn store_for_room(self, request: RoomRequest, job: StoreJob) -> StoreOutcome {
+        let now = unix_time();
+        let done = self.store.run(move |tables| match job {
+            StoreJob::Load(key) => tables.load_value(&key),
+            StoreJob::Save(key, value) => {
+                tables.save_value(&request, &key, &value, now)?;
+                Ok(None)
+            }
+            StoreJob::AddResult { game, board, account, player, score } => {
+                let row = GameResult { game, board, account, player, score, added_at: now };
+                tables.add_result(&request, &row)?;
+                Ok(None)
+            }
+        });
+        done.await.map_or_else(
+            |error| {
+                tracing::debug!(%error, "a room's request waits");
+                StoreOutcome::Unavailable
+            },
+            StoreOutcome::Done,
+        )
+    }
+
+    /// A room is gone, so none of its requests comes again.
+    pub(crate) async fn forget_room(self, lineage: [u8; 16], room: RoomId) {
+        // What stays is small, and harms nothing.
+        let _ = self.store.run(move |tables| tables.forget_room(lineage, room.0)).await;
+    }
+
+    /// Makes an account with the first login that is free.
+    async fn register(&self, name: String, password: Secret) -> Result<AccountOutcome, StoreError> {
+        let hash = self.hash(password).await?;
+        let now = unix_time();
+        for attempt in 0..TRIES {
+            let account = AccountId(random()?);
+            let number = u64::from_be_bytes(random()?);
+            let login = if attempt < SHORT_TRIES {
+                format!("{name}#{:05}", number % 100_000)
+            } else {
+                format!("{name}#{:09}", number % 1_000_000_000)
+            };
+            let new = PasswordAccount { account, login: login.clone(), hash: hash.clone() };
+            if self.store.run(move |tables| tables.add_password(&new, now)).await? {
+                return Ok(AccountOutcome::SignedIn { account, login: Some(login) });
+            }
+        }
+        Err(StoreError::Unavailable(format!("no number is free for {name}")))
+    }
+
+    fn check_token(&self, token: &Secret) -> AccountOutcome {
+        let Some(tokens) = &self.tokens else {
+            return AccountOutcome::Refused("this server takes no tokens".to_owned());
+        };
+        match tokens.newest().check(&token.0, unix_time()) {
+            Ok(account) => AccountOutcome::SignedIn { account, login: None },
+            Err(problem) => AccountOutcome::Refused(format!(
+                "the token is not accepted: {problem}; get a new one from where you got it"
+            )),
+        }
+    }
+
+    /// Whether this is the password with that hash. If there is none, it takes the same time.
+    async fn is_password(
+        &self,
+        known: Option<String>,
+        password: Secret,
+    ) -> Result<bool, StoreError> {
+        self.blocking(move || is_right(known.as_deref(), &password.0)).await
+    }
+
+    async fn hash(&self, password: Secret) -> Result<String, StoreError> {
+        let salt = random()?;
+        self.blocking(move || hash(&password.0, salt)).await
+    }
+
+    /// Computes something on a thread for that, one at a time.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        compute: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let unavailable = |problem: &str| StoreError::Unavailable(problem.to_owned());
+        let (waiting, computing) = &*self.hashes;
+        let _waits = waiting.try_acquire().map_err(|_| unavailable("too many passwords wait"))?;
+        let _computes = computing.acquire().await.map_err(|_| unavailable("closed"))?;
+        tokio::task::spawn_blocking(compute).await.map_err(|error| unavailable(&error.to_string()))
+    }
+}
+
+/// Reads names and bans again whenever they have changed.
+async fn keep_current(store: Store, changed: watch::Sender<Names>) {
+    while !changed.is_closed() {
+        tokio::time::sleep(NAMES_INTERVAL).await;
+        let known = changed.borrow().number;
+        let read = store.run(move |tables| {
+            Ok(if tables.names_number()? == known { None } else { Some(tables.names()?) })
+        });
+        // A store that does not work says so itself.
+        if let Ok(Some(names)) = read.await {
+            changed.send_replace(names);
+        }
+    }
+}
+
+/// The file of the keys of tokens. It is read again when it has changed.
+#[derive(Debug)]
+struct TokenKeyFile {
+    path: PathBuf,
+    rules: TokenRules,
+    loaded: Mutex<(Option<SystemTime>, Arc<TokenKeys>)>,
+}
+
+impl TokenKeyFile {
+    fn open(path: &Path, config: &Config) -> anyhow::Result<Self> {
+        ring_verifier::install();
+        let rules = TokenRules {
+            audience: config.token_audience.clone().unwrap_or_default(),
+            issuer: config.token_issuer.clone(),
+        };
+        let keys = read_keys(path, &rules)?;
+        let loaded = Mutex::new((changed_at(path), Arc::new(keys)));
+        Ok(Self { path: path.to_owned(), rules, loaded })
+    }
+
+    /// The keys that the file has now; those before, if it has none that can be read.
+    fn newest(&self) -> Arc<TokenKeys> {
+        let mut loaded = self.loaded.lock();
+        let changed = changed_at(&self.path);
+        if changed != loaded.0 {
+            loaded.0 = changed;
+            match read_keys(&self.path, &self.rules) {
+                Ok(keys) => {
+                    tracing::info!(path = %self.path.display(), "new keys for tokens were read");
+                    loaded.1 = Arc::new(keys);
+                }
+                Err(error) => tracing::error!(
+                    path = %self.path.display(),
+                    "the file of keys for tokens cannot be read; the keys before are used: \
+                     {error:#}"
+                ),
+            }
+        }
+        Arc::clone(&loaded.1)
+    }
+}
+
+fn changed_at(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|found| found.modified()).ok()
+}
+
+fn read_keys(path: &Path, rules: &TokenRules) -> anyhow::Result<TokenKeys> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    TokenKeys::parse(&text, rules.clone()).with_context(|| path.display().to_string())
+}
+
+fn random<const N: usize>() -> Result<[u8; N], StoreError> {
+    system_random().map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+/// Seconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+fn unix_time() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64
+}

@@ -1,0 +1,121 @@
+//! What rooms ask of the store.
+//!
+//! A host passes on what a game asks, and repeats it once a second until there is an answer. So the
+//! lobby remembers only what the shell has at the moment, takes no second request with the same
+//! number meanwhile, and drops what is beyond [`MAX_JOBS_OF_ROOM`]: it comes again. A job that the
+//! store could not do has no answer either; the room's players are told once that it waits.
+//!
+//! A room's id is unique among the rooms of its *lineage*: of all lobbies that have gone on with
+//! the records of the first one.
+
+use ambit_host::protocol::messages::{
+    self as pb, StoreRequest, Stored, store_request::What, world_to_host,
+};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::world_to_client::Body;
+use ambit_proto::ids::{AccountId, RoomId};
+use ambit_store::{RoomRequest, ValueKey};
+
+use crate::lobby::Lobby;
+use crate::lobby::output::{HostId, LobbyAction, error_body};
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::rooms::room::RoomPhase;
+use crate::lobby::store_job::{StoreJob, StoreOutcome};
+
+/// Requests of one room that the shell may have at a time, so that a room leaves the store to
+/// others.
+const MAX_JOBS_OF_ROOM: usize = 64;
+
+impl Lobby {
+    /// A host passes on what a room's game asks.
+    pub(in crate::lobby) fn handle_store_request(&mut self, host: HostId, asked: StoreRequest) {
+        let id = RoomId(asked.room);
+        let runs_there = |room: &&super::room::LobbyRoom| room.phase == RoomPhase::Running { host };
+        let Some(room) = self.rooms.get(id).filter(runs_there) else {
+            return;
+        };
+        let game = self.rooms.at(room.world_id()).game.clone();
+        let number = (asked.incarnation, asked.count);
+        let oldest = (asked.oldest_incarnation, asked.oldest_count);
+        let Some(job) = asked.what.and_then(|what| job_of(game, what)) else {
+            return self.send_stored(id, number, Stored { refused: true, ..Stored::default() });
+        };
+        let jobs = self.store_jobs.by_room.entry(id).or_default();
+        if jobs.len() < MAX_JOBS_OF_ROOM && jobs.insert(number) {
+            let lineage = self.lineage();
+            let request = RoomRequest { lineage, room: id.0, number, oldest };
+            self.outbox.push(LobbyAction::Store { request, job });
+        }
+    }
+
+    /// The shell has done a room's job, or could not.
+    pub fn handle_stored(&mut self, request: &RoomRequest, outcome: StoreOutcome) {
+        let id = RoomId(request.room);
+        if let Some(jobs) = self.store_jobs.by_room.get_mut(&id) {
+            jobs.remove(&request.number);
+            if jobs.is_empty() {
+                self.store_jobs.by_room.remove(&id);
+            }
+        }
+        match outcome {
+            StoreOutcome::Done(value) => {
+                self.store_jobs.told.remove(&id);
+                self.send_stored(id, request.number, Stored { value, ..Stored::default() });
+            }
+            StoreOutcome::Unavailable => self.tell_that_store_is_away(id),
+        }
+    }
+
+    fn send_stored(&mut self, id: RoomId, number: (u32, u64), stored: Stored) {
+        if let Some(room) = self.rooms.get(id)
+            && let RoomPhase::Running { host } = room.phase
+        {
+            let (incarnation, count) = number;
+            let stored = Stored { room: id.0, incarnation, count, ..stored };
+            self.outbox.send_to_host(host, world_to_host::Body::Stored(stored));
+        }
+    }
+
+    fn tell_that_store_is_away(&mut self, id: RoomId) {
+        let Some(room) = self.rooms.get(id) else {
+            return;
+        };
+        let world = room.world_id();
+        if self.store_jobs.told.insert(id) {
+            let message = "what this game stores waits in the room: the server's store does not \
+                           work now, and it is tried again";
+            let body: Body = error_body(LobbyRefusal::new(ErrorCode::TryAgain, message));
+            let members = self.member_conns(world, None);
+            self.outbox.broadcast(members, body);
+        }
+    }
+
+    /// A room is gone: nothing of it comes again.
+    pub(in crate::lobby) fn forget_store_jobs(&mut self, id: RoomId) {
+        self.store_jobs.told.remove(&id);
+        self.store_jobs.by_room.remove(&id);
+        if let Some(lineage) = self.known_lineage() {
+            self.outbox.push(LobbyAction::ForgetStoreJobs { lineage, room: id });
+        }
+    }
+}
+
+/// `None` for what no store can do.
+fn job_of(game: String, what: What) -> Option<StoreJob> {
+    let key = |game, key: pb::StoreKey| ValueKey {
+        game,
+        account: AccountId::from_bytes(&key.account),
+        name: key.name,
+    };
+    Some(match what {
+        What::Load(of) => StoreJob::Load(key(game, of)),
+        What::Save(saved) => StoreJob::Save(key(game, saved.key?), saved.value),
+        What::Result(row) => StoreJob::AddResult {
+            game,
+            board: row.board,
+            account: AccountId::from_bytes(&row.account),
+            player: row.player,
+            score: row.score,
+        },
+    })
+}

@@ -1,0 +1,268 @@
+//! Accounts with passwords and tokens, and what players ask about their accounts.
+//!
+//! Such a request needs the store, or takes some time to compute. So the lobby puts it out as an
+//! [`AccountJob`], and answers it when the shell reports an [`AccountOutcome`]. A connection has
+//! one job at a time.
+//!
+//! Wrong passwords and tokens are counted by network, as are new accounts: after some of them each
+//! further one is followed by a pause, within which nothing is tried. A wrong name and a wrong
+//! password have the same answer.
+
+use std::time::Duration;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::{self, world_to_client::Body};
+use ambit_proto::ids::{AccountId, PlayerId};
+use ambit_proto::time::LocalTime;
+use ambit_transport::address::SourceNetwork;
+
+use crate::lobby::output::{ConnId, JobSource, LobbyAction, RequestSource, error_body};
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::sessions::account_job::{AccountJob, AccountOutcome, AccountWay, Secret};
+use crate::lobby::sessions::connections::{Asked, Stage};
+use crate::lobby::text::PlayerName;
+use crate::lobby::timers::Timer;
+use crate::lobby::{Lobby, RequestOutcome, ends_handshake};
+
+/// Jobs of one network that the shell may have at a time.
+const MAX_JOBS_OF_NETWORK: u32 = 8;
+/// How long a client that signs in may wait for the job. The store has an answer sooner.
+const JOB_TIMEOUT: Duration = Duration::from_secs(15);
+const MINUTE_S: i64 = 60;
+const HOUR_S: i64 = 60 * MINUTE_S;
+const DAY_S: i64 = 24 * HOUR_S;
+
+impl Lobby {
+    /// Sets which names are reserved and which accounts are banned. Players with a banned account
+    /// are put out.
+    pub fn set_names(&mut self, now: LocalTime, names: ambit_store::Names) {
+        self.advance(now);
+        let reserved = names.reserved.into_iter();
+        // Another build may have allowed other names.
+        let reserved =
+            reserved.filter_map(|(name, account)| Some((PlayerName::parse(&name).ok()?, account)));
+        self.players.set_reserved(reserved);
+        self.sign_ins.bans = names.bans;
+        let banned: Vec<(PlayerId, Option<ConnId>, LobbyRefusal)> = self
+            .players
+            .iter()
+            .filter_map(|player| {
+                let refusal = self.check_ban(now, player.account?).err()?;
+                Some((player.id, player.conn, refusal))
+            })
+            .collect();
+        for (player, conn, refusal) in banned {
+            if let Some(conn) = conn {
+                self.close_connection(now, conn, refusal);
+            }
+            self.end_session(now, player, ErrorCode::Banned);
+        }
+        self.advance(now);
+    }
+
+    /// Refuses a way that the operator does not allow.
+    pub(super) fn check_way(&self, way: AccountWay) -> Result<(), LobbyRefusal> {
+        let ways = self.config.ways;
+        if ways.allow(way) {
+            return Ok(());
+        }
+        let allowed: Vec<String> = ways.all().map(|way| way.to_string()).collect();
+        let message = format!(
+            "this server takes no player by the way `{way}`; it takes: {}",
+            allowed.join(", ")
+        );
+        Err(LobbyRefusal::new(ErrorCode::BadAccount, message))
+    }
+
+    /// Refuses an account that may not play.
+    pub(super) fn check_ban(&self, now: LocalTime, account: AccountId) -> Result<(), LobbyRefusal> {
+        let now = (self.config.epoch_unix + Duration::from_micros(now.micros())).as_secs() as i64;
+        let Some(ban) = self.sign_ins.bans.get(&account) else {
+            return Ok(());
+        };
+        let until = match ban.ends_at {
+            Some(end) if end <= now => return Ok(()),
+            Some(end) => format!(" for {}", in_words(end - now)),
+            None => String::new(),
+        };
+        let reason = if ban.reason.is_empty() { "" } else { ": " };
+        let message = format!("this account may not play here{until}{reason}{}", ban.reason);
+        Err(LobbyRefusal::new(ErrorCode::Banned, message))
+    }
+
+    /// Has a password or a token checked, or an account made.
+    pub(super) fn ask_for_sign_in(
+        &mut self,
+        now: LocalTime,
+        from: RequestSource,
+        name: Option<PlayerName>,
+        job: AccountJob,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        self.begin_job(now, from, Asked::SignIn { name }, job)?;
+        self.timers.set(Timer::Hello(from.conn), now + JOB_TIMEOUT);
+        Ok(RequestOutcome::Deferred)
+    }
+
+    pub(in crate::lobby) fn read_account(
+        &mut self,
+        now: LocalTime,
+        from: RequestSource,
+        player: PlayerId,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let account = self.account_of_player(player)?;
+        self.begin_job(now, from, Asked::OwnAccount, AccountJob::Read { account })?;
+        Ok(RequestOutcome::Deferred)
+    }
+
+    pub(in crate::lobby) fn erase_account(
+        &mut self,
+        now: LocalTime,
+        from: RequestSource,
+        player: PlayerId,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let account = self.account_of_player(player)?;
+        if self.players.at(player).room.is_some() {
+            let message = "an account is deleted in no room: leave the room first";
+            return Err(LobbyRefusal::new(ErrorCode::AlreadyInRoom, message));
+        }
+        self.begin_job(now, from, Asked::Erasure, AccountJob::Erase { account })?;
+        Ok(RequestOutcome::Deferred)
+    }
+
+    pub(in crate::lobby) fn set_password(
+        &mut self,
+        now: LocalTime,
+        from: RequestSource,
+        player: PlayerId,
+        (password, new_password): (Secret, Secret),
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let account = self.account_of_player(player)?;
+        let job = AccountJob::SetPassword { account, password, new_password };
+        self.begin_job(now, from, Asked::OwnAccount, job)?;
+        Ok(RequestOutcome::Deferred)
+    }
+
+    fn account_of_player(&self, player: PlayerId) -> Result<AccountId, LobbyRefusal> {
+        self.players.at(player).account.ok_or_else(|| {
+            let message = "this session has no account; connect with one";
+            LobbyRefusal::new(ErrorCode::OutOfState, message)
+        })
+    }
+
+    fn begin_job(
+        &mut self,
+        now: LocalTime,
+        from: RequestSource,
+        asked: Asked,
+        job: AccountJob,
+    ) -> Result<(), LobbyRefusal> {
+        let connection = self.connections.open_mut(from.conn).expect("a request came on it");
+        if connection.asked.is_some() {
+            let message = "another request about an account is not answered yet; wait for that";
+            return Err(LobbyRefusal::new(ErrorCode::OutOfState, message));
+        }
+        let network = SourceNetwork::of(connection.address);
+        if !connection.is_trusted {
+            let pause = match &job {
+                AccountJob::Register { .. } => self.sign_ins.registrations.pause_left(now, network),
+                AccountJob::Read { .. } | AccountJob::Erase { .. } => None,
+                _ => self.sign_ins.wrong.pause_left(now, network),
+            };
+            if let Some(pause) = pause {
+                let message = format!(
+                    "too many attempts from this address; try again in {} s",
+                    pause.as_secs() + 1
+                );
+                return Err(LobbyRefusal::new(ErrorCode::RateLimited, message));
+            }
+            if self.sign_ins.jobs.get(&network).is_some_and(|jobs| *jobs >= MAX_JOBS_OF_NETWORK) {
+                return Err(unavailable_refusal());
+            }
+            if matches!(job, AccountJob::Register { .. }) {
+                self.sign_ins.registrations.note_wrong(now, network);
+            }
+        }
+        connection.asked = Some(asked);
+        *self.sign_ins.jobs.entry(network).or_default() += 1;
+        let source = JobSource { conn: from.conn, request: from.request, network };
+        self.outbox.push(LobbyAction::Account { source, job });
+        Ok(())
+    }
+
+    /// The shell has done a job. The client may have left meanwhile.
+    pub fn handle_account(&mut self, now: LocalTime, source: JobSource, outcome: AccountOutcome) {
+        self.advance(now);
+        let JobSource { conn, request, network } = source;
+        if let Some(jobs) = self.sign_ins.jobs.get_mut(&network) {
+            *jobs -= 1;
+            if *jobs == 0 {
+                self.sign_ins.jobs.remove(&network);
+            }
+        }
+        if matches!(outcome, AccountOutcome::Refused(_)) {
+            self.sign_ins.wrong.note_wrong(now, network);
+        }
+        if let Some(connection) = self.connections.open_mut(conn)
+            && let Some(asked) = connection.asked.take()
+        {
+            let stage = connection.stage;
+            self.answer_account(now, (conn, request), (stage, asked), outcome);
+        }
+        self.advance(now);
+    }
+
+    fn answer_account(
+        &mut self,
+        now: LocalTime,
+        (conn, request): (ConnId, u64),
+        (stage, asked): (Stage, Asked),
+        outcome: AccountOutcome,
+    ) {
+        let is_erased = matches!((&asked, &outcome), (Asked::Erasure, AccountOutcome::Done));
+        let place = self.outbox.position();
+        let answer = match (outcome, asked) {
+            (AccountOutcome::SignedIn { account, login }, Asked::SignIn { name }) => {
+                self.open_session(now, conn, name, Some(account)).map(|player| {
+                    let welcome = self.welcome(now, conn, player, false);
+                    Body::Welcome(world::Welcome { login: login.unwrap_or_default(), ..welcome })
+                })
+            }
+            (AccountOutcome::Data(json), _) => Ok(Body::AccountData(world::AccountData { json })),
+            (AccountOutcome::Done, _) => Ok(Body::Done(world::Done {})),
+            (AccountOutcome::Refused(message), _) => {
+                Err(LobbyRefusal::new(ErrorCode::BadAccount, message))
+            }
+            (AccountOutcome::Unavailable | AccountOutcome::SignedIn { .. }, _) => {
+                Err(unavailable_refusal())
+            }
+        };
+        match answer {
+            Ok(body) => self.outbox.answer_at(place, conn, request, body),
+            Err(refusal) => {
+                self.counters.count_refused(refusal.code);
+                self.outbox.answer_at(place, conn, request, error_body(refusal.clone()));
+                if stage == Stage::Handshake && ends_handshake(refusal.code) {
+                    self.close_connection(now, conn, refusal);
+                }
+            }
+        }
+        if is_erased && let Stage::Player(player) = stage {
+            let message = "the account and all that was stored of it are deleted";
+            self.close_connection(now, conn, LobbyRefusal::new(ErrorCode::BadAccount, message));
+            self.end_session(now, player, ErrorCode::BadAccount);
+        }
+    }
+}
+
+fn unavailable_refusal() -> LobbyRefusal {
+    let message = "accounts cannot be read now, or too many players sign in; try again";
+    LobbyRefusal::new(ErrorCode::TryAgain, message)
+}
+
+/// `3 hours`: the largest unit of which there are two or more.
+fn in_words(seconds: i64) -> String {
+    let units = [(DAY_S, "days"), (HOUR_S, "hours"), (MINUTE_S, "minutes")];
+    let found = units.into_iter().find(|(unit, _)| seconds >= 2 * unit);
+    let (unit, name) = found.unwrap_or((1, "seconds"));
+    format!("{} {name}", ((seconds + unit / 2) / unit).max(1))
+}

@@ -1,0 +1,19 @@
+//! What the lobby remembers of sign-ins.
+
+use std::collections::BTreeMap;
+
+use ambit_proto::ids::AccountId;
+use ambit_store::AccountBan;
+use ambit_transport::address::SourceNetwork;
+
+use crate::lobby::rooms::password_guesses::GuessesByNetwork;
+
+/// What the lobby remembers of sign-ins, and which accounts are banned.
+#[derive(Debug, Default)]
+pub(in crate::lobby) struct SignIns {
+    pub(in crate::lobby) wrong: GuessesByNetwork,
+    pub(in crate::lobby) registrations: GuessesByNetwork,
+    /// Jobs of each network that the shell has.
+    pub(in crate::lobby) jobs: BTreeMap<SourceNetwork, u32>,
+    pub(in crate::lobby) bans: BTreeMap<AccountId, AccountBan>,
+}

@@ -1,0 +1,148 @@
+//! What rooms ask of the store: passed on once, answered to the host that runs the room.
+
+use ambit_host::protocol::messages::{
+    StoreKey, StoreRequest, Stored, host_to_world, store_request::What, world_to_host,
+};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::world_to_client::Body;
+use ambit_store::{RoomRequest, ValueKey};
+
+use super::harness::{LobbyHarness, seconds};
+use crate::lobby::{StoreJob, StoreOutcome};
+
+#[test]
+fn a_request_is_passed_on_once_and_answered_to_the_host() {
+    let mut harness = LobbyHarness::new();
+    let (host, room) = running(&mut harness);
+    ask(&mut harness, host, room, 1);
+    ask(&mut harness, host, room, 1);
+    ask(&mut harness, host, room, 2);
+    let jobs = std::mem::take(&mut harness.store_jobs);
+    let numbers: Vec<_> = jobs.iter().map(|(request, _)| request.number).collect();
+    assert_eq!(numbers, [(1, 1), (1, 2)]);
+    let key = ValueKey { game: "field".to_owned(), account: None, name: "purse".to_owned() };
+    assert_eq!(jobs[0].1, StoreJob::Load(key));
+    let (first, second) = (&jobs[0].0, &jobs[1].0);
+    assert_eq!((first.lineage, first.room), (second.lineage, room));
+    done(&mut harness, first, StoreOutcome::Done(Some(vec![5])));
+    let answers = stored(&mut harness);
+    assert_eq!(answers.len(), 1);
+    assert_eq!((answers[0].count, &answers[0].value), (1, &Some(vec![5])));
+    // The answer was lost: it is asked again.
+    ask(&mut harness, host, room, 1);
+    assert_eq!(harness.store_jobs.len(), 1);
+}
+
+#[test]
+fn only_the_host_that_runs_the_room_asks_and_is_answered() {
+    let mut harness = LobbyHarness::new();
+    let (host, room) = running(&mut harness);
+    let other = harness.host(2, 10);
+    ask(&mut harness, other, room, 1);
+    ask(&mut harness, host, room + 7, 1);
+    assert_eq!(harness.store_jobs, []);
+    ask(&mut harness, host, room, 1);
+    let (request, _) = harness.store_jobs.remove(0);
+    harness.lose_host(host, "gone");
+    stored(&mut harness);
+    done(&mut harness, &request, StoreOutcome::Done(None));
+    assert_eq!(stored(&mut harness), []);
+}
+
+#[test]
+fn a_room_has_64_jobs_at_a_time_and_the_others_come_again() {
+    let mut harness = LobbyHarness::new();
+    let (host, room) = running(&mut harness);
+    (1..=100).for_each(|count| ask(&mut harness, host, room, count));
+    assert_eq!(harness.store_jobs.len(), 64);
+    let (request, _) = harness.store_jobs[0].clone();
+    done(&mut harness, &request, StoreOutcome::Done(None));
+    ask(&mut harness, host, room, 65);
+    assert_eq!(harness.store_jobs.len(), 65);
+}
+
+#[test]
+fn players_are_told_once_that_the_store_is_away() {
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_as("ann");
+    let host = harness.host(1, 10);
+    let room = harness.running_room_of(host, &[&ann]);
+    let told = |harness: &mut LobbyHarness| {
+        let events = harness.events_on(ann.conn).into_iter();
+        events
+            .filter(
+                |body| matches!(body, Body::Error(error) if error.code() == ErrorCode::TryAgain),
+            )
+            .count()
+    };
+    for _ in 0..3 {
+        ask(&mut harness, host, room, 1);
+        let (request, _) = harness.store_jobs.remove(0);
+        done(&mut harness, &request, StoreOutcome::Unavailable);
+    }
+    assert_eq!(told(&mut harness), 1);
+    ask(&mut harness, host, room, 1);
+    let (request, _) = harness.store_jobs.remove(0);
+    done(&mut harness, &request, StoreOutcome::Done(None));
+    ask(&mut harness, host, room, 2);
+    let (request, _) = harness.store_jobs.remove(0);
+    done(&mut harness, &request, StoreOutcome::Unavailable);
+    assert_eq!(told(&mut harness), 1, "it is away again");
+}
+
+#[test]
+fn rooms_of_the_next_server_are_of_the_same_lineage() {
+    let lineage = |harness: &mut LobbyHarness| {
+        let (host, room) = running(harness);
+        ask(harness, host, room, 1);
+        harness.store_jobs.remove(0).0.lineage
+    };
+    let mut first = LobbyHarness::recorded();
+    let of_first = lineage(&mut first);
+    let mut next = first.start_successor(seconds(5));
+    assert_eq!(lineage(&mut next), of_first);
+    let mut other = LobbyHarness::new();
+    other.connect();
+    let (host, room) = running(&mut other);
+    assert!(other.forgotten_jobs.is_empty());
+    ask(&mut other, host, room, 1);
+    other.lose_host(host, "gone");
+    other.advance(seconds(60));
+    assert_eq!(other.forgotten_jobs, [room]);
+}
+
+fn running(harness: &mut LobbyHarness) -> (crate::lobby::HostId, u64) {
+    let player = harness.connect_as("player");
+    let host = harness.host(1, 10);
+    let room = harness.running_room_of(host, &[&player]);
+    (host, room)
+}
+
+fn ask(harness: &mut LobbyHarness, host: crate::lobby::HostId, room: u64, count: u64) {
+    let key = StoreKey { account: Vec::new(), name: "purse".to_owned() };
+    let asked = StoreRequest {
+        room,
+        incarnation: 1,
+        count,
+        oldest_incarnation: 1,
+        oldest_count: 1,
+        what: Some(What::Load(key)),
+    };
+    harness.send_from_host(host, host_to_world::Body::Store(asked));
+}
+
+fn done(harness: &mut LobbyHarness, request: &RoomRequest, outcome: StoreOutcome) {
+    harness.lobby.handle_stored(request, outcome);
+    harness.handle_outputs();
+}
+
+/// The answers to hosts since the last call.
+fn stored(harness: &mut LobbyHarness) -> Vec<Stored> {
+    let orders = harness.take_orders().into_iter();
+    orders
+        .filter_map(|(_, order)| match order {
+            world_to_host::Body::Stored(stored) => Some(stored),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,36 @@
+//! What outlives rooms, sessions and releases: passwords of accounts, reserved names, bans;
+//! values of games and results.
+//!
+//! [`Store::open`] opens a SQLite file or connects to PostgreSQL ([`StorePlace`]), and starts a
+//! thread. [`Store::run`] gives that thread a job: a function on [`StoreTables`]. The jobs that
+//! wait are run in one transaction, and each has an answer once the disk has what it wrote; a job
+//! that fails changes nothing, and no other job. So a job costs a part of a sync, and its caller
+//! waits on no thread.
+//!
+//! `tables` is all that is asked and written, in SQL that both databases understand; `database` is
+//! the trait between it and them, `sqlite` and `postgres` implement it, `migrations` has what each
+//! version of the tables adds, `opened` runs them. `copies` makes backups and restores them.
+//!
+//! A store that cannot be read or written now is [`StoreError::Unavailable`]: try again. After a
+//! commit whose answer was lost it is unknown whether the job was done, so jobs are written so that
+//! a second run does no harm.
+
+#![warn(missing_docs, reason = "other crates rely on it")]
+
+mod copies;
+mod database;
+mod games;
+mod migrations;
+mod opened;
+mod place;
+mod postgres;
+mod sqlite;
+mod tables;
+mod worker;
+
+pub use copies::{Backup, RestoreError};
+pub use database::StoreError;
+pub use games::{GameResult, RoomRequest, ValueKey};
+pub use place::{InvalidPlace, StorePlace};
+pub use tables::{AccountBan, BannedAccount, NameOwner, Names, PasswordAccount, StoreTables};
+pub use worker::{Store, StoreStats};

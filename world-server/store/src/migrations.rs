@@ -1,0 +1,111 @@
+//! The tables, by version.
+//!
+//! Opening a store runs the versions that it does not have, in one transaction. What a version has
+//! done is never changed: a later one changes it. `BYTES` stands for the type of columns with
+//! bytes.
+
+use crate::database::{Database, StoreError};
+
+/// The statements of each version; the first is 1.
+const VERSIONS: &[&[&str]] = &[
+    &[
+        // Accounts of players who sign in with a name and a password.
+        "CREATE TABLE passwords (
+        login TEXT PRIMARY KEY,
+        shown TEXT NOT NULL,
+        account BYTES NOT NULL UNIQUE,
+        hash TEXT NOT NULL,
+        made_at BIGINT NOT NULL
+    )",
+        // Names that only one account may use.
+        "CREATE TABLE names (
+        name TEXT PRIMARY KEY,
+        account BYTES NOT NULL,
+        made_at BIGINT NOT NULL
+    )",
+        "CREATE INDEX names_by_account ON names (account)",
+        "CREATE TABLE bans (
+        account BYTES PRIMARY KEY,
+        reason TEXT NOT NULL,
+        ends_at BIGINT,
+        made_at BIGINT NOT NULL
+    )",
+        // How often names and bans have changed: servers read them again.
+        "CREATE TABLE changes (
+        what TEXT PRIMARY KEY,
+        number BIGINT NOT NULL
+    )",
+        "INSERT INTO changes VALUES ('names and bans', 1)",
+    ],
+    &[
+        // What games have stored; `account` is empty for a value of the game as a whole, `value`
+        // for none. The request that has stored it last keeps earlier ones of its room away.
+        "CREATE TABLE game_values (
+        game TEXT NOT NULL,
+        account BYTES NOT NULL,
+        name TEXT NOT NULL,
+        value BYTES NOT NULL,
+        stored_at BIGINT NOT NULL,
+        lineage BYTES NOT NULL,
+        room BIGINT NOT NULL,
+        incarnation BIGINT NOT NULL,
+        number BIGINT NOT NULL,
+        PRIMARY KEY (game, account, name)
+    )",
+        "CREATE INDEX game_values_by_account ON game_values (account)",
+        // Requests of rooms that were carried out and that may come again. `lineage` is what the
+        // ids of rooms are unique in.
+        "CREATE TABLE carried_out (
+        lineage BYTES NOT NULL,
+        room BIGINT NOT NULL,
+        incarnation BIGINT NOT NULL,
+        number BIGINT NOT NULL,
+        PRIMARY KEY (lineage, room, incarnation, number)
+    )",
+        "CREATE TABLE results (
+        lineage BYTES NOT NULL,
+        room BIGINT NOT NULL,
+        incarnation BIGINT NOT NULL,
+        number BIGINT NOT NULL,
+        game TEXT NOT NULL,
+        board TEXT NOT NULL,
+        account BYTES NOT NULL,
+        player TEXT NOT NULL,
+        score BIGINT NOT NULL,
+        added_at BIGINT NOT NULL,
+        PRIMARY KEY (lineage, room, incarnation, number)
+    )",
+        "CREATE INDEX results_by_score ON results (game, board, score)",
+        "CREATE INDEX results_by_account ON results (account)",
+    ],
+];
+
+/// The tables with data, in the order in which a copy is made; the newest version's.
+pub(crate) const TABLES: &[&str] =
+    &["passwords", "names", "bans", "changes", "game_values", "carried_out", "results"];
+
+/// The newest version of the tables.
+pub(crate) fn newest() -> i64 {
+    VERSIONS.len() as i64
+}
+
+/// Brings the tables to the newest version. The caller has begun a transaction.
+pub(crate) fn run(database: &mut dyn Database) -> Result<(), StoreError> {
+    database.execute("CREATE TABLE IF NOT EXISTS version (number BIGINT NOT NULL)", &[])?;
+    let found = database.query("SELECT number FROM version", &[])?;
+    let found = found.first().map(|row| row.integer(0)).transpose()?.unwrap_or_default();
+    if found > newest() {
+        return Err(StoreError::Newer { found, known: newest() });
+    }
+    let bytes = database.bytes_type();
+    for statements in &VERSIONS[usize::try_from(found).unwrap_or_default()..] {
+        for statement in *statements {
+            database.execute(&statement.replace("BYTES", bytes), &[])?;
+        }
+    }
+    if found < newest() {
+        database.execute("DELETE FROM version", &[])?;
+        database.execute("INSERT INTO version VALUES ($1)", &[newest().into()])?;
+    }
+    Ok(())
+}

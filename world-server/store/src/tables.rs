@@ -1,0 +1,294 @@
+//! What a job asks and writes.
+//!
+//! Times are seconds since 1970.
+
+use std::collections::BTreeMap;
+
+use ambit_proto::ids::AccountId;
+use serde_json::{Value as Json, json};
+
+use crate::database::{Database, Row, StoreError, Value};
+
+/// The tables of a store, in a transaction.
+pub struct StoreTables<'a> {
+    pub(crate) database: &'a mut dyn Database,
+}
+
+/// An account with a password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PasswordAccount {
+    /// The account.
+    pub account: AccountId,
+    /// How it is written, with its number: `ann#48213`.
+    pub login: String,
+    /// The hash of the password, as Argon2 writes it.
+    pub hash: String,
+}
+
+/// Whose a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameOwner(
+    /// The account that alone may use the name.
+    pub AccountId,
+);
+
+/// Why an account may not play, and until when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountBan {
+    /// For the player.
+    pub reason: String,
+    /// `None` if it has no end.
+    pub ends_at: Option<i64>,
+}
+
+/// An account with its ban.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BannedAccount {
+    /// The account.
+    pub account: AccountId,
+    /// Its ban.
+    pub ban: AccountBan,
+}
+
+/// All reserved names and all bans.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Changes with each change of them.
+    pub number: i64,
+    /// Reserved names, as they were given, with their accounts.
+    pub reserved: BTreeMap<String, AccountId>,
+    /// Accounts that may not play.
+    pub bans: BTreeMap<AccountId, AccountBan>,
+}
+
+const NAMES_AND_BANS: &str = "names and bans";
+
+impl<'a> StoreTables<'a> {
+    pub(crate) fn new(database: &'a mut dyn Database) -> Self {
+        Self { database }
+    }
+
+    /// The account of a login, whose letters may be of either case.
+    pub fn find_password(&mut self, login: &str) -> Result<Option<PasswordAccount>, StoreError> {
+        let sql = "SELECT account, shown, hash FROM passwords WHERE login = $1";
+        let found = self.database.query(sql, &[key_of(login).as_str().into()])?;
+        let read = |row: &Row| {
+            let (login, hash) = (row.text(1)?.to_owned(), row.text(2)?.to_owned());
+            Ok(PasswordAccount { account: account_in(row, 0)?, login, hash })
+        };
+        found.first().map(read).transpose()
+    }
+
+    /// The hash of an account's password, if it has one.
+    pub fn password_of(&mut self, account: AccountId) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT hash FROM passwords WHERE account = $1";
+        let found = self.database.query(sql, &[bytes_of(account)])?;
+        found.first().map(|row| row.text(0).map(str::to_owned)).transpose()
+    }
+
+    /// Adds an account. Returns whether its login is free; otherwise nothing is changed.
+    pub fn add_password(&mut self, new: &PasswordAccount, now: i64) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO passwords (login, shown, account, hash, made_at) \
+                   VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
+        let values = [
+            key_of(&new.login).as_str().into(),
+            new.login.as_str().into(),
+            bytes_of(new.account),
+            new.hash.as_str().into(),
+            now.into(),
+        ];
+        Ok(self.database.execute(sql, &values)? > 0)
+    }
+
+    /// Sets another password. Returns whether there is such an account.
+    pub fn set_password(&mut self, account: AccountId, hash: &str) -> Result<bool, StoreError> {
+        let sql = "UPDATE passwords SET hash = $1 WHERE account = $2";
+        Ok(self.database.execute(sql, &[hash.into(), bytes_of(account)])? > 0)
+    }
+
+    /// How often names and bans have changed; compare it with [`Names::number`].
+    pub fn names_number(&mut self) -> Result<i64, StoreError> {
+        let sql = "SELECT number FROM changes WHERE what = $1";
+        let rows = self.database.query(sql, &[NAMES_AND_BANS.into()])?;
+        rows.first().map_or(Ok(0), |row| row.integer(0))
+    }
+
+    /// All reserved names and bans.
+    pub fn names(&mut self) -> Result<Names, StoreError> {
+        let number = self.names_number()?;
+        let rows = self.database.query("SELECT name, account FROM names", &[])?;
+        let reserved = rows
+            .iter()
+            .map(|row| Ok((row.text(0)?.to_owned(), account_in(row, 1)?)))
+            .collect::<Result<_, _>>()?;
+        let rows = self.database.query("SELECT account, reason, ends_at FROM bans", &[])?;
+        let bans = rows
+            .iter()
+            .map(|row| {
+                let ban = AccountBan {
+                    reason: row.text(1)?.to_owned(),
+                    ends_at: row.optional_integer(2)?,
+                };
+                Ok((account_in(row, 0)?, ban))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Names { number, reserved, bans })
+    }
+
+    /// Reserves a name. Returns the account that has it already, if it is another one.
+    pub fn reserve(
+        &mut self,
+        name: &str,
+        account: AccountId,
+        now: i64,
+    ) -> Result<Option<NameOwner>, StoreError> {
+        let sql = "SELECT account FROM names WHERE name = $1";
+        let found = self.database.query(sql, &[name.into()])?;
+        let owner = found.first().map(|row| account_in(row, 0)).transpose()?;
+        if let Some(owner) = owner {
+            return Ok((owner != account).then_some(NameOwner(owner)));
+        }
+        let sql = "INSERT INTO names (name, account, made_at) VALUES ($1, $2, $3)";
+        self.database.execute(sql, &[name.into(), bytes_of(account), now.into()])?;
+        self.count_change()?;
+        Ok(None)
+    }
+
+    /// Makes a name free. Returns whether it was reserved.
+    pub fn release(&mut self, name: &str) -> Result<bool, StoreError> {
+        let is_gone =
+            self.database.execute("DELETE FROM names WHERE name = $1", &[name.into()])? > 0;
+        if is_gone {
+            self.count_change()?;
+        }
+        Ok(is_gone)
+    }
+
+    /// Bans an account, or changes its ban.
+    pub fn ban(&mut self, entry: &BannedAccount, now: i64) -> Result<(), StoreError> {
+        let sql = "INSERT INTO bans (account, reason, ends_at, made_at) VALUES ($1, $2, $3, $4) \
+                   ON CONFLICT (account) DO UPDATE SET reason = excluded.reason, \
+                   ends_at = excluded.ends_at, made_at = excluded.made_at";
+        let BannedAccount { account, ban } = entry;
+        let values =
+            [bytes_of(*account), ban.reason.as_str().into(), ban.ends_at.into(), now.into()];
+        self.database.execute(sql, &values)?;
+        self.count_change()
+    }
+
+    /// Ends a ban. Returns whether there was one.
+    pub fn unban(&mut self, account: AccountId) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM bans WHERE account = $1";
+        let is_gone = self.database.execute(sql, &[bytes_of(account)])? > 0;
+        if is_gone {
+            self.count_change()?;
+        }
+        Ok(is_gone)
+    }
+
+    /// All that is stored of an account, but the hash of its password: an object of JSON.
+    pub fn export(&mut self, account: AccountId) -> Result<Json, StoreError> {
+        let id = [bytes_of(account)];
+        let sql = "SELECT shown, made_at FROM passwords WHERE account = $1";
+        let logins = self.database.query(sql, &id)?;
+        let login = logins
+            .first()
+            .map(|row| Ok(json!({ "login": row.text(0)?, "made_at": row.integer(1)? })))
+            .transpose()?;
+        let sql = "SELECT name, made_at FROM names WHERE account = $1 ORDER BY name";
+        let names = self.database.query(sql, &id)?;
+        let names = names
+            .iter()
+            .map(|row| Ok(json!({ "name": row.text(0)?, "made_at": row.integer(1)? })))
+            .collect::<Result<Vec<_>, _>>()?;
+        let sql = "SELECT reason, ends_at, made_at FROM bans WHERE account = $1";
+        let bans = self.database.query(sql, &id)?;
+        let ban = bans
+            .first()
+            .map(|row| {
+                let (ends_at, made_at) = (row.optional_integer(1)?, row.integer(2)?);
+                Ok(json!({ "reason": row.text(0)?, "ends_at": ends_at, "made_at": made_at }))
+            })
+            .transpose()?;
+        let sql = "SELECT game, name, value, stored_at FROM game_values WHERE account = $1 \
+                   AND LENGTH(value) > 0 ORDER BY game, name";
+        let values = self.database.query(sql, &id)?;
+        let values = values
+            .iter()
+            .map(|row| {
+                let (game, name, stored_at) = (row.text(0)?, row.text(1)?, row.integer(3)?);
+                let (form, value) = shown(row.bytes(2)?);
+                Ok(json!({ "game": game, "name": name, form: value, "stored_at": stored_at }))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let sql = "SELECT game, board, player, score, added_at FROM results WHERE account = $1 \
+                   ORDER BY added_at";
+        let results = self.database.query(sql, &id)?;
+        let results = results
+            .iter()
+            .map(|row| {
+                let (game, board, player) = (row.text(0)?, row.text(1)?, row.text(2)?);
+                let (score, added_at) = (row.integer(3)?, row.integer(4)?);
+                Ok(json!({
+                    "game": game,
+                    "board": board,
+                    "player": player,
+                    "score": score,
+                    "added_at": added_at,
+                }))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(json!({
+            "account": account.to_string(),
+            "password": login,
+            "reserved_names": names,
+            "ban": ban,
+            "values": values,
+            "results": results,
+        }))
+    }
+
+    /// Deletes all that is stored of an account, but a ban: it would end it. Its results stay,
+    /// without its name and its id. Returns the number of rows that have changed.
+    pub fn erase(&mut self, account: AccountId) -> Result<u64, StoreError> {
+        let id = [bytes_of(account)];
+        let passwords = self.database.execute("DELETE FROM passwords WHERE account = $1", &id)?;
+        let names = self.database.execute("DELETE FROM names WHERE account = $1", &id)?;
+        if names > 0 {
+            self.count_change()?;
+        }
+        let values = self.database.execute("DELETE FROM game_values WHERE account = $1", &id)?;
+        let sql = "UPDATE results SET account = $1, player = '' WHERE account = $2";
+        let [account] = id;
+        let results = self.database.execute(sql, &[Value::Bytes(Vec::new()), account])?;
+        Ok(passwords + names + values + results)
+    }
+
+    fn count_change(&mut self) -> Result<(), StoreError> {
+        let sql = "UPDATE changes SET number = number + 1 WHERE what = $1";
+        self.database.execute(sql, &[NAMES_AND_BANS.into()]).map(drop)
+    }
+}
+
+/// A value that is JSON as that, any other one by its bytes.
+fn shown(bytes: &[u8]) -> (&'static str, Json) {
+    if let Ok(value) = serde_json::from_slice(bytes) {
+        return ("value", value);
+    }
+    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+    ("hex", digits.collect::<String>().into())
+}
+
+fn key_of(login: &str) -> String {
+    login.to_lowercase()
+}
+
+pub(crate) fn bytes_of(account: AccountId) -> Value {
+    Value::Bytes(AccountId::to_bytes(Some(account)))
+}
+
+fn account_in(row: &Row, column: usize) -> Result<AccountId, StoreError> {
+    let bytes = row.bytes(column)?;
+    let problem = || StoreError::Damaged(format!("an account has 16 bytes, not {}", bytes.len()));
+    AccountId::from_bytes(bytes).ok_or_else(problem)
+}

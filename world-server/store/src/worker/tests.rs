@@ -1,0 +1,304 @@
+//! Stores in files and in memory: what lasts, what is refused, copies.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ambit_proto::ids::AccountId;
+
+use super::*;
+use crate::games::{GameResult, RoomRequest, ValueKey};
+use crate::migrations;
+use crate::tables::{AccountBan, BannedAccount, NameOwner, PasswordAccount};
+
+const ANN: AccountId = AccountId([1; 16]);
+const BOB: AccountId = AccountId([2; 16]);
+
+#[tokio::test]
+async fn what_was_stored_is_there_at_the_next_start_for_its_owner_only() {
+    let file = Scratch::new("stored");
+    for _ in 0..2 {
+        let store = Store::open(&file.place()).unwrap();
+        let added = store.run(|tables| tables.add_password(&ann(), 7)).await;
+        assert!(added.is_ok());
+        let found = store.run(|tables| tables.find_password("ANN#12345")).await.unwrap();
+        assert_eq!(found, Some(ann()));
+        assert_eq!(store.run(|tables| tables.find_password("ann#12346")).await, Ok(None));
+        let again = PasswordAccount { account: BOB, ..ann() };
+        assert_eq!(store.run(move |tables| tables.add_password(&again, 8)).await, Ok(false));
+    }
+    #[cfg(unix)]
+    for entry in fs::read_dir(file.0.parent().unwrap()).unwrap() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = entry.unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_fails_changes_nothing_and_no_other_job() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    // All in one transaction: the thread waits for the first job.
+    let (begun, begin) = std::sync::mpsc::sync_channel::<()>(1);
+    let first = store.run(move |tables| {
+        let _ = begin.recv();
+        tables.reserve("ann", ANN, 1)
+    });
+    let fails = store.run(|tables| -> Result<(), StoreError> {
+        tables.reserve("bob", BOB, 1)?;
+        Err(StoreError::Damaged("a test".to_owned()))
+    });
+    let last = store.run(|tables| tables.reserve("cat", ANN, 1));
+    let go = async { begun.send(()).unwrap() };
+    let (first, failed, last, ()) = tokio::join!(first, fails, last, go);
+    assert_eq!((first, last), (Ok(None), Ok(None)));
+    assert_eq!(failed, Err(StoreError::Damaged("a test".to_owned())));
+    let names = store.names().await.unwrap();
+    assert_eq!(names.reserved, [("ann".to_owned(), ANN), ("cat".to_owned(), ANN)].into());
+    let StoreStats { done, failed, is_failing, .. } = store.stats();
+    assert_eq!((done, failed, is_failing), (3, 1, false));
+}
+
+#[tokio::test]
+async fn names_and_bans_have_a_number_that_each_change_raises() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    let number = async || store.names().await.unwrap().number;
+    let first = number().await;
+    assert_eq!(store.run(|tables| tables.reserve("ann", ANN, 1)).await, Ok(None));
+    let reserved = number().await;
+    assert!(reserved > first);
+    // Again, and by another account.
+    assert_eq!(store.run(|tables| tables.reserve("ann", ANN, 2)).await, Ok(None));
+    let taken = store.run(|tables| tables.reserve("ann", BOB, 3)).await;
+    assert_eq!(taken, Ok(Some(NameOwner(ANN))));
+    assert_eq!(number().await, reserved);
+    let ban = AccountBan { reason: "cheats".to_owned(), ends_at: Some(99) };
+    let entry = BannedAccount { account: BOB, ban: ban.clone() };
+    store.run(move |tables| tables.ban(&entry, 4)).await.unwrap();
+    let names = store.names().await.unwrap();
+    assert_eq!(names.bans, [(BOB, ban)].into());
+    assert!(names.number > reserved);
+    assert_eq!(store.run(|tables| tables.unban(BOB)).await, Ok(true));
+    assert_eq!(store.run(|tables| tables.unban(BOB)).await, Ok(false));
+    assert_eq!(store.run(|tables| tables.release("ann")).await, Ok(true));
+    assert_eq!(number().await, names.number + 2);
+}
+
+#[tokio::test]
+async fn an_account_can_be_read_and_erased_but_its_ban_stays() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    store.run(|tables| tables.add_password(&ann(), 5)).await.unwrap();
+    store.run(|tables| tables.reserve("ann", ANN, 6)).await.unwrap();
+    store.run(|tables| tables.reserve("bob", BOB, 7)).await.unwrap();
+    let ban = AccountBan { reason: "rude".to_owned(), ends_at: None };
+    let entry = BannedAccount { account: ANN, ban };
+    store.run(move |tables| tables.ban(&entry, 8)).await.unwrap();
+    store
+        .run(|tables| {
+            tables.save_value(&request(1), &key(Some(ANN)), b"{\"coins\":3}", 9)?;
+            tables.save_value(&request(2), &key(None), b"of all", 9)?;
+            tables.add_result(&request(3), &result("ann", Some(ANN), 3))
+        })
+        .await
+        .unwrap();
+    let exported = store.run(|tables| tables.export(ANN)).await.unwrap();
+    assert_eq!(
+        exported,
+        serde_json::json!({
+            "account": "01".repeat(16),
+            "password": { "login": "Ann#12345", "made_at": 5 },
+            "reserved_names": [{ "name": "ann", "made_at": 6 }],
+            "ban": { "reason": "rude", "ends_at": null, "made_at": 8 },
+            "values": [{
+                "game": "hamlet", "name": "profile", "value": { "coins": 3 }, "stored_at": 9,
+            }],
+            "results": [{
+                "game": "hamlet", "board": "rich", "player": "ann", "score": 3, "added_at": 9,
+            }],
+        })
+    );
+    assert_eq!(store.run(|tables| tables.erase(ANN)).await, Ok(4));
+    let (own, common, best) = store
+        .run(|tables| {
+            let own = tables.load_value(&key(Some(ANN)))?;
+            Ok((own, tables.load_value(&key(None))?, tables.best_results("hamlet", "rich", 0, 9)?))
+        })
+        .await
+        .unwrap();
+    assert_eq!((own, common.as_deref()), (None, Some(&b"of all"[..])));
+    assert_eq!(best, [GameResult { player: String::new(), ..result("", None, 3) }]);
+    let names = store.names().await.unwrap();
+    assert_eq!(names.reserved, [("bob".to_owned(), BOB)].into());
+    assert_eq!(names.bans.len(), 1);
+    assert_eq!(store.run(|tables| tables.find_password("ann#12345")).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_request_of_a_room_is_carried_out_once_and_in_its_order() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    let save = async |number, value: &'static [u8]| {
+        store
+            .run(move |tables| tables.save_value(&request(number), &key(Some(ANN)), value, 1))
+            .await
+    };
+    let load = async || store.run(|tables| tables.load_value(&key(Some(ANN)))).await.unwrap();
+    save(1, b"one").await.unwrap();
+    save(2, b"two").await.unwrap();
+    // The answers were lost with a host: both come again.
+    save(1, b"one").await.unwrap();
+    assert_eq!(load().await.as_deref(), Some(&b"two"[..]));
+    save(2, b"two").await.unwrap();
+    save(3, b"").await.unwrap();
+    assert_eq!(load().await, None);
+    // A request had no place in the queue, and comes after the next one.
+    save(5, b"five").await.unwrap();
+    save(4, b"four").await.unwrap();
+    assert_eq!(load().await.as_deref(), Some(&b"five"[..]));
+    // Another room does as it likes.
+    let other = RoomRequest { room: 6, ..request(1) };
+    store.run(move |tables| tables.save_value(&other, &key(Some(ANN)), b"other", 1)).await.unwrap();
+    assert_eq!(load().await.as_deref(), Some(&b"other"[..]));
+    // The same count of another incarnation, or of another lineage, is another request.
+    let others = [
+        RoomRequest { number: (2, 1), ..request(1) },
+        RoomRequest { lineage: [8; 16], ..request(1) },
+    ];
+    for (score, other) in (1..).zip([request(1), others[0].clone(), others[1].clone()]) {
+        for _ in 0..3 {
+            let (other, row) = (other.clone(), result("ann", Some(ANN), score));
+            store.run(move |tables| tables.add_result(&other, &row)).await.unwrap();
+        }
+    }
+    let best = store.run(|tables| tables.best_results("hamlet", "rich", 0, 2)).await.unwrap();
+    let scores: Vec<_> = best.iter().map(|row| row.score).collect();
+    assert_eq!(scores, [3, 2]);
+    let later = store.run(|tables| tables.best_results("hamlet", "rich", 10, 2)).await.unwrap();
+    assert_eq!(later, []);
+}
+
+#[tokio::test]
+async fn what_cannot_come_again_is_forgotten() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    for number in 1..=10 {
+        let oldest = (1, number.max(4) - 3);
+        let asked = RoomRequest { oldest, ..request(number) };
+        store.run(move |tables| tables.save_value(&asked, &key(None), b"x", 1)).await.unwrap();
+    }
+    let count = async || {
+        store
+            .run(|tables| {
+                let rows = tables.database.query("SELECT COUNT(*) FROM carried_out", &[])?;
+                rows[0].integer(0)
+            })
+            .await
+    };
+    assert_eq!(count().await, Ok(4), "numbers 7 to 10");
+    store.run(|tables| tables.forget_room([7; 16], 5)).await.unwrap();
+    assert_eq!(count().await, Ok(0));
+}
+
+#[tokio::test]
+async fn a_backup_made_while_the_store_runs_is_restored_into_an_empty_one_alone() {
+    let [from, copy, to] = ["from", "copy", "to"].map(Scratch::new);
+    let store = Store::open(&from.place()).unwrap();
+    store.run(|tables| tables.add_password(&ann(), 5)).await.unwrap();
+    store.run(|tables| tables.reserve("ann", ANN, 6)).await.unwrap();
+    let written = Store::back_up(&from.place(), &copy.0).unwrap();
+    store.run(|tables| tables.reserve("late", ANN, 7)).await.unwrap();
+    let again = Store::back_up(&from.place(), &copy.0).unwrap_err();
+    assert!(again.to_string().contains("exists already"), "{again}");
+    assert_eq!(Store::restore(&to.place(), &copy.0), Ok(written));
+    let restored = Store::open(&to.place()).unwrap();
+    let names = restored.names().await.unwrap();
+    assert_eq!(names.reserved, [("ann".to_owned(), ANN)].into());
+    let found = restored.run(|tables| tables.find_password("ann#12345")).await.unwrap();
+    assert_eq!(found, Some(ann()));
+    let filled = Store::restore(&to.place(), &copy.0);
+    assert_eq!(filled, Err(RestoreError::NotEmpty(2)));
+    let absent = Store::restore(&StorePlace::Memory, &file_that_is_absent()).unwrap_err();
+    assert!(absent.to_string().contains("is no file"), "{absent}");
+}
+
+#[tokio::test]
+async fn a_damaged_file_a_newer_one_and_a_directory_are_refused_in_words() {
+    let damaged = Scratch::new("damaged");
+    fs::write(&damaged.0, "this is no database, but a text that is long enough").unwrap();
+    let error = Store::open(&damaged.place()).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+    assert!(error.to_string().contains("world-server restore"), "{error}");
+
+    let newer = Scratch::new("newer");
+    let mut database = open_database(&newer.place()).unwrap();
+    database.execute("UPDATE version SET number = 99", &[]).unwrap();
+    drop(database);
+    let known = migrations::newest();
+    assert_eq!(Store::open(&newer.place()).unwrap_err(), StoreError::Newer { found: 99, known });
+
+    let directory = Scratch::new("directory");
+    let place = StorePlace::File(directory.0.parent().unwrap().to_owned());
+    let error = Store::open(&place).unwrap_err();
+    assert!(error.to_string().contains("it is no file"), "{error}");
+}
+
+#[test]
+fn pages_that_are_torn_are_found_at_the_start() {
+    let file = Scratch::new("torn");
+    let mut database = open_database(&file.place()).unwrap();
+    for number in 0..200 {
+        let mut tables = StoreTables::new(&mut *database);
+        tables.reserve(&format!("a name with number {number}"), ANN, number).unwrap();
+    }
+    drop(database);
+    let mut bytes = fs::read(&file.0).unwrap();
+    assert!(bytes.len() > 3 * 4_096, "{} bytes", bytes.len());
+    let end = bytes.len();
+    bytes[8_192..end].fill(0xa5);
+    fs::write(&file.0, bytes).unwrap();
+    let error = Store::open(&file.place()).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+}
+
+fn ann() -> PasswordAccount {
+    let hash = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA".to_owned();
+    PasswordAccount { account: ANN, login: "Ann#12345".to_owned(), hash }
+}
+
+/// Of one room.
+fn request(number: u64) -> RoomRequest {
+    RoomRequest { lineage: [7; 16], room: 5, number: (1, number), oldest: (1, 1) }
+}
+
+fn key(account: Option<AccountId>) -> ValueKey {
+    ValueKey { game: "hamlet".to_owned(), account, name: "profile".to_owned() }
+}
+
+fn result(player: &str, account: Option<AccountId>, score: i64) -> GameResult {
+    let (game, board) = ("hamlet".to_owned(), "rich".to_owned());
+    GameResult { game, board, account, player: player.to_owned(), score, added_at: 9 }
+}
+
+fn file_that_is_absent() -> PathBuf {
+    std::env::temp_dir().join("ambit-store-absent.db")
+}
+
+/// A file in a directory of its own, which is deleted with this.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let directory = format!("ambit-store-{name}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(directory);
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        Self(directory.join("ambit.db"))
+    }
+
+    fn place(&self) -> StorePlace {
+        StorePlace::File(self.0.clone())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(self.0.parent().expect("it is in a directory"));
+    }
+}
