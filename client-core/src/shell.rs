@@ -30,7 +30,7 @@ use ambit_transport::impair::Impairment;
 use ambit_transport::quic::Fingerprint;
 use tokio::sync::mpsc;
 
-use crate::client::config::ClientConfig;
+use crate::client::config::{ClientConfig, SignIn};
 use crate::client::event::ViewEvent;
 use crate::client::lobby::RequestError;
 use crate::client::request::LobbyRequest;
@@ -58,7 +58,7 @@ pub struct ClientOptions {
     pub impairment: Option<Impairment>,
     /// Distinguishes the clients of one process: their impairments differ.
     pub number: u64,
-    /// The account of the player, if the session is to have one; [`ClientConfig::account_key`]
+    /// The account of the player, if the session is to have one; [`ClientConfig::sign_in`]
     /// follows from it.
     pub account: Option<Arc<DeviceAccount>>,
     /// The configuration of the client.
@@ -103,7 +103,9 @@ where
     F::View: Send,
 {
     let (event_sender, events) = mpsc::channel(MAX_EVENTS);
-    options.client.account_key = options.account.as_ref().map(|account| account.public_key());
+    if let Some(account) = &options.account {
+        options.client.sign_in = SignIn::Key(account.public_key());
+    }
     let mut client = Client::with_factory(&options.client, factory);
     let servers = options.server.split(',');
     client.set_servers(servers.map(|address| address.trim().to_owned()).collect());

@@ -407,7 +407,17 @@ mod tests {
         let grace = Duration::ZERO;
         let games = Vec::new();
         let (room, account) = (None, None);
-        LobbyEvent::Welcome(Welcome { player, name, resumed, room, grace, account, games }).into()
+        LobbyEvent::Welcome(Welcome {
+            player,
+            name,
+            resumed,
+            room,
+            grace,
+            account,
+            login: None,
+            games,
+        })
+        .into()
     }
 
     fn leave(id: u32) -> ViewEvent {

@@ -13,9 +13,9 @@ use serde_json::{Map, Value as Json};
 use crate::calls::BoundaryError;
 
 /// What there is, for messages.
-const EXPECTED: &str = "\"leave_room\", \"start_room\", or an object with one of list_rooms, \
-                        create_room, join_room, set_ready, list_players, describe_game, set_name, \
-                        say, kick";
+const EXPECTED: &str = "\"leave_room\", \"start_room\", \"read_account\", \"erase_account\", or an \
+                        object with one of list_rooms, create_room, join_room, set_ready, \
+                        list_players, describe_game, set_name, set_password, say, kick";
 
 /// Reads a request: `"leave_room"`, `{"list_rooms": {"subscribe": true}}`,
 /// `{"say": {"to": "lobby", "text": "hello"}}`.
@@ -35,6 +35,12 @@ pub fn read_request(request: &str) -> Result<LobbyRequest, BoundaryError> {
         "set_ready" => LobbyRequest::SetReady(body.whole(body.body.as_bool(), "true or false")?),
         "list_players" => LobbyRequest::ListPlayers { everybody: body.flag("everybody")? },
         "describe_game" => LobbyRequest::DescribeGame { game: body.text("game")? },
+        "read_account" => LobbyRequest::ReadAccount,
+        "erase_account" => LobbyRequest::EraseAccount,
+        "set_password" => LobbyRequest::SetPassword {
+            password: body.text("password")?,
+            new_password: body.text("new_password")?,
+        },
         "set_name" => LobbyRequest::SetName(body.whole(body.body.as_str(), "a text")?.to_owned()),
         "say" => LobbyRequest::Say { to: body.audience()?, text: body.text("text")? },
         "kick" => {
@@ -197,6 +203,15 @@ mod tests {
             (
                 r#"{"describe_game": {"game": "field"}}"#,
                 LobbyRequest::DescribeGame { game: "field".to_owned() },
+            ),
+            (r#""read_account""#, LobbyRequest::ReadAccount),
+            (r#""erase_account""#, LobbyRequest::EraseAccount),
+            (
+                r#"{"set_password": {"password": "old", "new_password": "new"}}"#,
+                LobbyRequest::SetPassword {
+                    password: "old".to_owned(),
+                    new_password: "new".to_owned(),
+                },
             ),
             (r#"{"set_name": "ann"}"#, LobbyRequest::SetName("ann".to_owned())),
             (r#"{"say": {"to": "lobby", "text": "hi"}}"#, say(ChatAudience::Lobby)),

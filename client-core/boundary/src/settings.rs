@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::config::{ClientConfig, SignIn};
 use ambit_proto::pose::UnknownCoding;
 use serde_json::Value as Json;
 
@@ -16,10 +16,16 @@ pub fn configure(config: &mut ClientConfig, settings: &str) -> Result<(), Bounda
         return Err(BoundaryError::bad_option("expected an object of settings"));
     };
     for (key, value) in &settings {
-        set(config, key, value)
-            .map_err(|why| BoundaryError::bad_option(format!("{key}: {why}, in {value}")))?;
+        set(config, key, value).map_err(|why| {
+            BoundaryError::bad_option(format!("{key}: {why}{}", shown(key, value)))
+        })?;
     }
     Ok(())
+}
+
+/// The value for a message, unless it is a secret.
+fn shown(key: &str, value: &Json) -> String {
+    if matches!(key, "password" | "token") { String::new() } else { format!(", in {value}") }
 }
 
 fn set(config: &mut ClientConfig, key: &str, value: &Json) -> Result<(), String> {
@@ -31,6 +37,8 @@ fn set(config: &mut ClientConfig, key: &str, value: &Json) -> Result<(), String>
             let time = Duration::try_from_secs_f64(ms / 1_000.0);
             config.reconnect_for = time.map_err(|error| error.to_string())?;
         }
+        "password" => config.sign_in = password(value)?,
+        "token" => config.sign_in = SignIn::Token(text()?.to_owned()),
         "render" => config.render = text()?.parse()?,
         "predict" => config.predict = Some(value.as_bool().ok_or("expected true or false")?),
         "coding" => {
@@ -39,12 +47,22 @@ fn set(config: &mut ClientConfig, key: &str, value: &Json) -> Result<(), String>
         }
         "input_hz" => config.inputs = value.to_string().parse()?,
         _ => {
-            return Err("no setting is called so; there are name, reconnect_for_ms, render, \
-                        predict, coding, input_hz"
+            return Err("no setting is called so; there are name, password, token, \
+                        reconnect_for_ms, render, predict, coding, input_hz"
                 .to_owned());
         }
     }
     Ok(())
+}
+
+/// `{"login": "ann#48213", "password": "..", "is_new": false}`.
+fn password(value: &Json) -> Result<SignIn, String> {
+    let text = |name: &str| {
+        let text = value.get(name).and_then(Json::as_str);
+        text.map(str::to_owned).ok_or_else(|| format!("expected an object with a text {name}"))
+    };
+    let is_new = value.get("is_new").is_some_and(|is_new| *is_new == Json::Bool(true));
+    Ok(SignIn::Password { login: text("login")?, password: text("password")?, is_new })
 }
 
 #[cfg(test)]
@@ -62,6 +80,15 @@ mod tests {
         assert_eq!((&*config.name, config.predict), ("ann", Some(false)));
         assert_eq!(config.reconnect_for, Duration::from_millis(500));
         assert_eq!(config.inputs, InputRate::Hz60);
+        let new = r#"{"password": {"login": "ann", "password": "correct horse", "is_new": true}}"#;
+        assert_eq!(configure(&mut config, new), Ok(()));
+        let (login, password) = ("ann".to_owned(), "correct horse".to_owned());
+        assert_eq!(config.sign_in, SignIn::Password { login, password, is_new: true });
+        assert!(!format!("{config:?}").contains("horse"));
+        assert_eq!(configure(&mut config, r#"{"token": "a.b.c"}"#), Ok(()));
+        assert_eq!(config.sign_in, SignIn::Token("a.b.c".to_owned()));
+        let wrong = configure(&mut config, r#"{"token": ["a.b.c"]}"#).expect_err("no text");
+        assert_eq!(wrong.message, "token: expected a text");
         for (settings, why) in [
             ("", "EOF"),
             ("[]", "an object"),
@@ -71,6 +98,10 @@ mod tests {
             (r#"{"render": "never"}"#, "render: "),
             (r#"{"reconnect_for_ms": -1}"#, "reconnect_for_ms: "),
             (r#"{"predict": "yes"}"#, "predict: expected true or false"),
+            (
+                r#"{"password": {"login": "ann#1"}}"#,
+                "password: expected an object with a text password",
+            ),
         ] {
             let error = configure(&mut config, settings).expect_err(settings);
             assert!(error.code == "bad_option" && error.message.contains(why), "{error:?}");

@@ -46,6 +46,35 @@ impl Client {
         self.session.read(|client, _| client.account())
     }
 
+    /// What the player signs in with later (`ann#48213`), if this session began with a password.
+    pub fn login(&self) -> Option<&str> {
+        self.welcome.login.as_deref()
+    }
+
+    /// All that the server has stored of the player's account: an object of JSON.
+    pub async fn read_account(&self) -> Result<String, RequestError> {
+        match self.session.ask(LobbyRequest::ReadAccount).await? {
+            LobbyEvent::AccountData { json } => Ok(json),
+            _ => Err(RequestError::unexpected("read the account")),
+        }
+    }
+
+    /// Deletes all that the server has stored of the player's account. The player must be in no
+    /// room. Then the session ends.
+    pub async fn erase_account(&self) -> Result<(), RequestError> {
+        self.session.ask(LobbyRequest::EraseAccount).await.map(drop)
+    }
+
+    /// Sets another password, of 8 to 128 characters.
+    pub async fn set_password(
+        &self,
+        password: impl Into<String>,
+        new_password: impl Into<String>,
+    ) -> Result<(), RequestError> {
+        let (password, new_password) = (password.into(), new_password.into());
+        self.session.ask(LobbyRequest::SetPassword { password, new_password }).await.map(drop)
+    }
+
     /// The player's name.
     pub fn name(&self) -> String {
         self.session.read(|client, _| client.name().to_owned())

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ambit_client_core::account_file;
-use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::config::{ClientConfig, SignIn};
 use ambit_client_core::shell::{ClientOptions, ServerTrust};
 use ambit_client_core::trust::KnownHosts;
 use ambit_proto::pose::PoseCoding;
@@ -104,6 +104,31 @@ impl Connect {
     /// It is made if it is missing. Without a choice the session has no account.
     pub fn device_account(mut self) -> Self {
         self.account = AccountChoice::Device;
+        self
+    }
+
+    /// Plays with an account that has a password: `login` as [`Client::login`] gave it when the
+    /// account was made (`ann#48213`).
+    pub fn password(self, login: impl Into<String>, password: impl Into<String>) -> Self {
+        let (login, password) = (login.into(), password.into());
+        self.sign_in(SignIn::Password { login, password, is_new: false })
+    }
+
+    /// Makes an account with a password, and plays with it. [`Client::login`] is what the player
+    /// signs in with from then on: `name` with a number.
+    pub fn new_account(self, name: impl Into<String>, password: impl Into<String>) -> Self {
+        let (login, password) = (name.into(), password.into());
+        self.sign_in(SignIn::Password { login, password, is_new: true })
+    }
+
+    /// Plays with the account that a token of the operator's service names.
+    pub fn account_token(self, token: impl Into<String>) -> Self {
+        self.sign_in(SignIn::Token(token.into()))
+    }
+
+    fn sign_in(mut self, sign_in: SignIn) -> Self {
+        self.account = AccountChoice::None;
+        self.options.client.sign_in = sign_in;
         self
     }
 

@@ -175,6 +175,7 @@ impl Inbox {
             LobbyEvent::Connecting { .. }
             | LobbyEvent::Done
             | LobbyEvent::Game(_)
+            | LobbyEvent::AccountData { .. }
             | LobbyEvent::Players { room: None, .. } => {}
             LobbyEvent::Welcome(welcome) => {
                 if state.welcome.replace(welcome.clone()).is_some() {

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_client_core::account_file;
-use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::config::{ClientConfig, SignIn};
 use ambit_client_core::resume_token::TokenFile;
 use ambit_client_core::shell::{ClientOptions, ServerTrust};
 use ambit_client_core::user_directory::user_directory;
@@ -36,6 +36,7 @@ use ambit_client_text::{command, flags, json};
 use ambit_steering::SharedMotion;
 use ambit_transport::account_proof::DeviceAccount;
 use ambit_transport::random::system_random;
+use anyhow::Context as _;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::input::LineReceiver;
@@ -73,6 +74,23 @@ struct ConsoleOptions {
     /// machine is the same account: keep it secret.
     #[arg(long, value_name = "FILE|off")]
     account: Option<PathBuf>,
+
+    /// Sign in with a password: as `login` in the line `welcome` of the account's first session
+    /// (ann#48213). The password is in a file (`--password-file`).
+    #[arg(long, value_name = "NAME#NUMBER", requires = "password_file")]
+    login: Option<String>,
+
+    /// Make an account with this name and a password, of 8 to 128 characters.
+    #[arg(long, value_name = "NAME", requires = "password_file", conflicts_with = "login")]
+    new_account: Option<String>,
+
+    /// The first line of this file is the password.
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+
+    /// Sign in with the token in this file, which the operator's service has signed.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["login", "new_account"])]
+    token_file: Option<PathBuf>,
 
     /// Read commands from this file.
     #[arg(long, value_name = "FILE")]
@@ -117,17 +135,16 @@ fn play(
             return Err(error.into());
         }
     };
-    let account = account_file::for_user(args.account.as_deref(), |name| std::env::var_os(name));
-    let account = match account {
-        Ok(account) => account.map(Arc::new),
+    let (account, sign_in) = match proof_of_player(args) {
+        Ok(proof) => proof,
         Err(error) => {
-            screen.show(&json::error("account", &error.to_string()))?;
-            return Err(error.into());
+            screen.show(&json::error("account", &format!("{error:#}")))?;
+            return Err(error);
         }
     };
     let mut token = token_file(args);
     let resume_token = token.token();
-    let options = options(args, motions, trust, account, resume_token);
+    let options = options(args, motions, trust, (account, sign_in), resume_token);
     let setup = LoopSetup { options, lines, screen, token };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -138,17 +155,37 @@ fn play(
     Ok(exit)
 }
 
+/// The account of this device, or what the player signs in with.
+fn proof_of_player(args: &ConsoleOptions) -> anyhow::Result<(Option<Arc<DeviceAccount>>, SignIn)> {
+    let first_line = |file: &Path| {
+        let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        anyhow::Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+    };
+    if let Some(file) = &args.token_file {
+        return Ok((None, SignIn::Token(first_line(file)?)));
+    }
+    let is_new = args.new_account.is_some();
+    let login = args.new_account.as_ref().or(args.login.as_ref());
+    if let (Some(login), Some(file)) = (login, &args.password_file) {
+        let (login, password) = (login.clone(), first_line(file)?);
+        return Ok((None, SignIn::Password { login, password, is_new }));
+    }
+    let account = account_file::for_user(args.account.as_deref(), |name| std::env::var_os(name))?;
+    Ok((account.map(Arc::new), SignIn::Guest))
+}
+
 fn options(
     args: &ConsoleOptions,
     motions: Vec<SharedMotion>,
     trust: ServerTrust,
-    account: Option<Arc<DeviceAccount>>,
+    (account, sign_in): (Option<Arc<DeviceAccount>>, SignIn),
     resume_token: Vec<u8>,
 ) -> ClientOptions {
     let client = ClientConfig {
         name: args.name.clone().unwrap_or_default(),
         agent: concat!("console ", env!("CARGO_PKG_VERSION")).to_owned(),
         resume_token,
+        sign_in,
         seed: u64::from_le_bytes(system_random().expect("the system has random numbers")),
         coding: args.target.coding,
         render: args.drawing.render,

@@ -9,6 +9,30 @@ use super::event_queue::DEFAULT_MAX_EVENTS;
 use crate::replica::PoseDecoding;
 use crate::replica::jitter_buffer::RenderTiming;
 
+/// How a player proves who it is. A server says which ways it takes, if it refuses one.
+#[derive(Clone, Default, PartialEq, Eq, derive_more::Debug)]
+pub enum SignIn {
+    /// Not at all.
+    #[default]
+    Guest,
+    /// By the key pair of an account with this public key: the shell proves it
+    /// ([`ClientOutput::ProveAccount`](super::ClientOutput::ProveAccount)).
+    Key([u8; 32]),
+    /// By a password.
+    Password {
+        /// `Welcome.login` of the session in which the account was made (`ann#48213`). For a new
+        /// account the part before the `#`.
+        login: String,
+        /// 8 to 128 characters.
+        #[debug(skip)]
+        password: String,
+        /// Whether an account is made.
+        is_new: bool,
+    },
+    /// By a token of the operator's service.
+    Token(#[debug(skip)] String),
+}
+
 /// Settings of a client. All randomness in it follows from `seed`.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
@@ -18,9 +42,8 @@ pub struct ClientConfig {
     pub agent: String,
     /// The token of an earlier session to resume; empty for a new session.
     pub resume_token: Vec<u8>,
-    /// The public key of the player's account, if it has one: the shell proves it
-    /// ([`ClientOutput::ProveAccount`](super::ClientOutput::ProveAccount)).
-    pub account_key: Option<[u8; 32]>,
+    /// How the player proves who it is when a new session is opened.
+    pub sign_in: SignIn,
     /// Seeds the pauses before reconnects; must differ between the clients of a process.
     pub seed: u64,
     /// How long the client tries to restore a broken lobby connection; zero for not at all. By
@@ -97,7 +120,7 @@ impl Default for ClientConfig {
             name: String::new(),
             agent: concat!("ambit-client-core ", env!("CARGO_PKG_VERSION")).to_owned(),
             resume_token: Vec::new(),
-            account_key: None,
+            sign_in: SignIn::Guest,
             seed: 0,
             reconnect_for: Duration::from_mins(1),
             game_attempts: 5,

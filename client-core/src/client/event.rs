@@ -132,6 +132,11 @@ pub enum LobbyEvent {
     },
     /// With what a room of a game can be created.
     Game(GameDescription),
+    /// All that the server has stored of the player's account.
+    AccountData {
+        /// An object of JSON.
+        json: String,
+    },
     /// A player, perhaps the client's own, has a new name.
     Renamed {
         /// The player.
@@ -348,6 +353,9 @@ pub struct Welcome {
     #[serde(serialize_with = "account_text")]
     #[cfg_attr(test, ts(type = "string | null"))]
     pub account: Option<AccountId>,
+    /// Of an account with a password, in the session that has signed in: what the player signs in
+    /// with.
+    pub login: Option<String>,
     /// The games that the server can run.
     pub games: Vec<GameListing>,
 }

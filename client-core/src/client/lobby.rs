@@ -34,7 +34,7 @@ use ambit_proto::time::LocalTime;
 use prost::Message;
 
 use super::backoff::Backoff;
-use super::config::ClientConfig;
+use super::config::{ClientConfig, SignIn};
 use super::event::{LobbyEvent, Welcome, codes};
 use super::model::{GameTicket, PlayerListing, web_certificates};
 use super::pending_requests::{LobbyQuestion, MAX_PENDING, PendingRequests};
@@ -204,7 +204,7 @@ pub struct LobbySession {
     agent: String,
     name: String,
     resume_token: Vec<u8>,
-    account_key: Option<[u8; 32]>,
+    sign_in: SignIn,
     reconnect_for: Duration,
     player: Option<PlayerId>,
     account: Option<AccountId>,
@@ -257,7 +257,7 @@ impl LobbySession {
             agent: config.agent.clone(),
             name: config.name.clone(),
             resume_token: config.resume_token.clone(),
-            account_key: config.account_key,
+            sign_in: config.sign_in.clone(),
             reconnect_for: config.reconnect_for,
             player: None,
             account: None,
@@ -344,13 +344,21 @@ impl LobbySession {
             return;
         }
         self.state = LobbyState::Greeting { deadline: now + HELLO_TIMEOUT };
-        let hello = pb::Hello {
+        let mut hello = pb::Hello {
             version: WORLD_VERSION,
             name: self.name.clone(),
             resume_token: self.resume_token.clone(),
             agent: self.agent.clone(),
-            account_key: self.account_key.map_or_else(Vec::new, Vec::from),
+            ..pb::Hello::default()
         };
+        match self.sign_in.clone() {
+            SignIn::Guest => {}
+            SignIn::Key(key) => hello.account_key = key.to_vec(),
+            SignIn::Password { login, password, is_new } => {
+                hello.password = Some(pb::PasswordSignIn { login, password, is_new });
+            }
+            SignIn::Token(token) => hello.account_token = token,
+        }
         self.send_greeting(LobbyRequestBody::Hello(hello));
     }
 
@@ -408,7 +416,7 @@ impl LobbySession {
                 self.handle_welcome(now, welcome);
             }
             (LobbyState::Greeting { .. }, Some(LobbyMessageBody::Challenge(challenge)))
-                if self.account_key.is_some() =>
+                if matches!(self.sign_in, SignIn::Key(_)) =>
             {
                 self.outputs.push_back(LobbyOutput::ProveAccount(challenge.nonce));
             }
@@ -550,6 +558,14 @@ impl LobbySession {
         self.refusals.clear();
         self.player = Some(PlayerId(welcome.player));
         self.account = AccountId::from_bytes(&welcome.account);
+        let login = Some(welcome.login).filter(|login| !login.is_empty());
+        if let (SignIn::Password { login: known, is_new, .. }, Some(login)) =
+            (&mut self.sign_in, &login)
+        {
+            // The next session is one of the account that was made.
+            known.clone_from(login);
+            *is_new = false;
+        }
         self.name.clone_from(&welcome.name);
         self.resume_token = welcome.resume_token;
         self.note_servers(welcome.servers.unwrap_or_default());
@@ -560,6 +576,7 @@ impl LobbySession {
             room,
             grace,
             account: self.account,
+            login,
             games: welcome.games.into_iter().map(Into::into).collect(),
         }));
         if let Some(left) = gone {

@@ -51,6 +51,17 @@ pub enum LobbyRequest {
         /// One of the games listed in `Welcome`.
         game: String,
     },
+    /// Asks for all that the server has stored of the player's account.
+    ReadAccount,
+    /// Deletes it; then the session ends. In no room.
+    EraseAccount,
+    /// Sets another password for the account of a session with a password.
+    SetPassword {
+        /// The one that it has.
+        password: String,
+        /// 8 to 128 characters.
+        new_password: String,
+    },
     /// Changes the player's name.
     SetName(String),
     /// Sends a chat message.
@@ -97,9 +108,12 @@ impl LobbyRequest {
             | LobbyRequest::SetReady(_)
             | LobbyRequest::ListPlayers { .. }
             | LobbyRequest::DescribeGame { .. }
+            | LobbyRequest::ReadAccount
             | LobbyRequest::SetName(_) => true,
             LobbyRequest::LeaveRoom
             | LobbyRequest::StartRoom
+            | LobbyRequest::EraseAccount
+            | LobbyRequest::SetPassword { .. }
             | LobbyRequest::Say { .. }
             | LobbyRequest::Kick(_) => false,
         }
@@ -116,6 +130,9 @@ impl LobbyRequest {
             LobbyRequest::SetReady(_) => "set ready",
             LobbyRequest::ListPlayers { .. } => "list players",
             LobbyRequest::DescribeGame { .. } => "describe a game",
+            LobbyRequest::ReadAccount => "read the account",
+            LobbyRequest::EraseAccount => "delete the account",
+            LobbyRequest::SetPassword { .. } => "change the password",
             LobbyRequest::SetName(_) => "change the name",
             LobbyRequest::Say { .. } => "say something",
             LobbyRequest::Kick(_) => "kick a player",
@@ -143,6 +160,11 @@ impl LobbyRequest {
                 Body::ListPlayers(pb::ListPlayers { everybody })
             }
             LobbyRequest::DescribeGame { game } => Body::DescribeGame(pb::DescribeGame { game }),
+            LobbyRequest::ReadAccount => Body::ReadAccount(pb::ReadAccount {}),
+            LobbyRequest::EraseAccount => Body::EraseAccount(pb::EraseAccount {}),
+            LobbyRequest::SetPassword { password, new_password } => {
+                Body::SetPassword(pb::SetPassword { password, new_password })
+            }
             LobbyRequest::SetName(name) => Body::SetName(pb::SetName { name }),
             LobbyRequest::Say { to, text } => Body::Say(say(to, text)),
             LobbyRequest::Kick(player) => Body::Kick(pb::Kick { player: player.0 }),

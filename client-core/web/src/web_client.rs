@@ -5,7 +5,7 @@
 
 use ambit_client_boundary::calls::BoundaryError;
 use ambit_client_boundary::{Output, PolledClient, configure, motions, reads};
-use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::config::{ClientConfig, SignIn};
 use ambit_proto::account_proof::CheckedServer;
 use ambit_proto::time::LocalTime;
 use ambit_web_physics::description;
@@ -45,7 +45,7 @@ impl WebClient {
         let mut config = ClientConfig {
             agent: concat!("ambit-client-web ", env!("CARGO_PKG_VERSION")).to_owned(),
             resume_token,
-            account_key: account_key.try_into().ok(),
+            sign_in: account_key.try_into().map_or(SignIn::Guest, SignIn::Key),
             seed,
             motions: motions(),
             confirmations: true,

@@ -99,6 +99,26 @@ export class Client {
     return this.#roomOf(joined.id);
   }
 
+  /** What the player signs in with later, if this session began with a password: `ann#48213`. */
+  get login(): string | undefined {
+    return this.#port.inbox.welcome?.login ?? undefined;
+  }
+
+  /** All that the server has stored of the player's account: an object of JSON. */
+  async readAccount(): Promise<string> {
+    return (await this.#port.ask<"account_data">("read_account")).json;
+  }
+
+  /** Deletes it; in no room. Then the session ends. */
+  async eraseAccount(): Promise<void> {
+    await this.#port.ask("erase_account");
+  }
+
+  /** Sets another password. */
+  async setPassword(password: string, newPassword: string): Promise<void> {
+    await this.#port.ask({ set_password: { password, new_password: newPassword } });
+  }
+
   /** With what a room of a game can be created, and what the game declares. */
   async describeGame(name: string): Promise<GameDescription> {
     const answer = await this.#port.ask<"game">({ describe_game: { game: name } });

@@ -17,6 +17,19 @@ export type WasmSource = string | URL | Response | WebAssembly.Module;
 /** Where the physics of a game are; true for `ambit-GAME-physics.wasm` beside the worker. */
 export type PhysicsSource = true | WasmSource;
 
+/** Who signs in with a password. */
+export interface PasswordSignIn {
+  /**
+   * {@link Client.login} of the session in which the account was made: `ann#48213`. For a new
+   * account the part before the `#`.
+   */
+  login: string;
+  /** 8 to 128 characters. */
+  password: string;
+  /** Makes an account. */
+  isNew?: boolean;
+}
+
 export interface ConnectOptions {
   /**
    * The server, or several of a cluster: URLs of `connect.json`, which each server has at its HTTP
@@ -38,6 +51,10 @@ export interface ConnectOptions {
    * the session has none. A session that is resumed keeps what it had.
    */
   account?: boolean | DeviceAccount;
+  /** Signs in with a password instead, or makes an account with one. */
+  password?: PasswordSignIn;
+  /** Signs in with a token of the operator's own service instead. */
+  token?: string;
   /** How long a broken connection is tried to be restored, in milliseconds; a minute if absent. */
   reconnectForMs?: number;
   /** When objects with poses are shown: `room`, `adaptive`, or a delay (`100ms` if absent). */
@@ -95,6 +112,12 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
 function settings(options: ConnectOptions): string {
   return JSON.stringify({
     name: options.name,
+    password: options.password && {
+      login: options.password.login,
+      password: options.password.password,
+      is_new: options.password.isNew ?? false,
+    },
+    token: options.token,
     reconnect_for_ms: options.reconnectForMs,
     render: options.render,
     predict: options.predict,

@@ -21,6 +21,7 @@ export type LobbyEvent =
   | { ev: "done" }
   | { ev: "players"; room: number | null; players: Array<PlayerListing> }
   | { ev: "game" } & GameDescription
+  | { ev: "account_data"; json: string }
   | { ev: "renamed"; player: number; name: string }
   | { ev: "chat" } & ChatMessage
   | NoticeEvent
@@ -111,6 +112,11 @@ export type Welcome = {
    * The player's account, if the session has one.
    */
   account: string | null;
+  /**
+   * Of an account with a password, in the session that has signed in: what the player signs in
+   * with.
+   */
+  login: string | null;
   /**
    * The games that the server can run.
    */
@@ -472,6 +478,9 @@ export type LobbyRequest =
   | { "set_ready": boolean }
   | { "list_players": { everybody: boolean } }
   | { "describe_game": { game: string } }
+  | "read_account"
+  | "erase_account"
+  | { "set_password": { password: string; new_password: string } }
   | { "set_name": string }
   | { "say": { to: ChatAudience; text: string } }
   | { "kick": number };

@@ -10,6 +10,7 @@ export { GOOD_LINE, type LineConditions } from "./bad_line.js";
 export {
   connect,
   type ConnectOptions,
+  type PasswordSignIn,
   type PhysicsSource,
   type ServerAddress,
   type WasmSource,

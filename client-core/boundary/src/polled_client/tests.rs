@@ -21,6 +21,8 @@ use ambit_proto::timeline::{Timeline, Waypoint};
 use serde_json::{Value as Json, json};
 
 use super::*;
+use ambit_client_core::client::config::SignIn;
+
 use crate::configure;
 use crate::frame_arrays::{FLAG_MOVES, FLAG_OWN, ObjectRow, ValueRow};
 use crate::reads;
@@ -55,7 +57,7 @@ fn the_owner_signs_for_the_server_that_it_has_checked() {
     let named = CheckedServer::Name("play.example.com".to_owned());
     let pinned = CheckedServer::Certificates(vec![[1; 32], [2; 32]]);
     for server in [named, pinned] {
-        let config = ClientConfig { account_key: Some([7; 32]), ..ClientConfig::default() };
+        let config = ClientConfig { sign_in: SignIn::Key([7; 32]), ..ClientConfig::default() };
         let mut client = PolledClient::new(&config);
         client.connect(at(0));
         client.handle_world_connected(at(1), "play.example.com:7777", Some(server.clone()));

@@ -69,7 +69,16 @@ fn only_a_welcome_after_a_break_is_an_event() {
         let games = Vec::new();
         let player = PlayerId(1);
         let (room, account) = (None, None);
-        LobbyEvent::Welcome(Welcome { player, name, resumed, room, grace, account, games })
+        LobbyEvent::Welcome(Welcome {
+            player,
+            name,
+            resumed,
+            room,
+            grace,
+            account,
+            login: None,
+            games,
+        })
     };
     inbox.handle(welcome(false).into());
     assert_eq!(lobby_events(&inbox), []);

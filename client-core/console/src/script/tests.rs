@@ -490,7 +490,8 @@ fn welcome(room: Option<RoomId>) -> ViewEvent {
     let grace = Duration::from_secs(30);
     let games = Vec::new();
     let (resumed, account) = (false, None);
-    LobbyEvent::Welcome(Welcome { player, name, resumed, room, grace, account, games }).into()
+    LobbyEvent::Welcome(Welcome { player, name, resumed, room, grace, account, login: None, games })
+        .into()
 }
 
 fn room(id: u64, name: &str) -> RoomListing {

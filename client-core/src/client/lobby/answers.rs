@@ -58,6 +58,9 @@ impl LobbySession {
             LobbyMessageBody::GameDescription(description) => {
                 self.answer(request, LobbyEvent::Game(description.into()));
             }
+            LobbyMessageBody::AccountData(data) => {
+                self.answer(request, LobbyEvent::AccountData { json: data.json });
+            }
             LobbyMessageBody::PlayerChange(change) => self.handle_player_change(change),
             LobbyMessageBody::Renamed(renamed) => self.handle_renamed(request, renamed),
             LobbyMessageBody::Chat(chat) => self.emit(LobbyEvent::Chat(chat.into())),
@@ -180,6 +183,7 @@ fn can_answer(body: &LobbyMessageBody) -> bool {
         | LobbyMessageBody::RoomLeft(_)
         | LobbyMessageBody::PlayerList(_)
         | LobbyMessageBody::GameDescription(_)
+        | LobbyMessageBody::AccountData(_)
         | LobbyMessageBody::Renamed(_)
         | LobbyMessageBody::Done(_) => true,
         LobbyMessageBody::RoomChange(_)

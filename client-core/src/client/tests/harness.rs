@@ -147,6 +147,7 @@ impl ClientHarness {
             games: Vec::new(),
             servers: None,
             account: Vec::new(),
+            login: String::new(),
         };
         self.send_lobby_message(1, LobbyMessageBody::Welcome(welcome));
     }

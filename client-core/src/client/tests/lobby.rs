@@ -5,6 +5,7 @@ use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 
+use super::super::config::SignIn;
 use super::super::event::LobbyEvent;
 use super::super::model::ChatAudience;
 use super::super::request::NewRoom;
@@ -69,7 +70,7 @@ fn a_server_that_cannot_be_reached_is_an_error_at_once() {
 
 #[test]
 fn the_question_of_the_server_is_answered_before_the_welcome() {
-    let config = ClientConfig { account_key: Some([7; 32]), ..ClientConfig::default() };
+    let config = ClientConfig { sign_in: SignIn::Key([7; 32]), ..ClientConfig::default() };
     let mut harness = ClientHarness::with(&config);
     assert_eq!(harness.connect_lobby().account_key, vec![7; 32]);
     let challenge = LobbyMessageBody::Challenge(pb::Challenge { nonce: vec![5; 16] });
@@ -90,6 +91,31 @@ fn the_question_of_the_server_is_answered_before_the_welcome() {
     assert!(without.connect_lobby().account_key.is_empty());
     without.send_lobby_message(1, challenge);
     assert_eq!(without.next_output(), None);
+}
+
+#[test]
+fn after_a_new_account_was_made_the_client_signs_in_with_it() {
+    let (login, password) = ("ann".to_owned(), "correct horse".to_owned());
+    let sign_in = SignIn::Password { login, password: password.clone(), is_new: true };
+    let config = ClientConfig { sign_in, ..ClientConfig::default() };
+    let mut harness = ClientHarness::with(&config);
+    let asked = |login: &str, is_new| {
+        let (login, password) = (login.to_owned(), password.clone());
+        Some(pb::PasswordSignIn { login, password, is_new })
+    };
+    assert_eq!(harness.connect_lobby().password, asked("ann", true));
+    let login = "ann#48213".to_owned();
+    let welcome = pb::Welcome { player: 1, login, ..pb::Welcome::default() };
+    harness.send_lobby_message(1, LobbyMessageBody::Welcome(welcome));
+    harness.break_lobby_connection();
+    harness.discard_outputs();
+    harness.now = harness.client.next_deadline().expect("a pause");
+    harness.client.handle_timeout(harness.now);
+    harness.collect();
+    assert_eq!(harness.connect_lobby().password, asked("ann#48213", false));
+    let token = ClientConfig { sign_in: SignIn::Token("a.b.c".to_owned()), ..config };
+    let mut harness = ClientHarness::with(&token);
+    assert_eq!(harness.connect_lobby().account_token, "a.b.c");
 }
 
 #[test]

@@ -254,6 +254,7 @@ fn known() -> KnownNames {
             room: None,
             grace: std::time::Duration::ZERO,
             account: None,
+            login: None,
             games: vec![game("field"), game("fog")],
         }),
     ));

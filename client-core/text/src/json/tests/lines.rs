@@ -61,6 +61,7 @@ fn every_event_has_the_line_that_scripts_know() {
                 room: None,
                 grace: second,
                 account: Some(AccountId([0xa5; 16])),
+                login: Some("ann#48213".to_owned()),
                 games: vec![GameListing {
                     name: "field".into(),
                     description: "walk".into(),
