@@ -4,7 +4,15 @@ import type { GameListing, RoomListing } from "../src/ambit/ambit.js";
 import { addresseeOf, addresseesOf } from "../src/lobby/addressees.js";
 import { LobbyModel } from "../src/lobby/lobby_model.js";
 
-const WELCOME = { player: 1, name: "ann", room: null, grace_ms: 0, account: null, games: [] };
+const WELCOME = {
+  player: 1,
+  name: "ann",
+  room: null,
+  grace_ms: 0,
+  account: null,
+  login: null,
+  games: [],
+};
 const PLAYER = { id: 1, name: "ann", ready: false, host: true, connected: true };
 
 test("rooms come, change and go; those that have not begun are first", () => {

@@ -124,6 +124,7 @@ const WELCOME = {
   room: null,
   grace_ms: 0,
   account: null,
+    login: null,
   games: [],
 };
 
