@@ -45,23 +45,36 @@ impl Postgres {
         Ok(postgres)
     }
 
-    /// Starts it again with the files that it has, and waits until it answers.
+    /// Starts it again with the files that it has, and waits until it answers. While processes of
+    /// a killed one still end, it does not start.
     pub fn resume(&mut self) -> Result<()> {
-        let port = self.port.to_string();
+        wait_until("PostgreSQL", || {
+            let has_ended = match &mut self.child {
+                Some(child) => child.try_wait()?.is_some(),
+                None => true,
+            };
+            if has_ended {
+                self.child = Some(self.spawn()?);
+            }
+            let port = self.port.to_string();
+            let asked = program("pg_isready").args(["-q", "-h", "127.0.0.1", "-p", &port]).status();
+            Ok(asked?.success().then_some(()))
+        })
+    }
+
+    fn spawn(&self) -> Result<Child> {
         let child = program("postgres")
             .args(["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="])
-            .args(["-p", &port, "-D"])
+            // What survives here is the end of processes, not of the machine.
+            .args(["-c", "fsync=off"])
+            .args(["-p", &self.port.to_string(), "-D"])
             .arg(&self.data)
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        self.child = Some(child);
-        wait_until("PostgreSQL", || {
-            let asked = program("pg_isready").args(["-q", "-h", "127.0.0.1", "-p", &port]).status();
-            Ok(asked?.success().then_some(()))
-        })
+        Ok(child)
     }
 
     /// Like `kill -9`, of all its processes.

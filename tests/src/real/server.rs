@@ -91,9 +91,10 @@ impl Server {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("the world-server can't be started")?;
         let mut lines = OutputLines::read_from(child.stdout.take().expect("piped"));
-        let log = OutputLines::read_from(child.stderr.take().expect("piped"));
+        let mut log = OutputLines::read_from(child.stderr.take().expect("piped"));
         let ready = lines
-            .find("the line `ready`", |line| line.starts_with("ready").then(|| line.to_owned()))?;
+            .find("the line `ready`", |line| line.starts_with("ready").then(|| line.to_owned()))
+            .with_context(|| log.take_available().join("\n"))?;
         let address = |key: &str| -> Result<SocketAddr> {
             let value =
                 ready.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));

@@ -14,6 +14,8 @@ use crate::database::{Database, Row, StoreError, Value};
 
 /// How long a statement or a new connection may take.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a statement may take while the tables are made: other servers may do so as well.
+const MAKING_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The number of the lock for changes of the tables: any that no other program takes.
 const MIGRATION_LOCK: i64 = 0x616d_6269_7400;
@@ -23,6 +25,7 @@ pub(crate) struct Postgres {
     runtime: Runtime,
     config: Config,
     connection: Option<Connection>,
+    call_timeout: Duration,
 }
 
 struct Connection {
@@ -38,7 +41,8 @@ impl Postgres {
         let mut config: Config = url.parse().map_err(|error| unavailable(&error))?;
         config.connect_timeout(CALL_TIMEOUT).tcp_user_timeout(CALL_TIMEOUT);
         let runtime = runtime.map_err(|error| unavailable(&error))?;
-        let mut this = Self { runtime, config, connection: None };
+        let call_timeout = CALL_TIMEOUT;
+        let mut this = Self { runtime, config, connection: None, call_timeout };
         this.recover()?;
         Ok(this)
     }
@@ -61,11 +65,11 @@ impl Postgres {
                 connection.statements.entry(sql.to_owned()).or_insert(statement);
                 Ok(answer)
             };
-            tokio::time::timeout(CALL_TIMEOUT, prepare_and_run).await
+            tokio::time::timeout(self.call_timeout, prepare_and_run).await
         });
         let result: Result<T, tokio_postgres::Error> = called.map_err(|_| {
             self.connection = None;
-            let seconds = CALL_TIMEOUT.as_secs();
+            let seconds = self.call_timeout.as_secs();
             StoreError::Unavailable(format!("PostgreSQL did not answer within {seconds} s"))
         })?;
         result.map_err(|error| {
@@ -128,11 +132,13 @@ impl Database for Postgres {
     }
 
     fn begin(&mut self) -> Result<(), StoreError> {
+        self.call_timeout = CALL_TIMEOUT;
         self.execute("BEGIN", &[]).map(drop)
     }
 
     fn begin_alone(&mut self) -> Result<(), StoreError> {
         self.begin()?;
+        self.call_timeout = MAKING_TIMEOUT;
         self.query("SELECT pg_advisory_xact_lock($1)::TEXT", &[MIGRATION_LOCK.into()]).map(drop)
     }
 }
