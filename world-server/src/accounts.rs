@@ -2,8 +2,8 @@
 //!
 //! [`AccountDesk::carry_out`] does a job of the lobby. Passwords
 //! are hashed one at a time, on a thread for blocking work: a hash takes some 20 MB and some 20 ms.
-//! Reserved names and bans are read again when the store says that they have changed, by whatever
-//! program.
+//! Reserved names and bans are read again when the store says that they have changed, by this
+//! program or another.
 
 pub(crate) mod command;
 mod passwords;
@@ -141,13 +141,17 @@ impl AccountDesk {
                 Ok(None)
             }
         });
-        done.await.map_or_else(
-            |error| {
+        match done.await {
+            Ok(value) => StoreOutcome::Done(value),
+            Err(error @ StoreError::Refused(_)) => {
+                tracing::error!(%error, "a room's request is refused");
+                StoreOutcome::Refused
+            }
+            Err(error) => {
                 tracing::debug!(%error, "a room's request waits");
                 StoreOutcome::Unavailable
-            },
-            StoreOutcome::Done,
-        )
+            }
+        }
     }
 
     /// A room is gone, so none of its requests comes again.

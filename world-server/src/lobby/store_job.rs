@@ -8,6 +8,8 @@ use ambit_store::ValueKey;
 pub enum StoreOutcome {
     /// The disk has it. For a load: the value, if there is one.
     Done(Option<Vec<u8>>),
+    /// It can never be done.
+    Refused,
     /// The store does not work now: the room asks again.
     Unavailable,
 }

@@ -63,7 +63,7 @@ impl Backup {
     }
 }
 
-/// Rows that somebody has written: the tables begin with those of `changes`.
+/// Rows that a user has written: the tables begin with those of `changes`.
 fn count_rows(database: &mut dyn Database) -> Result<u64, StoreError> {
     let mut rows = 0;
     for table in TABLES.iter().filter(|table| **table != "changes") {

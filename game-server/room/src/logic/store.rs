@@ -22,8 +22,10 @@ pub const MAX_OPEN_REQUESTS: usize = 1_024;
 pub const MAX_OPEN_BYTES: usize = 1 << 20;
 /// Bytes of one value.
 pub const MAX_VALUE_BYTES: usize = 65_536;
-/// Bytes of the name of a value, of a board, or of a player on it.
+/// Bytes of the name of a value or of a board.
 pub const MAX_STORE_NAME_BYTES: usize = 64;
+/// Bytes of a player's name, of which 24 characters may have four each.
+const MAX_PLAYER_BYTES: usize = 96;
 /// An open request is put out again after this time.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
 /// Bytes of requests that are put out at one tick.
@@ -62,7 +64,7 @@ pub struct StoreKey {
     pub name: String,
 }
 
-/// What somebody has achieved.
+/// What a player has achieved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultRow {
     /// The table, 1 to [`MAX_STORE_NAME_BYTES`] bytes.
@@ -147,7 +149,7 @@ impl StoreRequest {
         match self {
             Self::Load(key) => is_name(&key.name),
             Self::Save(key, value) => is_name(&key.name) && value.len() <= MAX_VALUE_BYTES,
-            Self::AddResult(row) => is_name(&row.board) && row.player.len() <= MAX_STORE_NAME_BYTES,
+            Self::AddResult(row) => is_name(&row.board) && row.player.len() <= MAX_PLAYER_BYTES,
         }
     }
 
@@ -264,6 +266,16 @@ mod tests {
         assert_eq!(desk.ask(at(0), save(65_537)), Err(StoreRefusal::OutOfBounds));
         assert_eq!(desk.ask(at(0), load("")), Err(StoreRefusal::OutOfBounds));
         assert_eq!(desk.ask(at(0), load(&"n".repeat(65))), Err(StoreRefusal::OutOfBounds));
+        let result = |player: String| {
+            StoreRequest::AddResult(ResultRow {
+                board: "b".into(),
+                account: None,
+                player,
+                score: 1,
+            })
+        };
+        assert!(result("\u{20000}".repeat(24)).is_within_bounds(), "the longest name");
+        assert!(!result("n".repeat(97)).is_within_bounds());
         let taken = (0..100).filter(|_| desk.ask(at(0), save(65_536)).is_ok()).count();
         assert_eq!(taken, 15, "a MiB together");
         assert_eq!(put_out(&mut desk, 0).len(), 3, "a quarter of one at a tick");

@@ -62,6 +62,10 @@ impl Lobby {
                 self.store_jobs.told.remove(&id);
                 self.send_stored(id, request.number, Stored { value, ..Stored::default() });
             }
+            StoreOutcome::Refused => {
+                let refused = Stored { refused: true, ..Stored::default() };
+                self.send_stored(id, request.number, refused);
+            }
             StoreOutcome::Unavailable => self.tell_that_store_is_away(id),
         }
     }

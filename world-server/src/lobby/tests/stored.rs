@@ -34,6 +34,17 @@ fn a_request_is_passed_on_once_and_answered_to_the_host() {
 }
 
 #[test]
+fn a_request_that_the_store_refuses_does_not_come_again() {
+    let mut harness = LobbyHarness::new();
+    let (host, room) = running(&mut harness);
+    ask(&mut harness, host, room, 1);
+    let (request, _) = harness.store_jobs.remove(0);
+    done(&mut harness, &request, StoreOutcome::Refused);
+    let answers = stored(&mut harness);
+    assert_eq!(answers.iter().map(|stored| stored.refused).collect::<Vec<_>>(), [true]);
+}
+
+#[test]
 fn only_the_host_that_runs_the_room_asks_and_is_answered() {
     let mut harness = LobbyHarness::new();
     let (host, room) = running(&mut harness);
