@@ -99,13 +99,13 @@ namespace Ambit
         /// The value of a component, by the object's index and the component's
         /// (<see cref="Client.Find"/>).
         /// </summary>
-        public ref readonly ComponentValue Value(int index, int component)
+        public ref readonly ComponentValue Value(int index, uint component)
         {
-            if ((uint)component >= (uint)ComponentCount(index))
+            if (component >= (uint)ComponentCount(index))
             {
                 throw new ArgumentOutOfRangeException("component");
             }
-            return ref native.Values[native.Objects[index].FirstValue + (uint)component];
+            return ref native.Values[native.Objects[index].FirstValue + component];
         }
 
         /// <summary>
@@ -113,7 +113,7 @@ namespace Ambit
         /// or a flag may stand for any text: what a component is, says the schema. A text is made
         /// once, as long as it is in sight.
         /// </summary>
-        public string Text(int index, int component)
+        public string Text(int index, uint component)
         {
             double value = Value(index, component).Value;
             // Also false for NaN.

@@ -722,10 +722,10 @@ internal static unsafe class Checks
             client.Player(out player);
             // The server adds a number if the name is taken.
             True(player.Name.StartsWith("c#"), player.Name);
-            Equal(frame.Text(frame.Avatar, (int)name), player.Name);
+            Equal(frame.Text(frame.Avatar, name), player.Name);
             True(
                 ReferenceEquals(
-                    frame.Text(frame.Avatar, (int)name), frame.Text(frame.Avatar, (int)name)),
+                    frame.Text(frame.Avatar, name), frame.Text(frame.Avatar, name)),
                 "a text is made once");
             int components = frame.ComponentCount(frame.Avatar);
             True(components > (int)name, components + " components");
@@ -733,7 +733,7 @@ internal static unsafe class Checks
             bool isRefused = false;
             try
             {
-                isRefused = frame.Value(frame.Avatar, components).Value > 1e300;
+                isRefused = frame.Value(frame.Avatar, (uint)components).Value > 1e300;
             }
             catch (ArgumentOutOfRangeException)
             {
@@ -839,7 +839,8 @@ internal static unsafe class Checks
             {
                 ref readonly SeenObject seen = ref objects[index];
                 sum += seen.Position.X + seen.Rotation.W + (seen.IsOwn ? 1 : 0);
-                for (int component = 0; component < frame.ComponentCount(index); component++)
+                int count = frame.ComponentCount(index);
+                for (uint component = 0; component < count; component++)
                 {
                     double value = frame.Value(index, component).Value;
                     sum += double.IsNaN(value) ? 0 : value;
