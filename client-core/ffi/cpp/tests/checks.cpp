@@ -61,9 +61,7 @@ void check_client() {
     check(client->request("{").status() == AMBIT_STATUS_BAD_OPTION, "a broken request");
     check(client->text(std::nan("")).is_nothing(), "the text of an unknown value");
     check(client->text(-1).is_nothing() && client->text(1e300).is_nothing(), "no text's number");
-    ambit::NewRoom room;
-    room.name = "q\"\n";
-    room.game = "field";
+    ambit::NewRoom room = {"q\"\n", "field"};
     room.parameters = {{"npcs", "20"}, {"a\"b", "c\\"}};
     // Read as JSON; that the server cannot be reached is an event.
     check(client->create_room(room).ok(), "a room's request");

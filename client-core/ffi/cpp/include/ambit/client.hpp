@@ -322,13 +322,14 @@ struct Player {
     Span<std::uint8_t> resume_token;  // Secret: it resumes this session.
 };
 
-// A room to create. Parameters are of the game: {"npcs", "20"}.
+// A room to create: {"mine", "field"}. Parameters are of the game: {"npcs", "20"}.
 struct NewRoom {
     std::string_view name;
     std::string_view game;
     std::uint32_t capacity = 0;  // Seats; 0: as the game says.
-    std::vector<std::pair<std::string, std::string>> parameters;
-    std::string_view password;
+    // With a value each, so that compilers do not warn of a list without them.
+    std::vector<std::pair<std::string, std::string>> parameters = {};
+    std::string_view password = {};
 };
 
 // Values for the fields of a command. A text has to outlive the call.
