@@ -43,7 +43,7 @@ mod tests {
 
     /// The published numbers and names. A number is never used for something else: 65 to 68 and 70
     /// were used before games had refusals of their own.
-    const PUBLISHED: [(i32, &str); 48] = [
+    const PUBLISHED: [(i32, &str); 49] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),
         (2, "unknown_message"),
@@ -90,6 +90,7 @@ mod tests {
         (43, "game_over"),
         (44, "bad_account"),
         (45, "banned"),
+        (46, "bad_profile"),
         (64, "bad_position"),
         (69, "unknown_command"),
     ];

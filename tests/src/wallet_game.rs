@@ -1,5 +1,5 @@
 //! A test game that stores beyond its room: coins by account, and a table of winners. A coin is
-//! confirmed once the store has it.
+//! confirmed once the store has it. Gold is in profiles, and players give it to each other.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +19,8 @@ pub struct Holder {
     results: Number<0, 1_000_000>,
     /// Whether it is known what the store has.
     is_known: Flag,
+    /// As in the profile.
+    gold: Number<0, 1_000_000>,
 }
 
 #[derive(Command)]
@@ -27,6 +29,15 @@ pub enum WalletCommand {
     Earn,
     /// Add a result.
     Win { points: i64 },
+    /// Find a piece of gold.
+    Dig,
+    /// Give a piece of gold to another player.
+    Give,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct Hoard {
+    gold: i64,
 }
 
 /// What the game stores of an account.
@@ -36,12 +47,24 @@ struct Wallet {
 }
 
 #[derive(Default, Serialize, Deserialize, Declare)]
-#[declare(kinds(Holder))]
+#[declare(kinds(Holder), profile = Hoard)]
 pub struct WalletGame {
     /// Coins of players, those included that the store does not have yet.
     wallets: BTreeMap<PlayerId, i64>,
     /// Whose result a request is.
     asked: BTreeMap<StoreNumber, PlayerId>,
+}
+
+impl WalletGame {
+    fn change_gold(world: &mut World<Self>, player: PlayerId, by: i64) {
+        let Some(hoard) = world.edit_profile(player) else { return };
+        hoard.gold += by;
+        let gold = hoard.gold;
+        let avatar = world.player(player).map(Player::avatar);
+        if let Some(mut holder) = avatar.and_then(|avatar| world.edit(avatar)) {
+            holder.gold().set(gold);
+        }
+    }
 }
 
 impl Game for WalletGame {
@@ -55,6 +78,7 @@ impl Game for WalletGame {
             // Without an answer the wallet stays empty, and what is earned is not stored.
             let _ = world.load(StoreKey::of_account(account, "wallet"));
         }
+        let gold = world.profile(newcomer).map_or(0, |hoard| hoard.gold);
         let path = Path::at(world.centre());
         let name = newcomer.name.into();
         world.spawn(Holder {
@@ -63,6 +87,7 @@ impl Game for WalletGame {
             coins: 0.into(),
             results: 0.into(),
             is_known: false.into(),
+            gold: gold.into(),
         })
     }
 
@@ -86,6 +111,15 @@ impl Game for WalletGame {
                     if world.store(StoreKey::of_account(account, "wallet"), &wallet).is_ok() {
                         *coins += 1;
                     }
+                }
+            }
+            WalletCommand::Dig => Self::change_gold(world, player.id(), 1),
+            WalletCommand::Give => {
+                let other = world.players().map(Player::id).find(|id| *id != player.id());
+                let has_some = world.profile(player).is_some_and(|hoard| hoard.gold > 0);
+                if let Some(other) = other.filter(|_| has_some) {
+                    Self::change_gold(world, player.id(), -1);
+                    Self::change_gold(world, other, 1);
                 }
             }
             WalletCommand::Win { points } => {

@@ -15,7 +15,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ambit_proto::ids::{AccountId, RoomId};
-use ambit_store::{GameResult, Names, PasswordAccount, RoomRequest, Store, StoreError};
+use ambit_store::{
+    ClaimOutcome, GameResult, LINEAGE_LASTS_S, Names, PasswordAccount, RoomRequest, Store,
+    StoreError, StorePlace, StoreTables,
+};
 use ambit_transport::random::system_random;
 use anyhow::Context as _;
 use parking_lot::Mutex;
@@ -33,6 +36,9 @@ const MAX_WAITING_HASHES: usize = 256;
 /// Numbers that are tried for a new login, before longer ones are.
 const SHORT_TRIES: usize = 8;
 const TRIES: usize = 12;
+/// How often, and how long apart, the last requests of a closed room are tried.
+const LAST_TRIES: u32 = 60;
+const LAST_PAUSE: Duration = Duration::from_secs(1);
 const WRONG_PASSWORD: &str = "the name and the password do not belong together; a name to sign in \
     with has a number at its end, as in ann#48213";
 
@@ -45,6 +51,10 @@ pub(crate) struct AccountDesk {
     tokens: Option<Arc<TokenKeyFile>>,
     /// Permits to wait for a hash, and the one to compute it.
     hashes: Arc<(Semaphore, Semaphore)>,
+    /// Of the lobby, once a room has asked for something.
+    lineage: watch::Sender<Option<[u8; 16]>>,
+    /// What closed rooms have asked last: each has a receiver until it is done.
+    last_jobs: watch::Sender<()>,
 }
 
 impl AccountDesk {
@@ -66,16 +76,22 @@ impl AccountDesk {
         let tokens = config.token_keys.as_deref().map(|path| TokenKeyFile::open(path, config));
         let tokens = tokens.transpose().context("`--token-keys`")?.map(Arc::new);
         let hashes = (Semaphore::new(MAX_WAITING_HASHES), Semaphore::new(1));
-        Ok(Self { store, names, tokens, hashes: Arc::new(hashes) })
+        let lineage = watch::Sender::new(None);
+        if matches!(place, StorePlace::Postgres(_)) {
+            tokio::spawn(keep_lineage(store.clone(), lineage.subscribe()));
+        }
+        let last_jobs = watch::Sender::new(());
+        Ok(Self { store, names, tokens, hashes: Arc::new(hashes), lineage, last_jobs })
     }
 
     /// One for tests, in which nothing lasts.
     #[cfg(test)]
     pub(crate) fn in_memory() -> Self {
-        let store = Store::open(&ambit_store::StorePlace::Memory).expect("memory");
+        let store = Store::open(&StorePlace::Memory).expect("memory");
         let names = watch::channel(Names::default()).1;
         let hashes = Arc::new((Semaphore::new(MAX_WAITING_HASHES), Semaphore::new(1)));
-        Self { store, names, tokens: None, hashes }
+        let (lineage, last_jobs) = (watch::Sender::new(None), watch::Sender::new(()));
+        Self { store, names, tokens: None, hashes, lineage, last_jobs }
     }
 
     /// Reserved names and bans, and their changes.
@@ -129,20 +145,14 @@ impl AccountDesk {
     /// Does a room's job.
     pub(crate) async fn store_for_room(self, request: RoomRequest, job: StoreJob) -> StoreOutcome {
         let now = unix_time();
-        let done = self.store.run(move |tables| match job {
-            StoreJob::Load(key) => tables.load_value(&key),
-            StoreJob::Save(key, value) => {
-                tables.save_value(&request, &key, &value, now)?;
-                Ok(None)
-            }
-            StoreJob::AddResult { game, board, account, player, score } => {
-                let row = GameResult { game, board, account, player, score, added_at: now };
-                tables.add_result(&request, &row)?;
-                Ok(None)
-            }
+        let lineage = Some(request.lineage);
+        self.lineage.send_if_modified(|known| {
+            let is_new = *known != lineage;
+            *known = lineage;
+            is_new
         });
-        match done.await {
-            Ok(value) => StoreOutcome::Done(value),
+        match self.store.run(move |tables| carry_out(tables, &request, job, now)).await {
+            Ok(outcome) => outcome,
             Err(error @ StoreError::Refused(_)) => {
                 tracing::error!(%error, "a room's request is refused");
                 StoreOutcome::Refused
@@ -152,6 +162,37 @@ impl AccountDesk {
                 StoreOutcome::Unavailable
             }
         }
+    }
+
+    /// Does what a closed room has asked last, as soon as the store works.
+    pub(crate) fn begin_last(&self, request: RoomRequest, job: StoreJob) {
+        let is_running = self.last_jobs.subscribe();
+        let doing = self.clone().store_last(request, job);
+        tokio::spawn(async move {
+            doing.await;
+            drop(is_running);
+        });
+    }
+
+    /// Waits for what closed rooms have asked last.
+    pub(crate) async fn finish(&self) {
+        self.last_jobs.closed().await;
+    }
+
+    async fn store_last(self, request: RoomRequest, job: StoreJob) {
+        let (lineage, room) = (request.lineage, RoomId(request.room));
+        for _ in 0..LAST_TRIES {
+            let outcome = self.clone().store_for_room(request.clone(), job.clone()).await;
+            if outcome != StoreOutcome::Unavailable {
+                return self.forget_room(lineage, room).await;
+            }
+            tokio::time::sleep(LAST_PAUSE).await;
+        }
+        tracing::error!(
+            room = room.0,
+            "what a closed room had left to write is lost: the store did not work for {} s",
+            (LAST_PAUSE * LAST_TRIES).as_secs()
+        );
     }
 
     /// A room is gone, so none of its requests comes again.
@@ -220,6 +261,54 @@ impl AccountDesk {
 }
 
 /// Reads names and bans again whenever they have changed.
+fn carry_out(
+    tables: &mut StoreTables<'_>,
+    request: &RoomRequest,
+    job: StoreJob,
+    now: i64,
+) -> Result<StoreOutcome, StoreError> {
+    Ok(match job {
+        StoreJob::Load(key) => StoreOutcome::Done(tables.load_value(&key)?),
+        StoreJob::Save(key, value) => {
+            tables.save_value(request, &key, &value, now)?;
+            StoreOutcome::Done(None)
+        }
+        StoreJob::AddResult { game, board, account, player, score } => {
+            let row = GameResult { game, board, account, player, score, added_at: now };
+            tables.add_result(request, &row)?;
+            StoreOutcome::Done(None)
+        }
+        StoreJob::ClaimProfile { game, account, instead_of } => {
+            if let Some(gone) = instead_of {
+                tables.free_profile(&game, account, gone)?;
+            }
+            match tables.claim_profile(request, &game, account, now)? {
+                ClaimOutcome::Claimed { claim, value } => StoreOutcome::Claimed { claim, value },
+                ClaimOutcome::Held { claim } => StoreOutcome::Held { account, claim },
+            }
+        }
+        StoreJob::SaveProfiles { game, profiles } => {
+            StoreOutcome::Saved(tables.save_profiles(&game, &profiles, now)?)
+        }
+    })
+}
+
+/// Notes in a store that others share that the server with this lineage is there.
+async fn keep_lineage(store: Store, mut known: watch::Receiver<Option<[u8; 16]>>) {
+    let interval = Duration::from_secs(LINEAGE_LASTS_S as u64 / 4);
+    loop {
+        let lineage = *known.borrow_and_update();
+        if let Some(lineage) = lineage {
+            // A store that does not work says so itself.
+            let _ = store.run(move |tables| tables.note_lineage(lineage, unix_time())).await;
+        }
+        tokio::select! {
+            changed = known.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(interval) => {}
+        }
+    }
+}
+
 async fn keep_current(store: Store, changed: watch::Sender<Names>) {
     while !changed.is_closed() {
         tokio::time::sleep(NAMES_INTERVAL).await;

@@ -239,6 +239,7 @@ impl WorldServer {
                 LobbyAction::Close { conn, code, message } => self.close(conn, code, &message),
                 LobbyAction::Host { host, order } => self.send_order(host, after, order),
                 LobbyAction::Store { request, job } => self.begin_store_job(ctx, request, job),
+                LobbyAction::StoreLast { request, job } => self.accounts.begin_last(request, job),
                 LobbyAction::ForgetStoreJobs { lineage, room } => {
                     tokio::spawn(self.accounts.clone().forget_room(lineage, room));
                 }

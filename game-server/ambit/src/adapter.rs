@@ -20,6 +20,7 @@ use ambit_proto::space::Position;
 use ambit_room::config::{BadParameter, Surroundings};
 use ambit_room::logic::game::{Game as RoomGame, GameCommand, Left, Refusal as RoomRefusal};
 use ambit_room::logic::gate::Gate;
+use ambit_room::logic::player_values::PlayerValues;
 use ambit_room::logic::store::{StoreAnswer, StoreNumber, StoreRequest};
 use ambit_room::logic::world::{DueTimer, World as RoomWorld};
 use ambit_room::saved::BadState;
@@ -31,6 +32,7 @@ use crate::game::{Game, Newcomer, Player};
 use crate::id::Id;
 use crate::kind::KindOf;
 use crate::parameters::{CheckedParameters, Parameters as _};
+use crate::player_values::TypedValues;
 use crate::refusal::Refusal;
 use crate::sight::{Sight, SightChecks};
 use crate::store_reply::StoreReply;
@@ -108,6 +110,10 @@ impl<G: Game> RoomGame for Typed<G> {
             fn save(&self) -> Option<Vec<u8>>;
             fn is_finished(&self) -> bool;
         }
+    }
+
+    fn player_values(&self) -> Box<dyn PlayerValues> {
+        Box::new(TypedValues::<G>::default())
     }
 
     fn start(&mut self, world: &mut RoomWorld) {

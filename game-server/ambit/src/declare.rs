@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::DeclaredKind;
 use crate::parameters::Parameters;
+use crate::player_value::PlayerValue;
 
-/// What a game consists of: its kinds, events, timers, controls and parameters, listed above the
-/// game's struct.
+/// What a game consists of: its kinds, events, timers, controls and parameters, and what it keeps
+/// of each player, listed above the game's struct.
 ///
 /// ```
 /// # use ambit::prelude::*;
@@ -45,9 +46,19 @@ pub trait Declare: Sized {
     type Controls: Controls;
     /// What its rooms can be created with.
     type Parameters: Parameters;
+    /// What is stored of a player's account for this game: [`World::profile`].
+    ///
+    /// [`World::profile`]: crate::World::profile
+    type Profile: PlayerValue;
+    /// What a room keeps of a player until the player leaves it: [`World::seat`].
+    ///
+    /// [`World::seat`]: crate::World::seat
+    type Seat: PlayerValue;
     /// Whether it is.
     #[doc(hidden)]
     const HAS_TIMERS: bool;
+    #[doc(hidden)]
+    const HAS_PROFILES: bool;
     /// The version of the crate that declares the game; empty if it has none.
     #[doc(hidden)]
     const VERSION: &'static str;

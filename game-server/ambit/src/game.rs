@@ -308,6 +308,12 @@ pub struct Newcomer<'a> {
     pub account: Option<AccountId>,
 }
 
+impl From<Newcomer<'_>> for PlayerId {
+    fn from(newcomer: Newcomer<'_>) -> Self {
+        newcomer.id
+    }
+}
+
 /// A player in the room.
 ///
 /// It cannot be stored, so the player and the avatar exist. Store the [`id`](Player::id), and look

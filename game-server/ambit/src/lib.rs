@@ -301,6 +301,10 @@ mod object;
 mod parameters;
 mod placement;
 #[cfg(feature = "rules")]
+mod player_value;
+#[cfg(feature = "rules")]
+mod player_values;
+#[cfg(feature = "rules")]
 mod refusal;
 #[cfg(feature = "rules")]
 mod scenery;
@@ -371,6 +375,7 @@ pub use self::{
     kind::{Kind, KindOf},
     object::Object,
     parameters::{Given, NoParameters, Parameters},
+    player_value::PlayerValue,
     refusal::{NoRefusal, Refusal},
     scenery::Scenery,
     sound::{Sound, SoundOf},

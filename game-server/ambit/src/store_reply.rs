@@ -37,7 +37,9 @@ impl<'a> StoreReply<'a> {
     pub fn key(self) -> Option<&'a StoreKey> {
         match self.request {
             StoreRequest::Load(key) | StoreRequest::Save(key, _) => Some(key),
-            StoreRequest::AddResult(_) => None,
+            StoreRequest::AddResult(_)
+            | StoreRequest::ClaimProfile(_)
+            | StoreRequest::SaveProfiles(_) => None,
         }
     }
 

@@ -66,7 +66,8 @@ use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::logic::game::Left;
 use ambit_room::logic::registry::{Header, Registry};
 use ambit_room::logic::store::{
-    AskedOfStore, ResultRow, StoreAnswer, StoreKey, StoreNumber, StoreRequest,
+    AskedOfStore, ProfileClaim, ProfileSave, ResultRow, StoreAnswer, StoreKey, StoreNumber,
+    StoreRequest,
 };
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_room::tick_schedule::TickSchedule;
@@ -239,7 +240,33 @@ struct TestStore {
     values: BTreeMap<StoreKey, Vec<u8>>,
     results: Vec<ResultRow>,
     carried_out: BTreeSet<StoreNumber>,
+    profiles: BTreeMap<AccountId, TestProfile>,
     is_away: bool,
+}
+
+/// A profile in the store.
+#[derive(Default)]
+struct TestProfile {
+    value: Option<Vec<u8>>,
+    /// Of the newest claim.
+    claim: u64,
+    /// The request of the room that has it, and the version that it has written last.
+    holder: Option<(StoreNumber, u64)>,
+}
+
+impl TestProfile {
+    fn save(&mut self, save: ProfileSave) -> Option<AccountId> {
+        let Some((_, version)) = self.holder.as_mut().filter(|_| self.claim == save.claim.0) else {
+            return Some(save.account).filter(|_| !save.is_last);
+        };
+        if let Some(value) = save.value.filter(|_| *version < save.version) {
+            (*version, self.value) = (save.version, Some(value));
+        }
+        if save.is_last {
+            self.holder = None;
+        }
+        None
+    }
 }
 
 impl TestStore {
@@ -252,6 +279,7 @@ impl TestStore {
         self.carried_out.retain(|known| *known >= oldest);
         let mut value = None;
         let is_new = self.carried_out.insert(number);
+        let answered = |answer| Some(RoomInput::Stored { number, answer });
         match request {
             StoreRequest::Load(key) => value = self.values.get(&key).cloned(),
             StoreRequest::Save(key, bytes) if is_new && bytes.is_empty() => {
@@ -260,8 +288,26 @@ impl TestStore {
             StoreRequest::Save(key, bytes) if is_new => drop(self.values.insert(key, bytes)),
             StoreRequest::AddResult(row) if is_new => self.results.push(row),
             StoreRequest::Save(..) | StoreRequest::AddResult(_) => {}
+            StoreRequest::ClaimProfile(account) => {
+                let profile = self.profiles.entry(account).or_default();
+                match profile.holder {
+                    Some((holder, _)) if holder != number => return None,
+                    Some(_) => {}
+                    None => {
+                        profile.claim += 1;
+                        profile.holder = Some((number, 0));
+                    }
+                }
+                let claim = ProfileClaim(profile.claim);
+                return answered(StoreAnswer::Claimed(claim, profile.value.clone()));
+            }
+            StoreRequest::SaveProfiles(saves) => {
+                let save =
+                    |save: ProfileSave| self.profiles.entry(save.account).or_default().save(save);
+                return answered(StoreAnswer::Saved(saves.into_iter().filter_map(save).collect()));
+            }
         }
-        Some(RoomInput::Stored { number, answer: StoreAnswer::Done(value) })
+        answered(StoreAnswer::Done(value))
     }
 }
 
@@ -629,6 +675,22 @@ impl<G: Game> TestRoom<G> {
     pub fn store(&mut self, key: StoreKey, value: &impl serde::Serialize) {
         let value = serde_json::to_vec(value).expect("a value that JSON can hold");
         self.store.values.insert(key, value);
+    }
+
+    /// The profile of an account as the store has it, as JSON; `None` before the first one is
+    /// written.
+    pub fn stored_profile(&self, account: AccountId) -> Option<&str> {
+        let value = self.store.profiles.get(&account)?.value.as_ref()?;
+        std::str::from_utf8(value).ok()
+    }
+
+    /// Stores the profile of an account whose player is not in the room, as an earlier room would.
+    ///
+    /// # Panics
+    /// If the value has no form in JSON.
+    pub fn store_profile(&mut self, account: AccountId, value: &impl serde::Serialize) {
+        let value = serde_json::to_vec(value).expect("a value that JSON can hold");
+        self.store.profiles.entry(account).or_default().value = Some(value);
     }
 
     /// The rows that the game has added to tables of results, in order.

@@ -24,6 +24,8 @@ mod input;
 mod joined;
 mod members;
 mod output;
+mod profile_exchange;
+mod profiles;
 mod seat;
 mod transfer;
 mod uplink;
@@ -38,6 +40,8 @@ use ambit_proto::time::GameTime;
 use self::gates::Gates;
 pub use self::input::{REPLAY_CLIENT, RoomInput, TransferArrival, TransferId};
 pub use self::output::RoomOutput;
+pub use self::profiles::PROFILE_INTERVAL;
+use self::profiles::Profiles;
 use self::seat::{CommandRepeats, Presence, Seat};
 use crate::config::RoomConfig;
 use crate::logic::controls::SampleOutcome;
@@ -57,6 +61,7 @@ pub struct Room {
     world: World,
     network: Network,
     seats: BTreeMap<PlayerId, Seat>,
+    profiles: Profiles,
     players: BTreeMap<ClientId, PlayerId>,
     /// Names that players took since the room began, also of players who have not joined yet. One
     /// for each member at most.
@@ -85,6 +90,7 @@ impl Room {
         let mut world = World::new(&config, schema.clone());
         world.keep_past(game.lag_compensation());
         world.set_input_timeout(game.input_timeout());
+        world.set_player_values(game.player_values());
         Room {
             world,
             network: Network::new(&config, schema, &game.predictors()),
@@ -92,6 +98,7 @@ impl Room {
             config,
             game,
             seats: BTreeMap::new(),
+            profiles: Profiles::default(),
             players: BTreeMap::new(),
             names: BTreeMap::new(),
             arrivals: Vec::new(),
@@ -130,7 +137,8 @@ impl Room {
         if self.game.is_finished() {
             // What the game has said last takes effect a local lag later: clients see it first.
             let since = *self.over_since.get_or_insert(now);
-            if now >= since + self.config.delay {
+            self.release_profiles();
+            if now >= since + self.config.delay && self.profiles.are_all_written() {
                 outputs.push(RoomOutput::Finished);
             }
         }
@@ -159,6 +167,7 @@ impl Room {
         let game = self.game.save()?;
         let mut out = Vec::with_capacity(game.len() + 64 * self.world.len());
         saved::put(&mut out, &(self.last, &self.seats, &self.names, self.gates.state(), &game));
+        saved::put(&mut out, &self.profiles);
         self.world.save(&mut out);
         Some(out)
     }
@@ -176,6 +185,8 @@ impl Room {
         let (game, gates): (Vec<u8>, _);
         (room.last, room.seats, room.names, gates, game) = saved::take(&mut saved)?;
         room.gates.restore(gates);
+        room.profiles = saved::take(&mut saved)?;
+        room.profiles.forget_clients();
         room.world.restore(&mut saved)?;
         if !saved.is_empty() || !room.seats.values().all(|seat| room.world.contains(seat.avatar)) {
             return Err(BadState::Malformed);
@@ -217,6 +228,7 @@ impl Room {
         for client in clients {
             self.remove_viewer(client);
         }
+        self.profiles.disconnect_all(now);
         for (&player, seat) in &mut self.seats {
             if let Presence::Here(_) = seat.presence {
                 (seat.presence, seat.repeats) = (Presence::Away(now), CommandRepeats::AfterReturn);
@@ -233,6 +245,11 @@ impl Room {
     /// The players with an avatar, connected or not, and their names.
     pub fn seated(&self) -> impl Iterator<Item = (PlayerId, &str)> {
         self.seats.iter().map(|(&player, seat)| (player, seat.name.as_str()))
+    }
+
+    /// Whether a player has a place: with an avatar, or until the profile is here.
+    pub fn has_place(&self, player: PlayerId) -> bool {
+        self.seats.contains_key(&player) || self.profiles.is_waiting(player)
     }
 
     /// `None` before the first tick.
@@ -317,6 +334,7 @@ impl Room {
         self.game.step(&mut self.world, now.since(self.last.unwrap_or(now)));
         self.last = Some(now);
         self.watch_gates(now);
+        self.save_profiles(now);
         outputs.append(&mut self.gate_outputs);
         if self.config.trace {
             let game = &self.game;
@@ -394,7 +412,11 @@ impl Room {
                 let Some(request) = self.world.store_desk().close(*number) else {
                     return Ok(());
                 };
-                self.game.stored(&mut self.world, *number, &request, answer);
+                if request.is_of_room() {
+                    self.take_answer(now, *number, answer, outputs);
+                } else {
+                    self.game.stored(&mut self.world, *number, &request, answer);
+                }
             }
             RoomInput::BeginIncarnation(incarnation) => {
                 self.world.store_desk().begin_incarnation(*incarnation);
@@ -483,7 +505,7 @@ impl Room {
             self.stats.amplification_permille = (shares.fold(0.0, f64::max) * 1_000.0) as u32;
         }
         self.stats.ticks += 1;
-        self.stats.players = self.seats.len() as u32;
+        self.stats.players = (self.seats.len() + self.profiles.waiting_count()) as u32;
         self.stats.clients = self.players.len() as u32;
         self.stats.objects = self.world.len() as u32;
     }

@@ -685,6 +685,9 @@ pub enum ErrorCode {
     BadAccount = 44,
     /// The account may not play on this server.
     Banned = 45,
+    /// What the server stores of the account for this game cannot be read by this build of the game,
+    /// and stays as it is.
+    BadProfile = 46,
     /// A command names a position that is not on the map.
     BadPosition = 64,
     /// The game has no such command. A game's own refusals are in its schema
@@ -744,6 +747,7 @@ impl ErrorCode {
             Self::GameOver => "GAME_OVER",
             Self::BadAccount => "BAD_ACCOUNT",
             Self::Banned => "BANNED",
+            Self::BadProfile => "BAD_PROFILE",
             Self::BadPosition => "BAD_POSITION",
             Self::UnknownCommand => "UNKNOWN_COMMAND",
         }
@@ -797,6 +801,7 @@ impl ErrorCode {
             "GAME_OVER" => Some(Self::GameOver),
             "BAD_ACCOUNT" => Some(Self::BadAccount),
             "BANNED" => Some(Self::Banned),
+            "BAD_PROFILE" => Some(Self::BadProfile),
             "BAD_POSITION" => Some(Self::BadPosition),
             "UNKNOWN_COMMAND" => Some(Self::UnknownCommand),
             _ => None,

@@ -206,6 +206,7 @@ impl FuzzedLobby {
                 // There is no store, so neither has an answer.
                 | LobbyAction::Account { .. }
                 | LobbyAction::Store { .. }
+                | LobbyAction::StoreLast { .. }
                 | LobbyAction::ForgetStoreJobs { .. }
                 | LobbyAction::SetChildCount(_) => {}
             }

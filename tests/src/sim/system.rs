@@ -447,7 +447,9 @@ impl System {
                 self.start_children();
             }
             LobbyAction::Account { .. } => panic!("the players of a simulation have no accounts"),
-            LobbyAction::Store { .. } => panic!("the games of a simulation store nothing"),
+            LobbyAction::Store { .. } | LobbyAction::StoreLast { .. } => {
+                panic!("the games of a simulation store nothing")
+            }
             LobbyAction::ForgetStoreJobs { .. }
             | LobbyAction::AdoptRoom { .. }
             | LobbyAction::Record { .. }

@@ -25,6 +25,7 @@ mod pages;
 mod pilots;
 mod plain_client;
 mod processes;
+mod profiles;
 mod restarts;
 mod rows;
 mod server;

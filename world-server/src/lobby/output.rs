@@ -186,6 +186,11 @@ pub enum LobbyAction {
     ForgetRoom {
         room: RoomId,
     },
+    /// A closed room asks this for the last time: try it for some time, and report nothing.
+    StoreLast {
+        request: RoomRequest,
+        job: StoreJob,
+    },
     /// No request of this room to the store comes again.
     ForgetStoreJobs {
         lineage: [u8; 16],

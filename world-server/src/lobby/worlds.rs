@@ -21,7 +21,7 @@
 //!    map is lost meanwhile, the avatar returns to where it came from.
 //! 3. An order of a transfer has a higher number than any before, and may be sent twice.
 //!
-//! Bound: one transfer for each member, with `MAX_TRANSFER_STATE_BYTES`; [`MAX_MAPS`] maps. Source:
+//! Bound: one transfer for each member, with `MAX_CARRIED_BYTES`; [`MAX_MAPS`] maps. Source:
 //! "Architectures de développement adaptées aux MMOGs" (Project Deus), section 2.1 (static
 //! zones).
 
@@ -31,7 +31,7 @@ use ambit_host::protocol::messages::{Arrived, AtGate, Departed};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
-use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
+use ambit_room::logic::game::MAX_CARRIED_BYTES;
 
 use crate::lobby::fleet::placement::PlacementRequest;
 use crate::lobby::output::HostId;
@@ -172,9 +172,9 @@ impl Lobby {
             }
             return;
         };
-        if carried.len() > MAX_TRANSFER_STATE_BYTES {
+        if carried.len() > MAX_CARRIED_BYTES {
             let message = format!(
-                "the game carries {} bytes, at most {MAX_TRANSFER_STATE_BYTES} are possible",
+                "a player carries {} bytes, at most {MAX_CARRIED_BYTES} are possible",
                 carried.len()
             );
             return self.remove_player(

@@ -47,6 +47,7 @@ use crate::session::CommonToSessions;
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Longer than `EXIT_TIMEOUT` in `hosts/process.rs`: hung children are killed meanwhile.
 const HOSTS_TIMEOUT: Duration = Duration::from_secs(2);
+const STORE_TIMEOUT: Duration = Duration::from_millis(400);
 const IDLE_TIMEOUT: Duration = Duration::from_millis(700);
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 
@@ -66,6 +67,7 @@ pub(super) struct ServerComponents {
     /// After this is cancelled, children that end are not replaced.
     hosts_stop: CancellationToken,
     http_stop: CancellationToken,
+    accounts: AccountDesk,
     /// With `--keep`.
     keeper: Option<Arc<Keeper>>,
     /// Locked as long as this lives.
@@ -100,9 +102,9 @@ impl ServerComponents {
         let mut member = None;
         let mut keeper = None;
         if config.hosts == HostingMode::Cluster {
+            let desk = accounts.clone();
             let part =
-                cluster_member(config, &registry, accounts, &addresses, servers.clone(), role)
-                    .await?;
+                cluster_member(config, &registry, desk, &addresses, servers.clone(), role).await?;
             member = Some(tokio::spawn(part.run(member_stop.clone())));
         } else {
             let source;
@@ -110,7 +112,7 @@ impl ServerComponents {
             let (host, ended) = start_alone(
                 config,
                 registry,
-                (accounts, source),
+                (accounts.clone(), source),
                 (&addresses, &certificates),
                 role,
                 (&mut hosts, &hosts_stop),
@@ -170,6 +172,7 @@ impl ServerComponents {
             hosts,
             hosts_stop,
             http_stop,
+            accounts,
             keeper,
             _data_lock: data_lock,
         })
@@ -231,6 +234,11 @@ impl ServerComponents {
         let all_hosts = async { while self.hosts.join_next().await.is_some() {} };
         if tokio::time::timeout(HOSTS_TIMEOUT, all_hosts).await.is_err() {
             tracing::warn!("shutdown: not all hosts ended in time");
+        }
+        if tokio::time::timeout(STORE_TIMEOUT, self.accounts.finish()).await.is_err() {
+            tracing::error!(
+                "shutdown: the store did not take in time what rooms had left to write"
+            );
         }
         self.http_stop.cancel();
         if last == ErrorCode::Draining {

@@ -1,5 +1,5 @@
-//! What outlives rooms, sessions and releases: passwords of accounts, reserved names, bans;
-//! values of games and results.
+//! What outlives rooms, sessions and releases: passwords of accounts, reserved names, bans; values
+//! of games, profiles of players, and results.
 //!
 //! [`Store::open`] opens a SQLite file or connects to PostgreSQL ([`StorePlace`]), and starts a
 //! thread. [`Store::run`] gives that thread a job: a function on [`StoreTables`]. The jobs that
@@ -24,6 +24,7 @@ mod migrations;
 mod opened;
 mod place;
 mod postgres;
+mod profiles;
 mod sqlite;
 mod tables;
 mod worker;
@@ -32,5 +33,6 @@ pub use copies::{Backup, RestoreError};
 pub use database::StoreError;
 pub use games::{GameResult, RoomRequest, ValueKey};
 pub use place::{InvalidPlace, StorePlace};
+pub use profiles::{ClaimOutcome, LINEAGE_LASTS_S, StoredProfile};
 pub use tables::{AccountBan, BannedAccount, NameOwner, Names, PasswordAccount, StoreTables};
 pub use worker::{Store, StoreStats};

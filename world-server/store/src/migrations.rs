@@ -78,11 +78,44 @@ const VERSIONS: &[&[&str]] = &[
         "CREATE INDEX results_by_score ON results (game, board, score)",
         "CREATE INDEX results_by_account ON results (account)",
     ],
+    &[
+        // Profiles of players, by game. `claim` grows with each room that has claimed it, and
+        // `version` with each value since then. The request that has claimed it is empty while no
+        // room has it.
+        "CREATE TABLE profiles (
+        game TEXT NOT NULL,
+        account BYTES NOT NULL,
+        value BYTES NOT NULL,
+        stored_at BIGINT NOT NULL,
+        claim BIGINT NOT NULL,
+        version BIGINT NOT NULL,
+        lineage BYTES NOT NULL,
+        room BIGINT NOT NULL,
+        incarnation BIGINT NOT NULL,
+        number BIGINT NOT NULL,
+        PRIMARY KEY (game, account)
+    )",
+        "CREATE INDEX profiles_by_account ON profiles (account)",
+        // When servers were last seen that share this store: what others claim is theirs meanwhile.
+        "CREATE TABLE lineages (
+        lineage BYTES PRIMARY KEY,
+        seen_at BIGINT NOT NULL
+    )",
+    ],
 ];
 
 /// The tables with data, in the order in which a copy is made; the newest version's.
-pub(crate) const TABLES: &[&str] =
-    &["passwords", "names", "bans", "changes", "game_values", "carried_out", "results"];
+pub(crate) const TABLES: &[&str] = &[
+    "passwords",
+    "names",
+    "bans",
+    "changes",
+    "game_values",
+    "carried_out",
+    "results",
+    "profiles",
+    "lineages",
+];
 
 /// The newest version of the tables.
 pub(crate) fn newest() -> i64 {

@@ -221,6 +221,15 @@ impl<'a> StoreTables<'a> {
                 Ok(json!({ "game": game, "name": name, form: value, "stored_at": stored_at }))
             })
             .collect::<Result<Vec<_>, _>>()?;
+        let sql = "SELECT game, value, stored_at FROM profiles WHERE account = $1 ORDER BY game";
+        let profiles = self.database.query(sql, &id)?;
+        let profiles = profiles
+            .iter()
+            .map(|row| {
+                let (form, value) = shown(row.bytes(1)?);
+                Ok(json!({ "game": row.text(0)?, form: value, "stored_at": row.integer(2)? }))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
         let sql = "SELECT game, board, player, score, added_at FROM results WHERE account = $1 \
                    ORDER BY added_at";
         let results = self.database.query(sql, &id)?;
@@ -244,6 +253,7 @@ impl<'a> StoreTables<'a> {
             "reserved_names": names,
             "ban": ban,
             "values": values,
+            "profiles": profiles,
             "results": results,
         }))
     }
@@ -258,10 +268,11 @@ impl<'a> StoreTables<'a> {
             self.count_change()?;
         }
         let values = self.database.execute("DELETE FROM game_values WHERE account = $1", &id)?;
+        let profiles = self.database.execute("DELETE FROM profiles WHERE account = $1", &id)?;
         let sql = "UPDATE results SET account = $1, player = '' WHERE account = $2";
         let [account] = id;
         let results = self.database.execute(sql, &[Value::Bytes(Vec::new()), account])?;
-        Ok(passwords + names + values + results)
+        Ok(passwords + names + values + profiles + results)
     }
 
     fn count_change(&mut self) -> Result<(), StoreError> {

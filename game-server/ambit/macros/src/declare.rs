@@ -22,6 +22,8 @@ struct Declaration {
     timer: Option<Type>,
     controls: Option<Type>,
     parameters: Option<Type>,
+    profile: Option<Type>,
+    seat: Option<Type>,
     is_unsaved: bool,
 }
 
@@ -74,9 +76,20 @@ impl Declaration {
     /// lists counts as declared, so that its uses cause no further errors.
     fn read_option(&mut self, meta: &ParseNestedMeta<'_>) -> Result<Option<syn::Error>> {
         const KNOWN: &str = "`kinds(Walker, ...)`, `events(Damage, ...)`, `sounds(Bang, ...)`, \
-             `timer = Timer`, `controls = Key`, `parameters = Settings`, `unsaved`";
+             `timer = Timer`, `controls = Key`, `parameters = Settings`, `profile = Profile`, \
+             `seat = Seat`, `unsaved`";
         let is = |names: &[&str]| names.iter().any(|name| meta.path.is_ident(name));
-        let known = ["kinds", "events", "sounds", "timer", "controls", "parameters", "unsaved"];
+        let known = [
+            "kinds",
+            "events",
+            "sounds",
+            "timer",
+            "controls",
+            "parameters",
+            "profile",
+            "seat",
+            "unsaved",
+        ];
         let mistake = !is(&known);
         let mistake = mistake.then(|| unknown_option(meta, KNOWN));
         if is(&["kinds", "kind"]) {
@@ -91,6 +104,10 @@ impl Declaration {
             self.controls = Some(meta.value()?.parse()?);
         } else if is(&["parameters", "parameter"]) {
             self.parameters = Some(meta.value()?.parse()?);
+        } else if is(&["profile", "profiles"]) {
+            self.profile = Some(meta.value()?.parse()?);
+        } else if is(&["seat", "seats"]) {
+            self.seat = Some(meta.value()?.parse()?);
         } else if is(&["unsaved"]) {
             self.is_unsaved = true;
         } else if meta.input.peek(token::Paren) {
@@ -106,6 +123,8 @@ impl Declaration {
         let (timer, has_timers) = (self.timer_type(), self.timer.is_some());
         let controls = self.controls_type();
         let settings = self.parameters_type();
+        let (profile, has_profiles) = (self.profile_type(), self.profile.is_some());
+        let seat = self.seat_type();
         // Functions of their own: a method of `KindOf` would report a type without `Kind` again.
         let kind_declarations = self.kinds.iter().map(
             |kind| quote_spanned!(kind.span()=> ::ambit::__private::declared_kind::<Self, #kind>()),
@@ -144,7 +163,10 @@ impl Declaration {
                 type Timer = #timer;
                 type Controls = #controls;
                 type Parameters = #settings;
+                type Profile = #profile;
+                type Seat = #seat;
                 const HAS_TIMERS: bool = #has_timers;
+                const HAS_PROFILES: bool = #has_profiles;
                 const VERSION: &'static str =
                     match ::core::option_env!("CARGO_PKG_VERSION") {
                         ::core::option::Option::Some(version) => version,
@@ -178,11 +200,15 @@ impl Declaration {
         let members = self.members(input);
         let controls = self.controls_type();
         let settings = self.parameters_type();
+        let (profile, seat) = (self.profile_type(), self.seat_type());
         let items = quote! {
             type Timer = #timer;
             type Controls = #controls;
             type Parameters = #settings;
+            type Profile = #profile;
+            type Seat = #seat;
             const HAS_TIMERS: bool = false;
+            const HAS_PROFILES: bool = false;
             const VERSION: &'static str = "";
 
             fn kinds() -> ::std::vec::Vec<::ambit::__private::DeclaredKind>;
@@ -213,6 +239,14 @@ impl Declaration {
     fn parameters_type(&self) -> TokenStream {
         let declared = self.parameters.as_ref().map(ToTokens::to_token_stream);
         declared.unwrap_or_else(|| quote!(::ambit::NoParameters))
+    }
+
+    fn profile_type(&self) -> TokenStream {
+        self.profile.as_ref().map_or_else(|| quote!(()), ToTokens::to_token_stream)
+    }
+
+    fn seat_type(&self) -> TokenStream {
+        self.seat.as_ref().map_or_else(|| quote!(()), ToTokens::to_token_stream)
     }
 
     /// Makes the kinds, events, sounds and timers those of the game. The sounds come after the

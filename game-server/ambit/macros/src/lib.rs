@@ -111,7 +111,8 @@ pub fn controls(input: TokenStream) -> TokenStream {
 }
 
 /// Lists what a game consists of:
-/// `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ...)]`.
+/// `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., parameters = ...,
+/// profile = ..., seat = ...)]`.
 #[proc_macro_derive(Declare, attributes(declare))]
 pub fn declare(input: TokenStream) -> TokenStream {
     expand(input, declare::expand, declare::stub)

@@ -12,6 +12,7 @@ mod orbits;
 mod parameters;
 mod parties;
 mod poses;
+mod profiles;
 mod room_wide;
 mod ships;
 mod sight;

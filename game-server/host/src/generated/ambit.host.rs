@@ -392,10 +392,11 @@ pub struct PlayerOut {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Drain {}
-/// Notification: a room's game asks this of the store. The host repeats it about once a second until
-/// `Stored` answers it, and so does the room's next host, with the same number. It leaves a host
-/// after its report of that tick. The WorldServer carries out each number once.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+/// Notification: a room asks this of the store, for its game or for the profiles of its players. The
+/// host repeats it about once a second until `Stored` answers it, and so does the room's next host,
+/// with the same number. It leaves a host after its report of that tick. The WorldServer carries out
+/// each number once.
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct StoreRequest {
     #[prost(uint64, tag = "1")]
     pub room: u64,
@@ -409,12 +410,12 @@ pub struct StoreRequest {
     pub oldest_incarnation: u32,
     #[prost(uint64, tag = "8")]
     pub oldest_count: u64,
-    #[prost(oneof = "store_request::What", tags = "4, 5, 6")]
+    #[prost(oneof = "store_request::What", tags = "4, 5, 6, 9, 10")]
     pub what: ::core::option::Option<store_request::What>,
 }
 /// Nested message and enum types in `StoreRequest`.
 pub mod store_request {
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum What {
         #[prost(message, tag = "4")]
         Load(super::StoreKey),
@@ -422,7 +423,37 @@ pub mod store_request {
         Save(super::StoredValue),
         #[prost(message, tag = "6")]
         Result(super::ResultRow),
+        /// 16 bytes: the account whose profile the room claims. There is no answer while it is another
+        /// room's.
+        #[prost(bytes, tag = "9")]
+        Claim(::prost::alloc::vec::Vec<u8>),
+        #[prost(message, tag = "10")]
+        Profiles(super::ProfileSaves),
     }
+}
+/// Profiles that are written in one transaction.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ProfileSaves {
+    #[prost(message, repeated, tag = "1")]
+    pub profiles: ::prost::alloc::vec::Vec<ProfileSave>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProfileSave {
+    /// 16 bytes.
+    #[prost(bytes = "vec", tag = "1")]
+    pub account: ::prost::alloc::vec::Vec<u8>,
+    /// From `Stored`. Once the profile is another room's, nothing is written.
+    #[prost(uint64, tag = "2")]
+    pub claim: u64,
+    /// Counted from 1 since the claim: an older one does not replace a newer one.
+    #[prost(uint64, tag = "3")]
+    pub version: u64,
+    /// At most 16,384 bytes; unset if it has not changed.
+    #[prost(bytes = "vec", optional, tag = "4")]
+    pub value: ::core::option::Option<::prost::alloc::vec::Vec<u8>>,
+    /// Whether the next room may claim it.
+    #[prost(bool, tag = "5")]
+    pub is_last: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StoreKey {
@@ -467,9 +498,18 @@ pub struct Stored {
     /// It can never be done.
     #[prost(bool, tag = "4")]
     pub refused: bool,
-    /// For `load`: the value, if there is one.
+    /// For `load` and `claim`: the value, if there is one.
     #[prost(bytes = "vec", optional, tag = "5")]
     pub value: ::core::option::Option<::prost::alloc::vec::Vec<u8>>,
+    /// For `claim`: its number, higher than all earlier ones of the profile.
+    #[prost(uint64, tag = "6")]
+    pub claim: u64,
+    /// For `profiles`: they are written, but those of `lost`.
+    #[prost(bool, tag = "7")]
+    pub wrote_profiles: bool,
+    /// Accounts whose profiles are other rooms' now, 16 bytes each.
+    #[prost(bytes = "vec", repeated, tag = "8")]
+    pub lost: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
 }
 /// A checkpoint: the room's whole state after its last tick. Sent about once a second, if the
 /// WorldServer keeps checkpoints and another host can run the game.

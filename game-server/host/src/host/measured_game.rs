@@ -18,6 +18,7 @@ use ambit_proto::schema::{Predictors, Schema};
 use ambit_proto::space::Position;
 use ambit_room::logic::game::{Game, GameCommand, Left, Refusal};
 use ambit_room::logic::gate::Gate;
+use ambit_room::logic::player_values::PlayerValues;
 use ambit_room::logic::sight::{Sight, SightChecks};
 use ambit_room::logic::store::{StoreAnswer, StoreNumber, StoreRequest};
 use ambit_room::logic::world::{DueTimer, World};
@@ -177,6 +178,7 @@ impl Game for MeasuredGame {
             fn input_timeout(&self) -> Duration;
             fn predictors(&self) -> Predictors;
             fn sight_checks(&self) -> SightChecks;
+            fn player_values(&self) -> Box<dyn PlayerValues>;
             fn is_finished(&self) -> bool;
             fn as_any(&mut self) -> Option<&mut dyn Any>;
         }

@@ -13,7 +13,9 @@ use super::messages::{
     HostMessage, HostSettings, RoomAssignment, RoomMember, RoomOrder, RoomResume, WorldOrder,
 };
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
-use ambit_room::logic::store::{AskedOfStore, StoreAnswer, StoreKey, StoreNumber, StoreRequest};
+use ambit_room::logic::store::{
+    AskedOfStore, ProfileClaim, ProfileSave, StoreAnswer, StoreKey, StoreNumber, StoreRequest,
+};
 use ambit_room::room::{RoomInput, TransferArrival, TransferId};
 
 use crate::protocol::ROOM_PIECE_BYTES;
@@ -79,9 +81,8 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
         ),
         world_to_host::Body::Stored(stored) => {
             let number = StoreNumber { incarnation: stored.incarnation, count: stored.count };
-            let done = StoreAnswer::Done(stored.value);
-            let answer = if stored.refused { StoreAnswer::Refused } else { done };
-            input(stored.room, RoomInput::Stored { number, answer })
+            let room = stored.room;
+            input(room, RoomInput::Stored { number, answer: answer_of(stored) })
         }
         world_to_host::Body::AcknowledgeHeartbeat(heard) => WorldOrder::AcknowledgeHeartbeat {
             number: heard.number,
@@ -330,6 +331,20 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
     }
 }
 
+/// The answer of the store; which of them it is follows from what it has.
+fn answer_of(stored: pb::Stored) -> StoreAnswer {
+    if stored.refused {
+        StoreAnswer::Refused
+    } else if stored.claim > 0 {
+        StoreAnswer::Claimed(ProfileClaim(stored.claim), stored.value)
+    } else if stored.wrote_profiles {
+        let accounts = stored.lost.iter().filter_map(|account| AccountId::from_bytes(account));
+        StoreAnswer::Saved(accounts.collect())
+    } else {
+        StoreAnswer::Done(stored.value)
+    }
+}
+
 fn store_message(room: RoomId, asked: AskedOfStore) -> pb::StoreRequest {
     let AskedOfStore { number, oldest, request } = asked;
     let key =
@@ -345,6 +360,13 @@ fn store_message(room: RoomId, asked: AskedOfStore) -> pb::StoreRequest {
             player: row.player,
             score: row.score,
         }),
+        StoreRequest::ClaimProfile(account) => {
+            pb::store_request::What::Claim(AccountId::to_bytes(Some(account)))
+        }
+        StoreRequest::SaveProfiles(profiles) => {
+            let profiles = profiles.into_iter().map(profile_message).collect();
+            pb::store_request::What::Profiles(pb::ProfileSaves { profiles })
+        }
     };
     pb::StoreRequest {
         room: room.0,
@@ -353,5 +375,15 @@ fn store_message(room: RoomId, asked: AskedOfStore) -> pb::StoreRequest {
         oldest_incarnation: oldest.incarnation,
         oldest_count: oldest.count,
         what: Some(what),
+    }
+}
+
+fn profile_message(save: ProfileSave) -> pb::ProfileSave {
+    pb::ProfileSave {
+        account: AccountId::to_bytes(Some(save.account)),
+        claim: save.claim.0,
+        version: save.version,
+        value: save.value,
+        is_last: save.is_last,
     }
 }

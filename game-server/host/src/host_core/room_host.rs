@@ -167,8 +167,7 @@ impl RoomHost {
             RoomInput::Join { player, .. } => Some(*player),
             _ => None,
         });
-        let new: BTreeSet<PlayerId> =
-            new.filter(|player| self.room.avatar(*player).is_none()).collect();
+        let new: BTreeSet<PlayerId> = new.filter(|player| !self.room.has_place(*player)).collect();
         self.room.stats().players + new.len() as u32
     }
 
@@ -194,7 +193,7 @@ impl RoomHost {
         if self.revoked.includes(player, serial) {
             return self.refuse(client, ErrorCode::NotInRoom, "you have left this room");
         }
-        if self.room.avatar(player).is_none() && self.seats_taken() >= self.capacity {
+        if !self.room.has_place(player) && self.seats_taken() >= self.capacity {
             let message = format!("the room has {} seats", self.capacity);
             return self.refuse(client, ErrorCode::RoomFull, message);
         }
@@ -248,7 +247,13 @@ impl RoomHost {
                     checkpoints.restart();
                 }
             }
-            RoomOrder::Close(reason) => self.close(reason, "the room was closed"),
+            RoomOrder::Close(reason) => {
+                let id = self.id;
+                let asked = self.room.last_requests().into_iter();
+                let asked = asked.map(|asked| HostMessage::Store(id, asked));
+                self.outputs.extend(asked.map(RoomHostOutput::World));
+                self.close(reason, "the room was closed");
+            }
             RoomOrder::HandOver => self.hand_over(),
         }
     }

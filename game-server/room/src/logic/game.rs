@@ -213,14 +213,18 @@ use serde::{Deserialize, Serialize};
 
 use super::controls::DEFAULT_INPUT_TIMEOUT;
 use super::gate::Gate;
+use super::player_values::{NoValues, PlayerValues};
 use super::sight::{Sight, SightChecks};
-use super::store::{StoreAnswer, StoreNumber, StoreRequest};
+use super::store::{MAX_PROFILE_BYTES, StoreAnswer, StoreNumber, StoreRequest};
 use super::world::{DueTimer, World};
 use crate::config::{Parameter, Surroundings};
 use crate::saved::BadState;
 
 /// The longest state that an avatar may take through a gate, in bytes.
 pub const MAX_TRANSFER_STATE_BYTES: usize = 4_096;
+/// The longest that a room may send through a gate with a player, in bytes: what the game carries,
+/// and the player's profile.
+pub const MAX_CARRIED_BYTES: usize = MAX_TRANSFER_STATE_BYTES + MAX_PROFILE_BYTES + 64;
 
 /// The rules of a room. See the module.
 pub trait Game: Send {
@@ -255,6 +259,11 @@ pub trait Game: Send {
     /// The functions by which clients extrapolate kinds of this game, too.
     fn predictors(&self) -> Predictors {
         Predictors::default()
+    }
+
+    /// What the game keeps of each player beside the objects; empty. Called once, before the start.
+    fn player_values(&self) -> Box<dyn PlayerValues> {
+        Box::new(NoValues)
     }
 
     /// Starts the room: creates the obstacles and objects of the world. Called once, at the first

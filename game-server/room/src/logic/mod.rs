@@ -13,6 +13,7 @@ pub mod controls;
 pub(crate) mod executed_commands;
 pub mod game;
 pub mod gate;
+pub mod player_values;
 pub mod registry;
 pub mod sight;
 pub mod sound;

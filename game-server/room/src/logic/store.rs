@@ -16,14 +16,19 @@ use ambit_proto::ids::AccountId;
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
 
-/// Requests that may be open.
+/// Requests of a game that may be open.
 pub const MAX_OPEN_REQUESTS: usize = 1_024;
-/// Bytes of all open requests together.
+/// Bytes of a game's open requests together.
 pub const MAX_OPEN_BYTES: usize = 1 << 20;
 /// Bytes of one value.
 pub const MAX_VALUE_BYTES: usize = 65_536;
 /// Bytes of the name of a value or of a board.
 pub const MAX_STORE_NAME_BYTES: usize = 64;
+/// Bytes of a player's profile.
+pub const MAX_PROFILE_BYTES: usize = 16_384;
+/// Bytes of the profiles that are written together: a player's trade and the other's are in one
+/// transaction if they fit.
+pub const MAX_PROFILES_BYTES: usize = 1 << 20;
 /// Bytes of a player's name, of which 24 characters may have four each.
 const MAX_PLAYER_BYTES: usize = 96;
 /// An open request is put out again after this time.
@@ -44,7 +49,7 @@ pub struct StoreNumber {
     pub count: u64,
 }
 
-/// What a game asks.
+/// What a room asks: for its game, and for the profiles of its players.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StoreRequest {
     /// The value with this key.
@@ -53,7 +58,33 @@ pub enum StoreRequest {
     Save(StoreKey, Vec<u8>),
     /// Add a row to a table of results.
     AddResult(ResultRow),
+    /// The profile of this account is this room's from now on, until it is released. There is no
+    /// answer while it is another room's.
+    ClaimProfile(AccountId),
+    /// Write these profiles in one transaction.
+    SaveProfiles(Vec<ProfileSave>),
 }
+
+/// A profile that is written, or released, or both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileSave {
+    /// Whose it is.
+    pub account: AccountId,
+    /// What the store has answered to the claim. Once it is another room's, nothing is written.
+    pub claim: ProfileClaim,
+    /// Counted from 1 since the claim: an older one does not replace a newer one.
+    pub version: u64,
+    /// `None` if it has not changed.
+    pub value: Option<Vec<u8>>,
+    /// Whether the next room may claim it.
+    pub is_last: bool,
+}
+
+/// Identifies a claim to the profile of an account in a game: higher than all earlier ones.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct ProfileClaim(pub u64);
 
 /// The key of a value among those of a game.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -95,6 +126,10 @@ pub enum StoreAnswer {
     Done(Option<Vec<u8>>),
     /// It can never be done, such as with a value that is too long.
     Refused,
+    /// The profile is the room's; its value, if there is one.
+    Claimed(ProfileClaim, Option<Vec<u8>>),
+    /// The profiles are written, but those of these accounts: they are other rooms' now.
+    Saved(Vec<AccountId>),
 }
 
 /// Why a request was not taken.
@@ -117,7 +152,8 @@ pub struct StoreDesk {
     incarnation: u32,
     count: u64,
     open: BTreeMap<StoreNumber, OpenRequest>,
-    /// Bytes of all that are open.
+    /// Number and bytes of those that the game has asked.
+    of_game: usize,
     bytes: usize,
 }
 
@@ -150,7 +186,13 @@ impl StoreRequest {
             Self::Load(key) => is_name(&key.name),
             Self::Save(key, value) => is_name(&key.name) && value.len() <= MAX_VALUE_BYTES,
             Self::AddResult(row) => is_name(&row.board) && row.player.len() <= MAX_PLAYER_BYTES,
+            Self::ClaimProfile(_) | Self::SaveProfiles(_) => true,
         }
+    }
+
+    /// Whether the room asks it, and not its game: the players of the room bound these.
+    pub(crate) fn is_of_room(&self) -> bool {
+        matches!(self, Self::ClaimProfile(_) | Self::SaveProfiles(_))
     }
 
     fn bytes(&self) -> usize {
@@ -159,7 +201,16 @@ impl StoreRequest {
                 Self::Load(key) => key.name.len(),
                 Self::Save(key, value) => key.name.len() + value.len(),
                 Self::AddResult(row) => row.board.len() + row.player.len(),
+                Self::ClaimProfile(_) => 0,
+                Self::SaveProfiles(profiles) => profiles.iter().map(ProfileSave::bytes).sum(),
             }
+    }
+}
+
+impl ProfileSave {
+    /// What it costs.
+    pub(crate) fn bytes(&self) -> usize {
+        REQUEST_BYTES + self.value.as_ref().map_or(0, Vec::len)
     }
 }
 
@@ -174,14 +225,24 @@ impl StoreDesk {
             return Err(StoreRefusal::OutOfBounds);
         }
         let bytes = self.bytes + request.bytes();
-        if self.open.len() >= MAX_OPEN_REQUESTS || bytes > MAX_OPEN_BYTES {
+        if self.of_game >= MAX_OPEN_REQUESTS || bytes > MAX_OPEN_BYTES {
             return Err(StoreRefusal::Full);
         }
-        self.bytes = bytes;
+        (self.bytes, self.of_game) = (bytes, self.of_game + 1);
+        Ok(self.open(now, request))
+    }
+
+    /// Takes a request of the room itself ([`StoreRequest::is_of_room`]).
+    pub(crate) fn ask_for_room(&mut self, now: GameTime, request: StoreRequest) -> StoreNumber {
+        debug_assert!(request.is_of_room(), "{request:?} is a game's");
+        self.open(now, request)
+    }
+
+    fn open(&mut self, now: GameTime, request: StoreRequest) -> StoreNumber {
         self.count += 1;
         let number = StoreNumber { incarnation: self.incarnation, count: self.count };
         self.open.insert(number, OpenRequest { request, since: now, put_out_at: None });
-        Ok(number)
+        number
     }
 
     /// Since when the oldest request is open.
@@ -197,8 +258,21 @@ impl StoreDesk {
     /// A request is answered. Returns it; `None` if it was not open any more.
     pub(crate) fn close(&mut self, number: StoreNumber) -> Option<StoreRequest> {
         let request = self.open.remove(&number)?.request;
-        self.bytes -= request.bytes();
+        if !request.is_of_room() {
+            (self.bytes, self.of_game) = (self.bytes - request.bytes(), self.of_game - 1);
+        }
         Some(request)
+    }
+
+    /// The room ends: puts out all that is open, in the order of asking.
+    pub(crate) fn put_out_all(&mut self, each: impl FnMut(AskedOfStore)) {
+        let oldest = self.open.keys().next().copied();
+        let asked = |(&number, open): (&StoreNumber, &OpenRequest)| AskedOfStore {
+            number,
+            oldest: oldest.unwrap_or_default(),
+            request: open.request.clone(),
+        };
+        self.open.iter().map(asked).for_each(each);
     }
 
     /// Puts out what is due at this time of the room, in the order of asking.
@@ -211,10 +285,10 @@ impl StoreDesk {
             if open.put_out_at.is_some_and(|at| now < at + REPEAT_AFTER) {
                 continue;
             }
-            bytes += open.request.bytes();
-            if bytes > MAX_BYTES_AT_ONCE {
+            if bytes > 0 && bytes + open.request.bytes() > MAX_BYTES_AT_ONCE {
                 return;
             }
+            bytes += open.request.bytes();
             open.put_out_at = Some(now);
             each(AskedOfStore { number, oldest, request: open.request.clone() });
         }

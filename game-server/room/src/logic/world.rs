@@ -62,6 +62,7 @@ use self::poses::WorldPoses;
 use self::timers::Timers;
 use self::trace::WorldTrace;
 use super::controls::{DEFAULT_INPUT_TIMEOUT, HeldControls};
+use super::player_values::{NoValues, PlayerValues};
 use super::sound::EventSound;
 use super::statics::Statics;
 use super::store::StoreDesk;
@@ -102,6 +103,7 @@ pub struct World {
     /// Of those who have one, from before their join until they have left. Kept by the room.
     accounts: BTreeMap<PlayerId, AccountId>,
     store: StoreDesk,
+    player_values: Box<dyn PlayerValues>,
     /// Controls of the players that have sent any.
     controls: BTreeMap<PlayerId, HeldControls>,
     /// How long held keys count after the newest sample of their player.
@@ -150,6 +152,7 @@ impl World {
             players: BTreeMap::new(),
             accounts: BTreeMap::new(),
             store: StoreDesk::default(),
+            player_values: Box::new(NoValues),
             controls: BTreeMap::new(),
             input_timeout: DEFAULT_INPUT_TIMEOUT,
             room_wide: BTreeSet::new(),

@@ -7,6 +7,7 @@ use ambit_proto::ids::{AccountId, ClientId, ObjectId, PlayerId};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 
+use super::profiles::CarriedProfile;
 use super::seat::{Presence, Seat};
 use super::{REPLAY_CLIENT, Room, RoomInput, RoomOutput};
 use crate::logic::game::Left;
@@ -32,14 +33,56 @@ impl Room {
         let name = self.names.get(&player).cloned().unwrap_or_else(|| name.to_owned());
         if self.seats.contains_key(&player) {
             self.rename(player, &name);
+            self.connect(now, (client, coding), player);
+        } else if let Some(account) = account
+            && self.world.player_values().has_profiles()
+        {
+            self.wait_for_profile((client, coding), player, name, account, outputs);
         } else {
-            self.world.set_account(player, account);
-            let Some(avatar) = self.create_avatar(player, &name) else {
-                self.world.set_account(player, None);
-                return outputs.push(RoomOutput::WithoutAvatar { client, player });
-            };
-            self.seats.insert(player, Seat { account, ..Seat::new(avatar, name) });
+            // A new profile opens always.
+            let _ = self.world.player_values_mut().open(player, None);
+            let presence = Presence::Here(client);
+            self.take_seat(now, (presence, coding), player, name, account, outputs);
         }
+    }
+
+    /// A player comes for the first time, whose values are open.
+    pub(super) fn take_seat(
+        &mut self,
+        now: GameTime,
+        (presence, coding): (Presence, PoseCoding),
+        player: PlayerId,
+        name: String,
+        account: Option<AccountId>,
+        outputs: &mut Vec<RoomOutput>,
+    ) {
+        self.world.set_account(player, account);
+        let Some(avatar) = self.create_avatar(player, &name) else {
+            self.world.set_account(player, None);
+            self.close_profile(player, Left::Removed);
+            match presence {
+                Presence::Here(client) => {
+                    outputs.push(RoomOutput::WithoutAvatar { client, player });
+                }
+                Presence::Away(_) => {
+                    let reason = ErrorCode::ServerError;
+                    outputs.push(RoomOutput::PlayerOut { player, reason });
+                }
+            }
+            return;
+        };
+        self.seats.insert(player, Seat { account, presence, ..Seat::new(avatar, name) });
+        if let Presence::Here(client) = presence {
+            self.connect(now, (client, coding), player);
+        }
+    }
+
+    fn connect(
+        &mut self,
+        now: GameTime,
+        (client, coding): (ClientId, PoseCoding),
+        player: PlayerId,
+    ) {
         let seat = self.seats.get_mut(&player).expect("the player has a seat");
         seat.connect(now, client);
         if client != REPLAY_CLIENT {
@@ -86,7 +129,7 @@ impl Room {
     pub(super) fn disconnect(&mut self, now: GameTime, client: ClientId, player: PlayerId) -> bool {
         let is_present = |seat: &&mut Seat| seat.presence == Presence::Here(client);
         let Some(seat) = self.seats.get_mut(&player).filter(is_present) else {
-            return false;
+            return self.profiles.disconnect(now, client, player);
         };
         seat.presence = Presence::Away(now);
         self.remove_viewer(client);
@@ -101,20 +144,23 @@ impl Room {
         self.vacate(player, why);
     }
 
-    /// Frees a player's seat and removes everything else that belongs to the player.
-    pub(super) fn vacate(&mut self, player: PlayerId, why: Left) {
+    /// Frees a player's seat and removes everything else that belongs to the player. Returns the
+    /// profile, for another map.
+    pub(super) fn vacate(&mut self, player: PlayerId, why: Left) -> Option<CarriedProfile> {
         self.names.remove(&player);
         self.gates.forget(player);
-        let Some(seat) = self.seats.remove(&player) else {
-            return;
-        };
+        self.profiles.stop_waiting(player);
+        let seat = self.seats.remove(&player)?;
         self.world.trace_leave(player, seat.avatar);
         self.game.leave(&mut self.world, player, why);
+        let profile = self.close_profile(player, why);
         self.world.remove_player(player);
         self.world.remove_controls(player);
+        Some(profile)
     }
 
     pub(super) fn rename(&mut self, player: PlayerId, name: &str) {
+        self.profiles.rename(player, name);
         let Some(seat) = self.seats.get_mut(&player).filter(|seat| seat.name != name) else {
             return;
         };
@@ -146,6 +192,10 @@ impl Room {
             Presence::Away(since) => now.since(since) >= grace,
             Presence::Here(_) => false,
         };
+        for player in self.profiles.expire(now, grace) {
+            self.names.remove(&player);
+            outputs.push(RoomOutput::PlayerOut { player, reason: ErrorCode::Idle });
+        }
         while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
             // Not in the journal: it follows from the time.
             self.vacate(player, Left::Lost);

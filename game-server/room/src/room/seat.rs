@@ -33,7 +33,7 @@ pub(super) struct Seat {
     pub(super) arrived: BTreeMap<u8, u32>,
 }
 
-#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Presence {
     Here(ClientId),
     /// Since when the connection is lost.

@@ -27,6 +27,7 @@ mod budgets;
 mod delivery;
 mod moving_avatars;
 mod poses;
+mod profiles;
 mod room_wide;
 mod sight;
 mod simulation;

@@ -9,7 +9,9 @@ use ambit_proto::ids::PlayerId;
 use ambit_proto::time::GameTime;
 
 use super::gates::Departure;
+use super::profiles::CarriedProfile;
 use super::{Presence, Room, RoomOutput, Seat, TransferArrival, TransferId};
+use crate::saved;
 
 impl Room {
     /// Reports the players who have entered a gate.
@@ -60,7 +62,8 @@ impl Room {
             self.remove_viewer(client);
             self.gate_outputs.push(RoomOutput::MovedAway { client });
         }
-        self.vacate(player, Left::ToMap);
+        let profile = self.vacate(player, Left::ToMap)?;
+        let carried = saved::of(&(carried, profile));
         let departure = Departure { transfer, carried: carried.clone() };
         self.gates.depart(player, departure);
         Some(carried)
@@ -83,7 +86,14 @@ impl Room {
         self.vacate(player, Left::ToMap);
         let at = if self.world.grid().contains(at) { at } else { self.world.middle() };
         self.world.set_account(player, account);
-        let avatar = self.game.arrive(&mut self.world, player, name, at, carried);
+        let (carried, profile): (Vec<u8>, CarriedProfile) =
+            saved::all(carried).unwrap_or_else(|error| {
+                tracing::error!(player = player.0, "what a player carries is lost: {error}");
+                Default::default()
+            });
+        self.profiles.stop_waiting(player);
+        self.open_carried(player, profile);
+        let avatar = self.game.arrive(&mut self.world, player, name, at, &carried);
         // Without an avatar there is no seat: the client that follows joins as a new player.
         if let Some(avatar) = self.take_avatar(player, avatar, name) {
             self.gates.arrive(player, self.world.position(avatar));
@@ -96,6 +106,7 @@ impl Room {
             self.seats.insert(player, seat);
         } else {
             self.world.set_account(player, None);
+            self.close_profile(player, Left::Removed);
         }
         self.gate_outputs.push(RoomOutput::Arrived { player, transfer });
     }

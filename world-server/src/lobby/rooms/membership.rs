@@ -234,6 +234,7 @@ impl Lobby {
         if let Some(host) = self.reachable_host(id) {
             let close = CloseRoom { room: id.0, reason: why.code.into() };
             self.outbox.send_to_host(host, world_to_host::Body::CloseRoom(close));
+            self.note_closed_room(id, host);
         }
         self.close_room_by_host(now, id, why);
     }

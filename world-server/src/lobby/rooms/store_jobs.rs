@@ -1,13 +1,78 @@
 //! The requests of rooms that the shell passes on to the store.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ambit_proto::ids::RoomId;
 
-/// The requests that the shell has.
+use crate::lobby::output::HostId;
+
+/// Rooms whose last requests may be under way.
+const MAX_CLOSED: usize = 1_024;
+/// Claims of a room that wait for another one.
+const MAX_HELD: usize = 1_024;
+
+/// The requests that the shell has, and what is known of those that come again.
 #[derive(Debug, Default)]
 pub(in crate::lobby) struct StoreJobs {
-    pub(in crate::lobby) by_room: BTreeMap<RoomId, BTreeSet<(u32, u64)>>,
+    pub(in crate::lobby) by_room: BTreeMap<RoomId, RoomJobs>,
     /// Rooms whose players know that the store does not work.
     pub(in crate::lobby) told: BTreeSet<RoomId>,
+    /// Rooms that were closed lately, the oldest first.
+    closed: VecDeque<ClosedRoom>,
+}
+
+/// Of one room.
+#[derive(Debug, Default)]
+pub(in crate::lobby) struct RoomJobs {
+    pub(in crate::lobby) running: BTreeSet<(u32, u64)>,
+    /// Claims of profiles that other rooms have.
+    pub(in crate::lobby) held: BTreeMap<(u32, u64), HeldClaim>,
+}
+
+/// A claim of a profile that another room has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::lobby) struct HeldClaim {
+    /// The number of the claim that it waits for.
+    pub(in crate::lobby) holder: u64,
+    /// How often that was the answer.
+    pub(in crate::lobby) times: u32,
+}
+
+/// A room that was closed: its host may have what it wanted written last.
+#[derive(Debug)]
+struct ClosedRoom {
+    room: RoomId,
+    host: HostId,
+    game: String,
+}
+
+impl RoomJobs {
+    /// Another room has the profile. Returns how often that was the answer.
+    pub(in crate::lobby) fn note_held(&mut self, number: (u32, u64), holder: u64) -> u32 {
+        if self.held.len() >= MAX_HELD && !self.held.contains_key(&number) {
+            self.held.pop_first();
+        }
+        let held = self.held.entry(number).or_default();
+        if held.holder != holder {
+            *held = HeldClaim { holder, times: 0 };
+        }
+        held.times += 1;
+        held.times
+    }
+}
+
+impl StoreJobs {
+    /// A host is told to close a room.
+    pub(in crate::lobby) fn note_closed(&mut self, room: RoomId, host: HostId, game: String) {
+        if self.closed.len() >= MAX_CLOSED {
+            self.closed.pop_front();
+        }
+        self.closed.push_back(ClosedRoom { room, host, game });
+    }
+
+    /// The game of a room that this host was told to close.
+    pub(in crate::lobby) fn closed_game(&self, room: RoomId, host: HostId) -> Option<String> {
+        let is_it = |closed: &&ClosedRoom| (closed.room, closed.host) == (room, host);
+        self.closed.iter().find(is_it).map(|closed| closed.game.clone())
+    }
 }

@@ -5,6 +5,12 @@
 //! number meanwhile, and drops what is beyond [`MAX_JOBS_OF_ROOM`]: it comes again. A job that the
 //! store could not do has no answer either; the room's players are told once that it waits.
 //!
+//! A profile that another room has is claimed again each second, too. If no other session of the
+//! account is in a room meanwhile, that room is gone, and has the profile no longer.
+//!
+//! What a closed room wanted written last is passed on without an answer: the shell tries it for
+//! some time.
+//!
 //! A room's id is unique among the rooms of its *lineage*: of all lobbies that have gone on with
 //! the records of the first one.
 
@@ -14,46 +20,75 @@ use ambit_host::protocol::messages::{
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::world_to_client::Body;
 use ambit_proto::ids::{AccountId, RoomId};
-use ambit_store::{RoomRequest, ValueKey};
+use ambit_store::{RoomRequest, StoredProfile, ValueKey};
 
 use crate::lobby::Lobby;
 use crate::lobby::output::{HostId, LobbyAction, error_body};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::RoomPhase;
+use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::store_job::{StoreJob, StoreOutcome};
 
 /// Requests of one room that the shell may have at a time, so that a room leaves the store to
 /// others.
 const MAX_JOBS_OF_ROOM: usize = 64;
+/// A player is told that the profile is in use after this number of answers, some seconds.
+const TOLD_AFTER: u32 = 3;
+/// A room that no session of the account is in has written the profile by then, or is gone.
+const GONE_AFTER: u32 = 10;
 
 impl Lobby {
     /// A host passes on what a room's game asks.
     pub(in crate::lobby) fn handle_store_request(&mut self, host: HostId, asked: StoreRequest) {
         let id = RoomId(asked.room);
         let runs_there = |room: &&super::room::LobbyRoom| room.phase == RoomPhase::Running { host };
+        let number = (asked.incarnation, asked.count);
+        let oldest = (asked.oldest_incarnation, asked.oldest_count);
         let Some(room) = self.rooms.get(id).filter(runs_there) else {
+            if let Some(game) = self.store_jobs.closed_game(id, host)
+                && let Some(job) = asked.what.and_then(|what| job_of(game, what))
+            {
+                let lineage = self.lineage();
+                let request = RoomRequest { lineage, room: id.0, number, oldest };
+                self.outbox.push(LobbyAction::StoreLast { request, job });
+            }
             return;
         };
         let game = self.rooms.at(room.world_id()).game.clone();
-        let number = (asked.incarnation, asked.count);
-        let oldest = (asked.oldest_incarnation, asked.oldest_count);
-        let Some(job) = asked.what.and_then(|what| job_of(game, what)) else {
+        let Some(mut job) = asked.what.and_then(|what| job_of(game, what)) else {
             return self.send_stored(id, number, Stored { refused: true, ..Stored::default() });
         };
+        if let StoreJob::ClaimProfile { account, instead_of, .. } = &mut job {
+            *instead_of = self.gone_holder(id, number, *account);
+        }
         let jobs = self.store_jobs.by_room.entry(id).or_default();
-        if jobs.len() < MAX_JOBS_OF_ROOM && jobs.insert(number) {
+        if jobs.running.len() < MAX_JOBS_OF_ROOM && jobs.running.insert(number) {
             let lineage = self.lineage();
             let request = RoomRequest { lineage, room: id.0, number, oldest };
             self.outbox.push(LobbyAction::Store { request, job });
         }
     }
 
+    /// The claim of a profile by a room that is gone: it has answered for long that another room
+    /// has the profile, but no other session of the account is in one.
+    fn gone_holder(&self, id: RoomId, number: (u32, u64), account: AccountId) -> Option<u64> {
+        let held = self.store_jobs.by_room.get(&id)?.held.get(&number)?;
+        let is_in_room =
+            |player: &&LobbyPlayer| player.account == Some(account) && player.room.is_some();
+        // One of them is the player who waits.
+        let is_gone = self.players.iter().filter(is_in_room).count() <= 1;
+        (held.times >= GONE_AFTER && is_gone).then_some(held.holder)
+    }
+
     /// The shell has done a room's job, or could not.
     pub fn handle_stored(&mut self, request: &RoomRequest, outcome: StoreOutcome) {
         let id = RoomId(request.room);
         if let Some(jobs) = self.store_jobs.by_room.get_mut(&id) {
-            jobs.remove(&request.number);
-            if jobs.is_empty() {
+            jobs.running.remove(&request.number);
+            if !matches!(outcome, StoreOutcome::Held { .. } | StoreOutcome::Unavailable) {
+                jobs.held.remove(&request.number);
+            }
+            if jobs.running.is_empty() && jobs.held.is_empty() {
                 self.store_jobs.by_room.remove(&id);
             }
         }
@@ -61,6 +96,25 @@ impl Lobby {
             StoreOutcome::Done(value) => {
                 self.store_jobs.told.remove(&id);
                 self.send_stored(id, request.number, Stored { value, ..Stored::default() });
+            }
+            StoreOutcome::Claimed { claim, value } => {
+                self.store_jobs.told.remove(&id);
+                self.send_stored(id, request.number, Stored { claim, value, ..Stored::default() });
+            }
+            StoreOutcome::Saved(lost) => {
+                self.store_jobs.told.remove(&id);
+                let lost = lost.into_iter().map(|account| AccountId::to_bytes(Some(account)));
+                let lost = lost.collect();
+                let saved = Stored { wrote_profiles: true, lost, ..Stored::default() };
+                self.send_stored(id, request.number, saved);
+            }
+            StoreOutcome::Held { account, claim } => {
+                if self.rooms.get(id).is_some() {
+                    let jobs = self.store_jobs.by_room.entry(id).or_default();
+                    if jobs.note_held(request.number, claim) == TOLD_AFTER {
+                        self.tell_that_profile_is_held(id, account);
+                    }
+                }
             }
             StoreOutcome::Refused => {
                 let refused = Stored { refused: true, ..Stored::default() };
@@ -94,6 +148,30 @@ impl Lobby {
         }
     }
 
+    fn tell_that_profile_is_held(&mut self, id: RoomId, account: AccountId) {
+        let Some(room) = self.rooms.get(id) else {
+            return;
+        };
+        let world = room.world_id();
+        let waits =
+            |player: &&LobbyPlayer| player.account == Some(account) && player.room == Some(world);
+        let players: Vec<_> = self.players.iter().filter(waits).map(|player| player.id).collect();
+        let message = "what this game stores for you is in use: by another session of your \
+                       account, or by a room that is about to write it; you come in once it is \
+                       free";
+        for player in players {
+            self.notify(player, error_body(LobbyRefusal::new(ErrorCode::TryAgain, message)));
+        }
+    }
+
+    /// A host is told to close a room.
+    pub(in crate::lobby) fn note_closed_room(&mut self, id: RoomId, host: HostId) {
+        if let Some(room) = self.rooms.get(id).filter(|room| room.has_started()) {
+            let game = self.rooms.at(room.world_id()).game.clone();
+            self.store_jobs.note_closed(id, host, game);
+        }
+    }
+
     /// A room is gone: nothing of it comes again.
     pub(in crate::lobby) fn forget_store_jobs(&mut self, id: RoomId) {
         self.store_jobs.told.remove(&id);
@@ -121,5 +199,20 @@ fn job_of(game: String, what: What) -> Option<StoreJob> {
             player: row.player,
             score: row.score,
         },
+        What::Claim(account) => StoreJob::ClaimProfile {
+            game,
+            account: AccountId::from_bytes(&account)?,
+            instead_of: None,
+        },
+        What::Profiles(saves) => StoreJob::SaveProfiles {
+            game,
+            profiles: saves.profiles.into_iter().map(profile_of).collect::<Option<_>>()?,
+        },
     })
+}
+
+fn profile_of(save: pb::ProfileSave) -> Option<StoredProfile> {
+    let pb::ProfileSave { account, claim, version, value, is_last } = save;
+    let account = AccountId::from_bytes(&account)?;
+    Some(StoredProfile { account, claim, version, value, is_last })
 }

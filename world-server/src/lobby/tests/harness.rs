@@ -10,7 +10,7 @@ use std::time::Duration;
 use ambit_host::protocol::messages::world_to_host;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
-use ambit_proto::ids::RoomId;
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_store::RoomRequest;
 use ambit_transport::ticket::{Ticket, TicketError, TicketSigner, TicketVerifier};
@@ -248,6 +248,13 @@ impl LobbyHarness {
     pub(super) fn connect_as(&mut self, name: &str) -> Client {
         let conn = self.connect();
         self.hello(conn, name, &[])
+    }
+
+    /// The same with a session that has this account.
+    pub(super) fn connect_with_account(&mut self, name: &str, account: AccountId) -> Client {
+        let client = self.connect_as(name);
+        self.lobby.players.at_mut(PlayerId(client.id)).account = Some(account);
+        client
     }
 
     /// The same from this address.
@@ -523,7 +530,9 @@ impl LobbyHarness {
                 LobbyAction::NoteTrial { room } => self.trials.push(room.map(|room| room.0)),
                 LobbyAction::RestoreDone => self.is_restored = true,
                 LobbyAction::Account { source, job } => self.account_jobs.push((source, job)),
-                LobbyAction::Store { request, job } => self.store_jobs.push((request, job)),
+                LobbyAction::Store { request, job } | LobbyAction::StoreLast { request, job } => {
+                    self.store_jobs.push((request, job));
+                }
                 LobbyAction::ForgetStoreJobs { room, .. } => self.forgotten_jobs.push(room.0),
                 LobbyAction::ForgetRoom { room } => self.removed_checkpoints.push(room.0),
                 LobbyAction::AdoptRoom { room, host } => self.adopted.push((room.0, host)),

@@ -570,7 +570,9 @@ impl RandomRun {
                 | LobbyAction::ForgetStoreJobs { .. }
                 | LobbyAction::NoteTrial { .. }
                 | LobbyAction::RestoreDone => {}
-                LobbyAction::Store { job, .. } => panic!("no room stores anything: {job:?}"),
+                LobbyAction::Store { job, .. } | LobbyAction::StoreLast { job, .. } => {
+                    panic!("no room stores anything: {job:?}")
+                }
                 LobbyAction::Account { job, .. } => panic!("no player signs in: {job:?}"),
                 LobbyAction::SetChildCount(count) => {
                     panic!("no children are kept, and {count} are wanted")

@@ -1,10 +1,12 @@
 //! What rooms ask of the store: passed on once, answered to the host that runs the room.
 
 use ambit_host::protocol::messages::{
-    StoreKey, StoreRequest, Stored, host_to_world, store_request::What, world_to_host,
+    ProfileSave, ProfileSaves, StoreKey, StoreRequest, Stored, host_to_world, store_request::What,
+    world_to_host,
 };
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::world_to_client::Body;
+use ambit_proto::ids::AccountId;
 use ambit_store::{RoomRequest, ValueKey};
 
 use super::harness::{LobbyHarness, seconds};
@@ -122,6 +124,78 @@ fn rooms_of_the_next_server_are_of_the_same_lineage() {
     assert_eq!(other.forgotten_jobs, [room]);
 }
 
+#[test]
+fn a_profile_is_taken_from_a_room_that_no_session_of_its_account_is_in() {
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_with_account("ann", ANN);
+    let host = harness.host(1, 10);
+    let room = harness.running_room_of(host, &[&ann]);
+    let mut claims = Vec::new();
+    for _ in 0..12 {
+        ask_for(&mut harness, host, room, What::Claim(ANN.0.to_vec()));
+        let (request, job) = harness.store_jobs.remove(0);
+        let StoreJob::ClaimProfile { account: ANN, instead_of, .. } = job else {
+            panic!("{job:?}")
+        };
+        claims.push(instead_of);
+        let held = StoreOutcome::Held { account: ANN, claim: 5 };
+        done(&mut harness, &request, held);
+    }
+    assert_eq!(stored(&mut harness), [], "the room asks again");
+    let told = harness.events_on(ann.conn).into_iter();
+    let told = told.filter(|body| matches!(body, Body::Error(it) if it.message.contains("in use")));
+    assert_eq!(told.count(), 1);
+    assert_eq!(claims[..10], [None; 10]);
+    assert_eq!(claims[10..], [Some(5); 2]);
+}
+
+#[test]
+fn a_profile_stays_with_another_session_of_the_account() {
+    let mut harness = LobbyHarness::new();
+    let (ann, anna) =
+        (harness.connect_with_account("ann", ANN), harness.connect_with_account("anna", ANN));
+    let host = harness.host(1, 10);
+    let (first, second) =
+        (harness.running_room_of(host, &[&ann]), harness.running_room_of(host, &[&anna]));
+    assert_ne!(first, second);
+    for _ in 0..20 {
+        ask_for(&mut harness, host, second, What::Claim(ANN.0.to_vec()));
+        let (request, job) = harness.store_jobs.remove(0);
+        assert!(matches!(job, StoreJob::ClaimProfile { instead_of: None, .. }), "{job:?}");
+        done(&mut harness, &request, StoreOutcome::Held { account: ANN, claim: 5 });
+    }
+}
+
+#[test]
+fn what_the_host_of_a_closed_room_has_left_is_passed_on() {
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_with_account("ann", ANN);
+    let host = harness.host(1, 10);
+    let room = harness.running_room_of(host, &[&ann]);
+    let profile = ProfileSave {
+        account: ANN.0.to_vec(),
+        claim: 5,
+        version: 1,
+        value: Some(vec![1]),
+        is_last: true,
+    };
+    let saves = || What::Profiles(ProfileSaves { profiles: vec![profile.clone()] });
+    ask_for(&mut harness, host, room + 1, saves());
+    assert_eq!(harness.store_jobs, [], "no room of this host");
+    let other = harness.host(2, 10);
+    harness.lobby.drain(harness.now);
+    harness.handle_outputs();
+    ask_for(&mut harness, other, room, saves());
+    assert_eq!(harness.store_jobs, [], "it was not at this host");
+    ask_for(&mut harness, host, room, saves());
+    let (request, job) = harness.store_jobs.remove(0);
+    assert_eq!(request.room, room);
+    let StoreJob::SaveProfiles { game, profiles } = job else { panic!("{job:?}") };
+    assert_eq!((game.as_str(), profiles[0].value.as_deref()), ("field", Some(&[1][..])));
+}
+
+const ANN: AccountId = AccountId([1; 16]);
+
 fn running(harness: &mut LobbyHarness) -> (crate::lobby::HostId, u64) {
     let player = harness.connect_as("player");
     let host = harness.host(1, 10);
@@ -131,15 +205,23 @@ fn running(harness: &mut LobbyHarness) -> (crate::lobby::HostId, u64) {
 
 fn ask(harness: &mut LobbyHarness, host: crate::lobby::HostId, room: u64, count: u64) {
     let key = StoreKey { account: Vec::new(), name: "purse".to_owned() };
-    let asked = StoreRequest {
+    let asked = request(room, count, What::Load(key));
+    harness.send_from_host(host, host_to_world::Body::Store(asked));
+}
+
+fn ask_for(harness: &mut LobbyHarness, host: crate::lobby::HostId, room: u64, what: What) {
+    harness.send_from_host(host, host_to_world::Body::Store(request(room, 1, what)));
+}
+
+fn request(room: u64, count: u64, what: What) -> StoreRequest {
+    StoreRequest {
         room,
         incarnation: 1,
         count,
         oldest_incarnation: 1,
         oldest_count: 1,
-        what: Some(What::Load(key)),
-    };
-    harness.send_from_host(host, host_to_world::Body::Store(asked));
+        what: Some(what),
+    }
 }
 
 fn done(harness: &mut LobbyHarness, request: &RoomRequest, outcome: StoreOutcome) {

@@ -6,7 +6,7 @@ use ambit_host::protocol::messages::{
 };
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
-use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
+use ambit_room::logic::game::MAX_CARRIED_BYTES;
 
 use super::harness::{
     Client, LobbyHarness, create, join, leave, parameters, read_error, room, seconds, set_name,
@@ -180,9 +180,7 @@ fn a_request_that_a_gate_repeats_is_answered_again() {
 
 #[test]
 fn a_player_whose_game_carries_too_much_is_removed() {
-    for (bytes, is_removed) in
-        [(MAX_TRANSFER_STATE_BYTES, false), (MAX_TRANSFER_STATE_BYTES + 1, true)]
-    {
+    for (bytes, is_removed) in [(MAX_CARRIED_BYTES, false), (MAX_CARRIED_BYTES + 1, true)] {
         let (mut harness, ann, world) = two_hosts();
         harness.at_gate(FIRST, world, &ann, 1);
         harness.open_map(SECOND, world, 1);

@@ -10,7 +10,7 @@ use crate::directory as pb;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
-use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
+use ambit_room::logic::game::MAX_CARRIED_BYTES;
 
 use super::state::{
     MapIdentity, MapTransfer, MemberPlace, RecentArrival, TransferStep, WorldState,
@@ -124,7 +124,7 @@ impl MapTransfer {
     fn from_record(record: pb::Transfer) -> Option<(PlayerId, Self)> {
         let step = match record.carried {
             None => TransferStep::Leaving,
-            Some(pb::CarriedState { state, .. }) if state.len() > MAX_TRANSFER_STATE_BYTES => {
+            Some(pb::CarriedState { state, .. }) if state.len() > MAX_CARRIED_BYTES => {
                 return None;
             }
             Some(pb::CarriedState { state: carried, incarnation }) => {

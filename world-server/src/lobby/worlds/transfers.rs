@@ -232,6 +232,7 @@ impl Lobby {
             if let Some(host) = self.reachable_host(id) {
                 let close = CloseRoom { room: id.0, reason: why.code.into() };
                 self.outbox.send_to_host(host, world_to_host::Body::CloseRoom(close));
+                self.store_jobs.note_closed(id, host, world.game.clone());
             }
             self.remove_map(id, why);
         }

@@ -8,6 +8,7 @@ use ambit_proto::ids::AccountId;
 use super::*;
 use crate::games::{GameResult, RoomRequest, ValueKey};
 use crate::migrations;
+use crate::profiles::{ClaimOutcome, StoredProfile};
 use crate::tables::{AccountBan, BannedAccount, NameOwner, PasswordAccount};
 
 const ANN: AccountId = AccountId([1; 16]);
@@ -111,6 +112,7 @@ async fn an_account_can_be_read_and_erased_but_its_ban_stays() {
             "values": [{
                 "game": "hamlet", "name": "profile", "value": { "coins": 3 }, "stored_at": 9,
             }],
+            "profiles": [],
             "results": [{
                 "game": "hamlet", "board": "rich", "player": "ann", "score": 3, "added_at": 9,
             }],
@@ -130,6 +132,95 @@ async fn an_account_can_be_read_and_erased_but_its_ban_stays() {
     assert_eq!(names.reserved, [("bob".to_owned(), BOB)].into());
     assert_eq!(names.bans.len(), 1);
     assert_eq!(store.run(|tables| tables.find_password("ann#12345")).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_profile_is_one_rooms_until_it_gives_it_back() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    let first = claim(&store, &request(1)).await.expect("it is free");
+    assert_eq!(claim(&store, &request(1)).await, Some(first.clone()), "the answer was lost");
+    let other = RoomRequest { room: 8, ..request(1) };
+    assert_eq!(claim(&store, &other).await, None);
+    assert_eq!(save(&store, first.0, 1, Some("one"), false).await, []);
+    assert_eq!(save(&store, first.0, 2, Some("two"), false).await, []);
+    // Written by the map that the player has left, and late.
+    assert_eq!(save(&store, first.0, 1, Some("one"), false).await, []);
+    assert_eq!(save(&store, first.0, 3, None, true).await, []);
+    // Its answer was lost.
+    assert_eq!(save(&store, first.0, 3, None, true).await, []);
+    let second = claim(&store, &other).await.expect("it is given back");
+    assert_eq!(second.1.as_deref(), Some("two"));
+    assert!(second.0 > first.0);
+    assert_eq!(save(&store, first.0, 4, Some("late"), false).await, [ANN]);
+    assert_eq!(claim(&store, &other).await, Some(second));
+}
+
+#[tokio::test]
+async fn a_profile_is_free_once_its_room_or_its_server_is_gone() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    let (first, _) = claim(&store, &request(1)).await.expect("it is free");
+    // The room went back to an earlier state, at another host.
+    let again = RoomRequest { number: (2, 1), ..request(1) };
+    let (second, _) = claim(&store, &again).await.expect("the same room");
+    assert_eq!(save(&store, first, 1, Some("lost"), false).await, [ANN]);
+    // Another server, which shares the store with the first one.
+    let elsewhere = RoomRequest { lineage: [9; 16], ..request(1) };
+    store.run(|tables| tables.note_lineage(request(1).lineage, NOW - 59)).await.unwrap();
+    assert_eq!(claim(&store, &elsewhere).await, None);
+    store.run(|tables| tables.note_lineage(request(1).lineage, NOW - 60)).await.unwrap();
+    let (third, _) = claim(&store, &elsewhere).await.expect("that server is gone");
+    assert!(third > second);
+    // The lobby says that the room is gone.
+    let next = RoomRequest { room: 9, ..elsewhere };
+    assert_eq!(claim(&store, &next).await, None);
+    store.run(move |tables| tables.free_profile("hamlet", ANN, second)).await.unwrap();
+    assert_eq!(claim(&store, &next).await, None, "that was an older claim");
+    store.run(move |tables| tables.free_profile("hamlet", ANN, third)).await.unwrap();
+    assert!(claim(&store, &next).await.is_some());
+}
+
+#[tokio::test]
+async fn a_profile_that_was_erased_is_new_and_its_room_writes_nothing_more() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    let (first, _) = claim(&store, &request(1)).await.expect("it is free");
+    save(&store, first, 1, Some(r#"{"coins":3}"#), false).await;
+    let exported = store.run(|tables| tables.export(ANN)).await.unwrap();
+    let profile =
+        serde_json::json!({ "game": "hamlet", "value": { "coins": 3 }, "stored_at": NOW });
+    assert_eq!(exported["profiles"], serde_json::json!([profile]));
+    assert_eq!(store.run(|tables| tables.erase(ANN)).await, Ok(1));
+    assert_eq!(save(&store, first, 2, Some("again"), false).await, [ANN]);
+    let later = store.run(|tables| tables.claim_profile(&request(2), "hamlet", ANN, NOW + 1)).await;
+    let Ok(ClaimOutcome::Claimed { claim, value: None }) = later else { panic!("{later:?}") };
+    assert!(claim > first);
+}
+
+/// The time of these tests.
+const NOW: i64 = 1_000;
+
+/// `None` while another room has it.
+async fn claim(store: &Store, request: &RoomRequest) -> Option<(u64, Option<String>)> {
+    let request = request.clone();
+    match store.run(move |tables| tables.claim_profile(&request, "hamlet", ANN, NOW)).await {
+        Ok(ClaimOutcome::Claimed { claim, value }) => {
+            Some((claim, value.map(|value| String::from_utf8(value).unwrap())))
+        }
+        Ok(ClaimOutcome::Held { .. }) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Returns whose profiles are other rooms'.
+async fn save(
+    store: &Store,
+    claim: u64,
+    version: u64,
+    value: Option<&str>,
+    is_last: bool,
+) -> Vec<AccountId> {
+    let value = value.map(|value| value.as_bytes().to_vec());
+    let profile = StoredProfile { account: ANN, claim, version, value, is_last };
+    store.run(move |tables| tables.save_profiles("hamlet", &[profile], NOW)).await.unwrap()
 }
 
 #[tokio::test]

@@ -1,10 +1,10 @@
 //! Saves a world as bytes, and restores it.
 //!
 //! Between two ticks the state of a world is its objects, the timers, the controls, the random
-//! generator, the time and the open requests to the store; positions and indices follow from these.
-//! The static obstacles (`statics`) are created by the start of the game and are not saved. A
-//! restored world continues bit for bit like the saved one; viewers receive every object again
-//! ([`WorldChange::Spawned`]).
+//! generator, the time, the open requests to the store and what the game keeps of each player;
+//! positions and indices follow from these. The static obstacles (`statics`) are created by the
+//! start of the game and are not saved. A restored world continues bit for bit like the saved one;
+//! viewers receive every object again ([`WorldChange::Spawned`]).
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl World {
         saved::put(out, &self.timers.to_saved());
         saved::put(out, &(&self.controls, &self.moving, &self.overflowing));
         saved::put(out, &self.past.to_saved());
-        saved::put(out, &self.store);
+        saved::put(out, &(&self.store, self.player_values.save()));
     }
 
     /// Replaces the state of this world, in which the game has started, by the saved one.
@@ -47,7 +47,9 @@ impl World {
             Vec<ObjectId>,
         ) = saved::take(bytes)?;
         let past: SavedPast = saved::take(bytes)?;
-        self.store = saved::take(bytes)?;
+        let values: Vec<u8>;
+        (self.store, values) = saved::take(bytes)?;
+        self.player_values.restore(&values)?;
         (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(rng_seed));
         self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;
         let any_format = self.schema.kinds.iter().find_map(|kind| kind.pose_format().copied());

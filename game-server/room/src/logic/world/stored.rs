@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use super::World;
+use crate::logic::player_values::PlayerValues;
 use crate::logic::store::{
     ResultRow, StoreDesk, StoreKey, StoreNumber, StoreRefusal, StoreRequest,
 };
@@ -29,6 +30,21 @@ impl World {
     /// How long the oldest request has waited for its answer; zero if none waits.
     pub fn store_delay(&self) -> Duration {
         self.store.waits_since().map_or(Duration::ZERO, |since| self.now.since(since))
+    }
+
+    /// What the game keeps of each player beside the objects.
+    pub fn player_values(&self) -> &dyn PlayerValues {
+        &*self.player_values
+    }
+
+    /// What the game keeps of each player beside the objects.
+    pub fn player_values_mut(&mut self) -> &mut dyn PlayerValues {
+        &mut *self.player_values
+    }
+
+    /// The game keeps these; before the start. Called by the room, and by tests of games.
+    pub fn set_player_values(&mut self, values: Box<dyn PlayerValues>) {
+        self.player_values = values;
     }
 
     /// The open requests. Kept by the room.

@@ -6,7 +6,7 @@ use ambit_host::protocol::messages::{
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world;
 use ambit_proto::ids::RoomId;
-use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
+use ambit_room::logic::game::MAX_CARRIED_BYTES;
 use prost::Message as _;
 
 use super::super::harness::{
@@ -263,9 +263,7 @@ fn an_arrival_without_carried_state_is_not_repeated() {
 
 #[test]
 fn carried_state_is_restored_up_to_its_limit() {
-    for (bytes, is_restored) in
-        [(MAX_TRANSFER_STATE_BYTES, true), (MAX_TRANSFER_STATE_BYTES + 1, false)]
-    {
+    for (bytes, is_restored) in [(MAX_CARRIED_BYTES, true), (MAX_CARRIED_BYTES + 1, false)] {
         let (mut first, hosts, ann, world) = two_hosts();
         first.at_gate(hosts[0], world, &ann, 1);
         let map = first.open_map(hosts[1], world, 1);
