@@ -64,6 +64,12 @@ pub(crate) fn text(json: &Json) -> String {
         "help" => list(json, "commands", "", |command| {
             format!("{:<44} {}", word(command, "usage"), word(command, "meaning"))
         }),
+        "account_data" => serde_json::to_string_pretty(&json["data"]).unwrap_or_default(),
+        "account_saved" => {
+            format!("what the server stores of your account is in {}", word(json, "file"))
+        }
+        "account_erased" => "your account and all that was stored of it are deleted".to_owned(),
+        "password_set" => "your account has the new password".to_owned(),
         "stats" => pairs(json),
         kind => format!("{kind}\n{}", pairs(json)),
     }

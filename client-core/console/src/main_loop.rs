@@ -1,6 +1,7 @@
 //! The main loop of the program: connects a client, its input lines and its output. [`Script`]
 //! decides what is done next.
 
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions};
 use ambit_client_text::json;
 use ambit_proto::codes::{self as protocol, ErrorCode};
 use ambit_proto::time::LocalTime;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use crate::human;
@@ -44,6 +45,8 @@ struct ConsoleLoop<K> {
     started: Instant,
     /// After `quit`, objects leave because the player does; these lines are not printed.
     quitting: bool,
+    /// The player has asked for what ends the session then: no line says that, and no exit status.
+    account_erased: bool,
     exit: Option<LoopExit>,
     /// Why the connection is closed for good, for the standard error.
     farewell: Option<String>,
@@ -75,13 +78,14 @@ pub(crate) async fn run(
     let (handle, mut events) = shell::start(options, ());
     screen.set_client(&handle);
     let mut console = ConsoleLoop {
-        script: Script::new(new_key),
+        script: Script::new(new_key, screen.is_for_people()),
         handle,
         screen,
         token,
         ages: Distribution::default(),
         started: instant_now(),
         quitting: false,
+        account_erased: false,
         exit: None,
         farewell: None,
     };
@@ -117,7 +121,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                 return Ok(exit);
             }
             if self.script.wants_line() {
-                self.screen.prompt()?;
+                self.screen.prompt(self.script.question())?;
             }
             let deadline = self.script.next_deadline();
             tokio::select! {
@@ -151,8 +155,10 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
         let shown = self.script.handle_event(self.now(), &event);
         let is_own_departure =
             self.quitting && matches!(event, ViewEvent::Game(GameEvent::Leave { .. }));
+        let is_own_end =
+            self.account_erased && matches!(event, ViewEvent::Lobby(_, LobbyEvent::Closed { .. }));
         match json::event(&event) {
-            Some(line) if shown && !is_own_departure => {
+            Some(line) if shown && !is_own_departure && !is_own_end => {
                 let mut line = self.with_time(line);
                 if self.screen.is_for_people() {
                     human::mark_objects(&mut line, &event);
@@ -212,6 +218,19 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                 self.handle.run(|client, now| client.set_axis(now, control, value));
             }
             ScriptStep::Error(code, message) => self.print(&json::error(code, &message))?,
+            ScriptStep::SaveAccount { file, json } => {
+                let line = match save_new(&file, &json) {
+                    Ok(()) => json!({ "ev": "account_saved", "file": file }),
+                    Err(error) => json::error("file", &format!("{file}: {error}")),
+                };
+                self.print(&line)?;
+            }
+            ScriptStep::AccountErased => {
+                self.account_erased = true;
+                self.print(&json!({ "ev": "account_erased" }))?;
+                self.quit();
+            }
+            ScriptStep::PasswordSet => self.print(&json!({ "ev": "password_set" }))?,
             ScriptStep::Objects => {
                 let objects = self.handle.run(report::objects);
                 self.print(&objects)?;
@@ -256,12 +275,13 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
     }
 
     fn close(&mut self, code: &str, message: &str) {
+        let is_wanted = code == codes::QUIT || self.account_erased;
         // After any other end the session can be resumed, or the token does no harm.
-        if code == codes::QUIT || code == protocol::name(ErrorCode::TakenOver) {
+        if is_wanted || code == protocol::name(ErrorCode::TakenOver) {
             self.token.clear();
         }
-        self.exit = Some(if code == codes::QUIT { LoopExit::Quit } else { LoopExit::Lost });
-        if code != codes::QUIT {
+        self.exit = Some(if is_wanted { LoopExit::Quit } else { LoopExit::Lost });
+        if !is_wanted {
             self.farewell = Some(format!("{code}: {message}"));
         }
     }
@@ -291,6 +311,17 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
     fn instant(&self, deadline: Option<LocalTime>) -> Instant {
         self.started + deadline.unwrap_or_default().since(LocalTime::ZERO)
     }
+}
+
+/// Writes a file that only its owner may read; one that exists is left as it is.
+fn save_new(file: &str, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(file)?;
+    file.write_all(text.as_bytes())?;
+    file.write_all(b"\n")
 }
 
 /// Waits for Ctrl-C or SIGTERM.

@@ -8,7 +8,7 @@ use ambit_client_text::completion::is_visible;
 use serde_json::Value as Json;
 
 use crate::human;
-use crate::terminal::Terminal;
+use crate::terminal::{HiddenInput, Terminal};
 
 /// Where and how lines are printed.
 pub(crate) enum Screen {
@@ -19,6 +19,8 @@ pub(crate) enum Screen {
         /// Whether a prompt must be printed: an input line was handled, and nothing was printed
         /// since (printed output ends with a prompt).
         prompt_due: bool,
+        /// The terminal as it was, while a password is typed and not shown.
+        hidden: Option<HiddenInput>,
     },
     /// Words, above a line that is edited.
     Terminal(Terminal),
@@ -26,7 +28,7 @@ pub(crate) enum Screen {
 
 impl Screen {
     pub(crate) fn words() -> Self {
-        Screen::Words { prompt_due: false }
+        Screen::Words { prompt_due: false, hidden: None }
     }
 
     /// Whether a person reads it.
@@ -42,7 +44,7 @@ impl Screen {
                 writeln!(out, "{json}")?;
                 out.flush()
             }
-            Screen::Words { prompt_due } => {
+            Screen::Words { prompt_due, .. } => {
                 *prompt_due = false;
                 // Returns to the beginning of the line, over the prompt.
                 write_words(&format!("\r\x1b[K{}\n{PROMPT}", words(json)))
@@ -75,23 +77,31 @@ impl Screen {
     pub(crate) fn handle_line(&mut self) {
         match self {
             Screen::Json => {}
-            Screen::Words { prompt_due } => *prompt_due = true,
+            Screen::Words { prompt_due, hidden } => {
+                *prompt_due = true;
+                if hidden.take().is_some() {
+                    // The end of the line was not shown either.
+                    let _ = write_words("\n");
+                }
+            }
             Screen::Terminal(terminal) => terminal.handle_line(),
         }
     }
 
-    /// Shows the prompt for the next line, unless it is shown already.
-    pub(crate) fn prompt(&mut self) -> io::Result<()> {
+    /// Shows the prompt for the next line, unless it is shown already. A question asks for a
+    /// password, which is not shown.
+    pub(crate) fn prompt(&mut self, question: Option<&'static str>) -> io::Result<()> {
         match self {
             Screen::Json => Ok(()),
-            Screen::Words { prompt_due } => {
+            Screen::Words { prompt_due, hidden } => {
                 if std::mem::replace(prompt_due, false) {
-                    write_words(PROMPT)?;
+                    *hidden = question.and_then(|_| HiddenInput::start());
+                    write_words(question.unwrap_or(PROMPT))?;
                 }
                 Ok(())
             }
             Screen::Terminal(terminal) => {
-                terminal.read_line();
+                terminal.read_line(question);
                 Ok(())
             }
         }

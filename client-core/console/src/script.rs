@@ -12,7 +12,9 @@
 //!    outside of a room it is an error.
 //! 3. `wait-for` accepts a line that was printed since the last `wait-for` ended (see
 //!    [`printed_lines`](super::printed_lines)).
-//! 4. An invalid line is an error, and the next one follows. `quit` and the end of input wait for
+//! 4. Passwords are lines of their own: [`Script::question`] asks for the next line, and whether it
+//!    may be shown.
+//! 5. An invalid line is an error, and the next one follows. `quit` and the end of input wait for
 //!    pending answers, at most [`QUIT_TIMEOUT`].
 //!
 //! Bound: one line at a time; the reader keeps the others.
@@ -62,6 +64,15 @@ pub(crate) enum ScriptStep {
     SetAxis(u8, f32),
     /// Print this error: code and message.
     Error(&'static str, String),
+    /// Write what the server stores of the account to this new file.
+    SaveAccount {
+        file: String,
+        json: String,
+    },
+    /// Print that the server has deleted the account, and quit.
+    AccountErased,
+    /// Print that the account has another password.
+    PasswordSet,
     /// Print the objects in sight.
     Objects,
     /// Print what is room-wide.
@@ -80,6 +91,10 @@ pub(crate) enum ScriptStep {
 #[derive(Debug)]
 pub(crate) struct Script<K> {
     new_key: K,
+    /// Whether a new password is asked for twice, since a person does not see it.
+    asks_twice: bool,
+    /// The player's name at present, once the lobby has welcomed the player.
+    name: String,
     /// The player's number, once the lobby has welcomed the player.
     player: Option<PlayerId>,
     ended: bool,
@@ -111,6 +126,7 @@ enum WaitState {
     Time {
         until: LocalTime,
     },
+    Password(PasswordChange),
     Printed {
         kind: LineKind,
         name: String,
@@ -139,22 +155,43 @@ enum WaitState {
     },
 }
 
+/// The lines that follow `password`.
+#[derive(Debug)]
+enum PasswordChange {
+    Old,
+    New { old: String },
+    Again { old: String, new: String },
+}
+
 #[derive(Clone, Debug)]
 enum AnswerPurpose {
     /// Only to print it.
     Show,
     /// The chat message itself follows the answer.
     Say,
+    /// Writes the account to this file.
+    SaveAccount {
+        file: String,
+    },
+    EraseAccount,
+    SetPassword,
     /// Finds the room of this name, to join it with the password.
-    FindRoom { name: String, password: String },
+    FindRoom {
+        name: String,
+        password: String,
+    },
     /// Finds the player of this name, to kick.
-    FindPlayer { name: String },
+    FindPlayer {
+        name: String,
+    },
 }
 
 impl<K: FnMut() -> [u8; 16]> Script<K> {
-    pub(crate) fn new(new_key: K) -> Self {
+    pub(crate) fn new(new_key: K, asks_twice: bool) -> Self {
         Script {
             new_key,
+            asks_twice,
+            name: String::new(),
             player: None,
             ended: false,
             watching: false,
@@ -172,7 +209,17 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         self.player.is_some()
             && !self.ended
             && self.steps.is_empty()
-            && matches!(self.wait, WaitState::Nothing)
+            && matches!(self.wait, WaitState::Nothing | WaitState::Password(_))
+    }
+
+    /// What the next line answers, if it is a password, which may not be shown.
+    pub(crate) fn question(&self) -> Option<&'static str> {
+        match &self.wait {
+            WaitState::Password(PasswordChange::Old) => Some("password: "),
+            WaitState::Password(PasswordChange::New { .. }) => Some("new password: "),
+            WaitState::Password(PasswordChange::Again { .. }) => Some("new password again: "),
+            _ => None,
+        }
     }
 
     pub(crate) fn poll_step(&mut self) -> Option<ScriptStep> {
@@ -180,6 +227,11 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     }
 
     pub(crate) fn handle_line(&mut self, now: LocalTime, line: &str) {
+        if let WaitState::Password(change) = &mut self.wait {
+            let change = std::mem::replace(change, PasswordChange::Old);
+            // Spaces around it are dropped, as they are in a file with a password.
+            return self.handle_password(change, line.trim().to_owned());
+        }
         match command::parse(line) {
             Ok(Some(line)) => self.begin(now, line),
             Ok(None) => {}
@@ -196,6 +248,24 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 self.error("usage", format!("{error}{of_game}"));
             }
         }
+    }
+
+    fn handle_password(&mut self, change: PasswordChange, line: String) {
+        self.wait = match change {
+            PasswordChange::Old => WaitState::Password(PasswordChange::New { old: line }),
+            PasswordChange::New { old } if self.asks_twice => {
+                WaitState::Password(PasswordChange::Again { old, new: line })
+            }
+            PasswordChange::Again { new, .. } if new != line => {
+                let message = "the new passwords are different; the account has its old one";
+                self.error("usage", message.to_owned());
+                WaitState::Nothing
+            }
+            PasswordChange::New { old } | PasswordChange::Again { old, .. } => {
+                let request = LobbyRequest::SetPassword { password: old, new_password: line };
+                return self.ask_for(request, AnswerPurpose::SetPassword);
+            }
+        };
     }
 
     /// Handles the end of input.
@@ -277,6 +347,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             WaitState::LastAnswers { .. } => self.steps.push_back(ScriptStep::Quit),
             WaitState::Nothing
             | WaitState::Number(_)
+            | WaitState::Password(_)
             | WaitState::Time { .. }
             | WaitState::Echo { .. }
             | WaitState::Answer { .. } => {}
@@ -285,7 +356,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
 
     pub(crate) fn next_deadline(&self) -> Option<LocalTime> {
         match self.wait {
-            WaitState::Nothing | WaitState::Number(_) => None,
+            WaitState::Nothing | WaitState::Number(_) | WaitState::Password(_) => None,
             WaitState::Time { until }
             | WaitState::Printed { until, .. }
             | WaitState::Answer { until, .. }
@@ -327,6 +398,21 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 self.ask(LobbyRequest::ListPlayers { everybody: self.room.is_none() });
             }
             ConsoleCommand::Nick(name) => self.ask(LobbyRequest::SetName(name)),
+            ConsoleCommand::Account => self.ask(LobbyRequest::ReadAccount),
+            ConsoleCommand::SaveAccount(file) => {
+                self.ask_for(LobbyRequest::ReadAccount, AnswerPurpose::SaveAccount { file });
+            }
+            ConsoleCommand::EraseAccount(name) if name != self.name => {
+                let message = format!(
+                    "to delete your account and all that is stored of it: account erase {}",
+                    self.name
+                );
+                self.error("usage", message);
+            }
+            ConsoleCommand::EraseAccount(_) => {
+                self.ask_for(LobbyRequest::EraseAccount, AnswerPurpose::EraseAccount);
+            }
+            ConsoleCommand::SetPassword => self.wait = WaitState::Password(PasswordChange::Old),
             ConsoleCommand::Say(to, text) => {
                 let here =
                     if self.room.is_some() { ChatAudience::Room } else { ChatAudience::Lobby };
@@ -464,6 +550,20 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 self.wait = WaitState::Echo { until: now + ECHO_TIMEOUT };
                 false
             }
+            (AnswerPurpose::SaveAccount { file }, LobbyEvent::AccountData { json }) => {
+                let (file, json) = (file.clone(), json.clone());
+                self.steps.push_back(ScriptStep::SaveAccount { file, json });
+                true
+            }
+            (AnswerPurpose::EraseAccount, LobbyEvent::Done) => {
+                self.steps.push_back(ScriptStep::AccountErased);
+                self.ended = true;
+                false
+            }
+            (AnswerPurpose::SetPassword, LobbyEvent::Done) => {
+                self.steps.push_back(ScriptStep::PasswordSet);
+                false
+            }
             (AnswerPurpose::FindRoom { name, password }, LobbyEvent::Rooms { rooms }) => {
                 match room_called(name, rooms) {
                     Ok(room) => {
@@ -491,6 +591,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         match event {
             ViewEvent::Lobby(_, LobbyEvent::Welcome(welcome)) => {
                 self.player = Some(welcome.player);
+                self.name.clone_from(&welcome.name);
                 self.room = welcome.room;
                 if welcome.room.is_none() {
                     self.game = GamePresence::Out;
@@ -503,6 +604,11 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 if other || self.game == GamePresence::Out {
                     self.game = GamePresence::Expected;
                 }
+            }
+            ViewEvent::Lobby(_, LobbyEvent::Renamed { player, name })
+                if Some(*player) == self.player =>
+            {
+                self.name.clone_from(name);
             }
             ViewEvent::Lobby(_, LobbyEvent::Left { .. }) => {
                 self.room = None;

@@ -25,14 +25,15 @@ use std::time::Duration;
 use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::shell::ClientHandle;
 use parking_lot::{Condvar, Mutex};
-use rustyline::config::BellStyle;
+use rustyline::config::{BellStyle, Configurer as _};
 use rustyline::error::ReadlineError;
 use rustyline::history::MemHistory;
-use rustyline::{CompletionType, Config, Editor, ExternalPrinter, Prompt};
+use rustyline::{ColorMode, CompletionType, Config, Editor, ExternalPrinter, Prompt};
 use tokio::sync::mpsc;
 
 use crate::input::{self, LineReceiver, ReadLine};
 use helper::{LineHelper, SharedNames};
+pub(crate) use modes::HiddenInput;
 use modes::TerminalModes;
 
 /// Maximum number of texts that wait to be printed, for example while the player searches in the
@@ -46,6 +47,7 @@ const PAINT_TIMEOUT: Duration = Duration::from_millis(200);
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 /// After Escape, the other bytes of a key must come within this time, in milliseconds.
 const ESCAPE_TIMEOUT_MS: u16 = 50;
+const PROMPT: &str = "> ";
 /// Moves to the previous line, and clears it.
 const OVERWRITE: &str = "\x1b[A\r\x1b[K";
 
@@ -64,8 +66,8 @@ pub(crate) struct Terminal {
 
 enum PrinterJob {
     Print(String),
-    /// Give the reader the turn to read a line.
-    Read,
+    /// Give the reader the turn to read a line, or the password that a question asks for.
+    Read(Option<&'static str>),
     /// Answer when everything before is on the screen.
     Flush(SyncSender<()>),
 }
@@ -78,8 +80,8 @@ struct ReaderState {
     prompts: PaintedPrompts,
 }
 
-#[derive(Default)]
 struct PaintedPrompts {
+    text: Mutex<&'static str>,
     count: Mutex<u64>,
     painted: Condvar,
 }
@@ -158,10 +160,11 @@ impl Terminal {
         }
     }
 
-    /// Makes the reader read a line, unless it does so already.
-    pub(crate) fn read_line(&mut self) {
+    /// Makes the reader read a line, unless it does so already. The answer to a question is a
+    /// password: it is shown as stars, and not remembered.
+    pub(crate) fn read_line(&mut self, question: Option<&'static str>) {
         if !self.reading {
-            self.reading = self.queue(PrinterJob::Read);
+            self.reading = self.queue(PrinterJob::Read(question));
         }
     }
 
@@ -198,7 +201,7 @@ impl Drop for Terminal {
 fn print_jobs(
     jobs: &Receiver<PrinterJob>,
     mut printer: impl ExternalPrinter,
-    turns: &SyncSender<()>,
+    turns: &SyncSender<Option<&'static str>>,
     reader: &ReaderState,
 ) {
     for job in jobs {
@@ -209,9 +212,9 @@ fn print_jobs(
                     return;
                 }
             }
-            PrinterJob::Read => {
+            PrinterJob::Read(question) => {
                 reader.reading.store(true, Ordering::SeqCst);
-                if turns.send(()).is_err() {
+                if turns.send(question).is_err() {
                     return;
                 }
             }
@@ -229,16 +232,19 @@ fn print_jobs(
 /// Reads a line at each turn, to the end of the input: Ctrl-D in an empty line, or Ctrl-C.
 fn read_lines(
     mut editor: Editor<LineHelper, MemHistory>,
-    turns: &Receiver<()>,
+    turns: &Receiver<Option<&'static str>>,
     lines: &mpsc::Sender<ReadLine>,
     state: &ReaderState,
 ) {
-    for () in turns {
-        if let Some((columns, _)) = editor.dimensions()
-            && let Some(helper) = editor.helper_mut()
-        {
-            helper.set_columns(columns.into());
+    for question in turns {
+        let columns = editor.dimensions().map(|(columns, _)| columns.into());
+        if let Some(helper) = editor.helper_mut() {
+            helper.begin_line(columns, question.is_some());
         }
+        // Without colours the editor would not ask the helper what it may show.
+        let colours = if question.is_some() { ColorMode::Forced } else { ColorMode::Enabled };
+        editor.set_color_mode(colours);
+        *state.prompts.text.lock() = question.unwrap_or(PROMPT);
         let line = loop {
             match editor.readline(&state.prompts) {
                 Err(ReadlineError::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
@@ -252,7 +258,7 @@ fn read_lines(
         let Ok(line) = line else {
             return;
         };
-        if is_remembered(&line) {
+        if question.is_none() && is_remembered(&line) {
             // The history is in memory only: nothing can fail.
             let _ = editor.add_history_entry(line.as_str());
         }
@@ -264,7 +270,18 @@ fn read_lines(
 
 /// Passwords are not remembered.
 fn is_remembered(line: &str) -> bool {
-    !line.trim().is_empty() && !line.contains("password=")
+    let has_password = line.contains("password=") || line.trim_start().starts_with("password ");
+    !line.trim().is_empty() && !has_password
+}
+
+impl Default for PaintedPrompts {
+    fn default() -> Self {
+        PaintedPrompts {
+            text: Mutex::new(PROMPT),
+            count: Mutex::default(),
+            painted: Condvar::new(),
+        }
+    }
 }
 
 impl PaintedPrompts {
@@ -288,7 +305,7 @@ impl PaintedPrompts {
 impl Prompt for PaintedPrompts {
     fn raw(&self) -> &'static str {
         self.add();
-        "> "
+        *self.text.lock()
     }
 }
 
@@ -300,6 +317,7 @@ mod tests {
     fn passwords_and_empty_lines_are_not_remembered() {
         assert!(is_remembered("join 3"));
         assert!(!is_remembered("join 3 password=secret"));
+        assert!(!is_remembered("password secret"));
         assert!(!is_remembered("  "));
     }
 

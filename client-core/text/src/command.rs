@@ -44,6 +44,14 @@ pub enum ConsoleCommand {
     Players,
     /// Change the player's name.
     Nick(String),
+    /// Print what the server stores of the player's account.
+    Account,
+    /// Write that to a new file.
+    SaveAccount(String),
+    /// Delete the account; the player's name confirms it.
+    EraseAccount(String),
+    /// Set another password for the account; the next lines are the old one and the new one.
+    SetPassword,
     /// Send a chat message; `None` for the room, or for the lobby outside of a room.
     Say(Option<ChatAudience>, String),
     /// Remove a player from the room, by name.
@@ -106,6 +114,12 @@ pub const HELP: &[(&str, &str)] = &[
     ("players", "who is in the room, or in the lobby"),
     ("nick NAME", "take another name"),
     (
+        "account [save FILE|erase NAME]",
+        "what the server stores of your account; write it to a file; delete it all, which your own \
+         name confirms",
+    ),
+    ("password", "set another password for your account; it asks for both, and shows neither"),
+    (
         "say TEXT",
         "talk to the room, or to the lobby; '@NAME TEXT' (or '@\"LONG NAME\" TEXT') whispers, \
          '!TEXT' goes to the lobby",
@@ -159,6 +173,16 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("leave", []) => ConsoleCommand::Leave,
         ("players", []) => ConsoleCommand::Players,
         ("nick", [_, ..]) => ConsoleCommand::Nick(rest.to_owned()),
+        ("account", []) => ConsoleCommand::Account,
+        ("account", ["save", ..]) => ConsoleCommand::SaveAccount(account_argument(rest, "save")?),
+        ("account", ["erase", ..]) => {
+            ConsoleCommand::EraseAccount(account_argument(rest, "erase")?)
+        }
+        ("password", []) => ConsoleCommand::SetPassword,
+        // The line may have one, which is not repeated.
+        ("password", _) => {
+            return Err(UsageError("expected password alone; it asks for both passwords".into()));
+        }
         ("say", [_, ..]) => say(rest)?,
         ("kick", [_, ..]) => ConsoleCommand::Kick(rest.to_owned()),
         ("keys", [_, ..]) => ConsoleCommand::Keys(keys(rest)?),
@@ -298,6 +322,15 @@ fn options_of(words: &[&str]) -> Result<BTreeMap<String, String>, UsageError> {
     Ok(options)
 }
 
+/// The file or the name after the word, also with spaces.
+fn account_argument(rest: &str, word: &str) -> Result<String, UsageError> {
+    let argument = rest[word.len()..].trim();
+    if argument.is_empty() {
+        return Err(UsageError("expected account save FILE, or account erase NAME".into()));
+    }
+    Ok(argument.to_owned())
+}
+
 fn say(text: &str) -> Result<ConsoleCommand, UsageError> {
     if let Some(whisper) = text.strip_prefix('@') {
         let expected = || UsageError("expected say @NAME TEXT, or say @\"LONG NAME\" TEXT".into());
@@ -431,6 +464,9 @@ mod tests {
             "say @\"guest 7\" psst",
             ConsoleCommand::Say(Some(ChatAudience::PlayerNamed("guest 7".into())), "psst".into()),
         );
+        check("account", ConsoleCommand::Account);
+        check("account save my data.json", ConsoleCommand::SaveAccount("my data.json".into()));
+        check("account erase guest 7", ConsoleCommand::EraseAccount("guest 7".into()));
         check("move 10 20.5", ConsoleCommand::Game("move 10 20.5".into()));
         check("keys up,fire", ConsoleCommand::Keys(vec!["up".to_owned(), "fire".to_owned()]));
         check("keys up, fire", ConsoleCommand::Keys(vec!["up".to_owned(), "fire".to_owned()]));
@@ -527,6 +563,8 @@ mod tests {
             ("wait long", "500ms"),
             ("wait -5s", "500ms"),
             ("axis throttle", "axis NAME VALUE"),
+            ("account erase", "account erase NAME"),
+            ("account delete", "account [save FILE|erase NAME]"),
             ("axis throttle fast", "from -1 to 1"),
             ("axis throttle inf", "from -1 to 1"),
         ] {
@@ -546,6 +584,8 @@ mod tests {
         "leave",
         "players",
         "nick ann",
+        "account save my data.json",
+        "password",
         "say @bob hello",
         "kick bob",
         "keys up,fire",
@@ -572,6 +612,12 @@ mod tests {
             let is_game = matches!(parsed, ConsoleCommand::Game(_));
             assert_eq!(is_game, line.starts_with("do "), "{line}");
         }
+    }
+
+    #[test]
+    fn a_password_in_a_line_is_not_repeated() {
+        let error = parse("password sesame").expect_err("too much").to_string();
+        assert!(error.contains("asks for both") && !error.contains("sesame"), "{error}");
     }
 
     #[test]

@@ -266,6 +266,7 @@ fn console_arguments<'l>(
         ("create", [_, options @ ..]) => create_options(options, word, known),
         ("join", []) => rooms(word, known),
         ("join", [_]) => Offers::words(word, ["password="]),
+        ("account", []) => Offers::words(word, ["save", "erase"]).and_more(),
         ("ready" | "watch", []) => Offers::words(word, ["on", "off"]),
         ("keys", []) => controls(word, known),
         ("axis", []) => {

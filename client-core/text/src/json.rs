@@ -25,9 +25,32 @@ use ambit_client_core::client::stats::{
 
 /// The values of `ev`: the events of a view, and what the console itself prints.
 pub const KINDS: &[&str] = &[
-    "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event",
-    "chat", "players", "renamed", "objects", "table", "radar", "stats", "left", "help", "error",
-    "map", "notice", "game",
+    "welcome",
+    "rooms",
+    "created",
+    "joined",
+    "started",
+    "enter",
+    "update",
+    "leave",
+    "event",
+    "chat",
+    "players",
+    "renamed",
+    "objects",
+    "table",
+    "radar",
+    "stats",
+    "left",
+    "help",
+    "error",
+    "map",
+    "notice",
+    "game",
+    "account_data",
+    "account_saved",
+    "account_erased",
+    "password_set",
 ];
 
 /// The event's line; `None` for events that scripts do not need.
@@ -49,6 +72,10 @@ fn lobby_event(request: u64, event: &LobbyEvent) -> Option<Json> {
         LobbyEvent::Closed { code, .. } if code == codes::QUIT => return None,
         LobbyEvent::Closed { code, message } => error(code, message),
         LobbyEvent::Interrupted { reason, .. } => error(codes::CONNECTION_LOST, reason),
+        LobbyEvent::AccountData { json } => {
+            let data = serde_json::from_str::<Json>(json).unwrap_or_default();
+            json!({ "ev": "account_data", "data": data })
+        }
         event => json!(event),
     };
     match event {

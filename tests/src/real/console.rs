@@ -77,6 +77,11 @@ impl Console {
     /// Types `quit`; returns the exit status and the remaining output.
     pub fn quit(mut self) -> Result<(i32, Vec<Value>)> {
         self.type_in("quit")?;
+        self.wait()
+    }
+
+    /// Waits until it ends by itself; returns the same.
+    pub fn wait(mut self) -> Result<(i32, Vec<Value>)> {
         let rest = self.lines.read_to_end();
         let Some(code) = self.child.wait()?.code() else {
             bail!("console '{}' was ended by a signal", self.name)

@@ -113,6 +113,43 @@ fn operators_ban_reserve_export_and_delete_while_the_server_runs() -> Result<()>
     Ok(())
 }
 
+#[test]
+fn a_player_at_a_console_reads_saves_and_deletes_the_account() -> Result<()> {
+    let scratch = ScratchFolder::new("password-console");
+    let server = Server::start(&scratch, &WAYS)?;
+    let mut ann = register(&scratch, &server, "ann")?;
+    let read = ann.console.run_command("account", "account_data")?;
+    assert_eq!(read["data"]["password"]["login"], ann.login.as_str());
+    let file = scratch.path().join("my account.json");
+    let save = format!("account save {}", file.display());
+    let saved = ann.console.run_command(&save, "account_saved")?;
+    assert_eq!(saved["file"], file.to_str().context("a plain path")?);
+    let written: Value = serde_json::from_str(&std::fs::read_to_string(&file)?)?;
+    assert_eq!(written, read["data"]);
+    // What exists stays as it is.
+    std::fs::write(&file, "mine")?;
+    assert_eq!(ann.console.run_command(&save, "error")?["code"], "file");
+    assert_eq!(std::fs::read_to_string(&file)?, "mine");
+
+    let mut change = |old: &str, kind: &str| {
+        ann.console.type_in("password")?;
+        ann.console.type_in(old)?;
+        ann.console.run_command("battery staple", kind)
+    };
+    assert_eq!(change("wrong horse", "error")?["code"], "bad_account");
+    change(PASSWORD, "password_set")?;
+    let refused = refusal(&scratch, &server, &ann.login, PASSWORD)?;
+    assert_eq!(refused["code"], "bad_account");
+
+    assert_eq!(ann.console.run_command("account erase bob", "error")?["code"], "usage");
+    ann.console.run_command("account erase ann", "account_erased")?;
+    let (status, rest) = ann.console.wait()?;
+    assert_eq!((status, rest), (0, Vec::new()));
+    let gone = refusal(&scratch, &server, &ann.login, "battery staple")?;
+    assert_eq!(gone["code"], "bad_account");
+    Ok(())
+}
+
 /// What a player does with its own account.
 async fn read_change_and_erase(
     scratch: &ScratchFolder,

@@ -71,6 +71,49 @@ fn a_terminated_console_leaves_the_terminal_as_it_was() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn passwords_are_neither_shown_nor_remembered() -> Result<()> {
+    const OLD: &str = "correct horse";
+    const NEW: &str = "battery staple";
+    if !has_script() {
+        return Ok(());
+    }
+    let scratch = ScratchFolder::new("terminal-password");
+    let server = Server::start(&scratch, &["--accounts", "password"])?;
+    let file = scratch.path().join("password");
+    std::fs::write(&file, OLD)?;
+    let flags = format!("--new-account ann --password-file {}", file.display());
+    let mut ann = Terminal::start_with(&scratch, server.world, "ann", &flags)?;
+    ann.wait_for("'help' lists the commands")?;
+    ann.wait_for("> ")?;
+    let mut shown = String::new();
+    ann.type_in("password\r")?;
+    let questions = [("password: ", OLD), ("new password: ", NEW), ("new password again: ", NEW)];
+    for (question, password) in questions {
+        // At the beginning of a line: a hint has the word, too.
+        shown += &ann.wait_for(&format!("\x1b[K{question}"))?;
+        ann.type_in(password)?;
+        // A tab completes nothing.
+        ann.type_in("\t")?;
+        shown += &ann.wait_for(&"*".repeat(password.len()))?;
+        ann.type_in("\r")?;
+    }
+    shown += &ann.wait_for("your account has the new password")?;
+    shown += &ann.wait_for("> ")?;
+    // Up: the line before.
+    ann.type_in("\x1b[A")?;
+    shown += &ann.wait_for("> password")?;
+    ann.type_in("\x15\x04")?;
+    for mode in SANE_MODES {
+        shown += &ann.wait_for(mode)?;
+    }
+    assert_eq!(ann.wait()?, Some(0));
+    for part in ["corr", "horse", "batt", "staple"] {
+        assert!(!shown.contains(part), "{shown}");
+    }
+    Ok(())
+}
+
 fn has_script() -> bool {
     let found = Command::new("script").arg("--version").output().is_ok();
     if !found {
@@ -92,8 +135,17 @@ struct Terminal {
 
 impl Terminal {
     fn start(scratch: &ScratchFolder, server: SocketAddr, name: &str) -> Result<Self> {
+        Terminal::start_with(scratch, server, name, "")
+    }
+
+    fn start_with(
+        scratch: &ScratchFolder,
+        server: SocketAddr,
+        name: &str,
+        flags: &str,
+    ) -> Result<Self> {
         let console = real::binary("console");
-        let console = format!("exec {} --server {server} --name {name}", console.display());
+        let console = format!("exec {} --server {server} --name {name} {flags}", console.display());
         let script = format!("sh -c 'echo pid $$; {console}'; code=$?; stty -a; exit $code");
         let mut command = Command::new("script");
         scratch

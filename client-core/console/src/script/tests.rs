@@ -397,6 +397,68 @@ fn the_end_of_input_ends_the_script_once() {
 }
 
 /// A script on virtual time.
+#[test]
+fn an_account_is_saved_and_deleted_by_its_own_player_s_name() {
+    let mut harness = ScriptHarness::new();
+    let data =
+        |request| ViewEvent::Lobby(request, LobbyEvent::AccountData { json: "{}".to_owned() });
+    assert_eq!(harness.line("account"), [ScriptStep::Request(LobbyRequest::ReadAccount)]);
+    assert!(harness.answer(data), "it is printed");
+    assert_eq!(
+        harness.line("account save my data.json"),
+        [ScriptStep::Request(LobbyRequest::ReadAccount)]
+    );
+    assert!(!harness.answer(data), "it is written and not printed");
+    let (file, json) = ("my data.json".to_owned(), "{}".to_owned());
+    assert_eq!(harness.steps(), [ScriptStep::SaveAccount { file, json }]);
+
+    assert_eq!(codes(&harness.line("account erase bob")), ["usage"]);
+    let name = "ann-2".to_owned();
+    harness.handle_event(&ViewEvent::Lobby(0, LobbyEvent::Renamed { player: PlayerId(1), name }));
+    assert_eq!(codes(&harness.line("account erase ann")), ["usage"]);
+    let erase = ScriptStep::Request(LobbyRequest::EraseAccount);
+    assert_eq!(harness.line("account erase ann-2"), [erase.clone()]);
+    harness.answer(refused);
+    assert!(harness.script.wants_line(), "it still has the account");
+    assert_eq!(harness.line("account erase ann-2"), [erase]);
+    harness.answer(|request| ViewEvent::Lobby(request, LobbyEvent::Done));
+    assert_eq!(harness.steps(), [ScriptStep::AccountErased]);
+    assert!(!harness.script.wants_line());
+}
+
+#[test]
+fn passwords_are_asked_for_and_no_commands() {
+    let (old, new) = ("correct horse", "quit");
+    let request = ScriptStep::Request(LobbyRequest::SetPassword {
+        password: old.to_owned(),
+        new_password: new.to_owned(),
+    });
+    for asks_twice in [false, true] {
+        let mut harness = ScriptHarness::new();
+        harness.script.asks_twice = asks_twice;
+        assert_eq!(harness.script.question(), None);
+        assert_eq!(harness.line("password"), []);
+        assert_eq!(harness.script.question(), Some("password: "));
+        assert_eq!(harness.line(old), []);
+        assert_eq!(harness.script.question(), Some("new password: "));
+        if asks_twice {
+            assert_eq!(harness.line(new), []);
+            assert_eq!(harness.script.question(), Some("new password again: "));
+        }
+        assert_eq!(harness.line(new), [request.clone()]);
+        assert_eq!(harness.script.question(), None);
+        harness.answer(|request| ViewEvent::Lobby(request, LobbyEvent::Done));
+        assert_eq!(harness.steps(), [ScriptStep::PasswordSet]);
+    }
+    let mut harness = ScriptHarness::new();
+    harness.script.asks_twice = true;
+    for line in ["password", old, new] {
+        assert_eq!(harness.line(line), []);
+    }
+    assert_eq!(codes(&harness.line("quiet")), ["usage"]);
+    assert_eq!(harness.line("stats"), [ScriptStep::Stats]);
+}
+
 struct ScriptHarness {
     script: Script<Box<dyn FnMut() -> [u8; 16]>>,
     now: LocalTime,
@@ -406,11 +468,12 @@ struct ScriptHarness {
 impl ScriptHarness {
     fn before_the_welcome() -> Self {
         let mut keys = 0;
-        let new_key = move || {
+        let new_key: Box<dyn FnMut() -> [u8; 16]> = Box::new(move || {
             keys += 1;
             [keys; 16]
-        };
-        ScriptHarness { script: Script::new(Box::new(new_key)), now: LocalTime::ZERO, requests: 0 }
+        });
+        let script = Script::new(new_key, false);
+        ScriptHarness { script, now: LocalTime::ZERO, requests: 0 }
     }
 
     fn new() -> Self {

@@ -10,7 +10,7 @@ use ambit_client_text::completion::{self, KnownNames, MAX_KNOWN, ObjectName};
 use ambit_proto::time::LocalTime;
 use parking_lot::Mutex;
 use rustyline::completion::{Completer, Pair};
-use rustyline::highlight::Highlighter;
+use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::{Hint, Hinter};
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
@@ -68,15 +68,19 @@ fn objects(client: &mut Client, now: LocalTime) -> Vec<ObjectName> {
 pub(super) struct LineHelper {
     names: Arc<SharedNames>,
     columns: usize,
+    /// Whether a password is typed.
+    hides: bool,
 }
 
 impl LineHelper {
     pub(super) fn new(names: Arc<SharedNames>) -> Self {
-        LineHelper { names, columns: DEFAULT_COLUMNS }
+        LineHelper { names, columns: DEFAULT_COLUMNS, hides: false }
     }
 
-    pub(super) fn set_columns(&mut self, columns: usize) {
-        self.columns = columns;
+    /// Of a terminal with this number of columns, if it is known.
+    pub(super) fn begin_line(&mut self, columns: Option<usize>, hides: bool) {
+        self.columns = columns.unwrap_or(self.columns);
+        self.hides = hides;
     }
 }
 
@@ -93,6 +97,9 @@ impl Completer for LineHelper {
         cursor: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        if self.hides {
+            return Ok((cursor, Vec::new()));
+        }
         let objects = self.names.objects();
         let completion = self.names.with(|known| {
             known.objects = objects;
@@ -123,12 +130,24 @@ impl Hinter for LineHelper {
     type Hint = UsageHint;
 
     fn hint(&self, line: &str, _: usize, _: &Context<'_>) -> Option<UsageHint> {
+        if self.hides {
+            return None;
+        }
         let hint = self.names.with(|known| completion::hint(line, known))?;
         shown_hint(&hint, line, self.columns).map(UsageHint)
     }
 }
 
 impl Highlighter for LineHelper {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        if self.hides { Cow::Owned("*".repeat(line.chars().count())) } else { Cow::Borrowed(line) }
+    }
+
+    /// Otherwise a character at the end is shown as it is typed.
+    fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
+        self.hides
+    }
+
     fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
         Cow::Owned(format!("\x1b[2m{hint}\x1b[0m"))
     }

@@ -11,6 +11,7 @@ use ambit_proto::control::world::room_change::Change;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::ids::{PlayerId, RoomId};
 
+use super::super::config::SignIn;
 use super::super::event::{LobbyEvent, codes};
 use super::super::model::{GameTicket, PlayerListing, RoomListing};
 use super::super::pending_requests::LobbyQuestion;
@@ -67,7 +68,12 @@ impl LobbySession {
             LobbyMessageBody::MissedNews(missed) => {
                 self.emit(LobbyEvent::ChatMissed { count: missed.chats });
             }
-            LobbyMessageBody::Done(_) => self.answer(request, LobbyEvent::Done),
+            LobbyMessageBody::Done(_) => {
+                if let Some(LobbyQuestion::Player(done)) = &question {
+                    self.note_done(done);
+                }
+                self.answer(request, LobbyEvent::Done);
+            }
             LobbyMessageBody::Ticket(ticket) => self.handle_ticket(ticket),
             LobbyMessageBody::Servers(servers) => self.note_servers(servers),
             // Handled in `handle_message` where they are expected.
@@ -102,6 +108,15 @@ impl LobbySession {
         let message = format!("asked to {}, but {why}", asked.description());
         let code = codes::BAD_MESSAGE.to_owned();
         self.answer(request, LobbyEvent::Error { code, message });
+    }
+
+    /// A session after this one signs in with the password that the player has set.
+    fn note_done(&mut self, request: &LobbyRequest) {
+        if let (LobbyRequest::SetPassword { new_password, .. }, SignIn::Password { password, .. }) =
+            (request, &mut self.sign_in)
+        {
+            password.clone_from(new_password);
+        }
     }
 
     fn handle_room_change(&mut self, change: Option<Change>) {

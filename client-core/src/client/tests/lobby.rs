@@ -113,6 +113,28 @@ fn after_a_new_account_was_made_the_client_signs_in_with_it() {
     harness.client.handle_timeout(harness.now);
     harness.collect();
     assert_eq!(harness.connect_lobby().password, asked("ann#48213", false));
+    harness.welcome(false, None);
+    // A password that the server has refused is not used, the one that it has set is.
+    let mut used = password.clone();
+    for (new, is_set) in [("short", false), ("battery staple", true)] {
+        let (old, new_password) = (password.clone(), new.to_owned());
+        let set = LobbyRequest::SetPassword { password: old, new_password };
+        let number = harness.client.request(harness.now, set).expect("the queue is not full");
+        if is_set {
+            harness.send_lobby_message(number, LobbyMessageBody::Done(pb::Done {}));
+            used = new.to_owned();
+        } else {
+            harness.send_lobby_error(number, pb::ErrorCode::BadText);
+        }
+        harness.break_lobby_connection();
+        harness.discard_outputs();
+        harness.now = harness.client.next_deadline().expect("a pause");
+        harness.client.handle_timeout(harness.now);
+        harness.collect();
+        let hello = harness.connect_lobby().password.expect("a sign-in");
+        assert_eq!((hello.password, hello.is_new), (used.clone(), false));
+        harness.welcome(false, None);
+    }
     let token = ClientConfig { sign_in: SignIn::Token("a.b.c".to_owned()), ..config };
     let mut harness = ClientHarness::with(&token);
     assert_eq!(harness.connect_lobby().account_token, "a.b.c");
