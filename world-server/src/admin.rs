@@ -46,6 +46,7 @@ use self::tls_stream::TlsListener;
 use crate::actor::calls::call;
 use crate::cluster::ClusterRole;
 use crate::config::HostName;
+use crate::lobby::AccountWays;
 use crate::peer_door::PeerDoorCounters;
 use crate::session::CommonToSessions;
 
@@ -86,6 +87,8 @@ pub(crate) struct AdminState {
     pub(crate) http_hosts: Arc<[HostName]>,
     pub(crate) web_certificates: Arc<WebCertificates>,
     pub(crate) page: Page,
+    /// How players may prove who they are.
+    pub(crate) ways: AccountWays,
 }
 
 /// Binds the listener. The returned address has the port that was chosen.
@@ -232,8 +235,9 @@ async fn show_health(
     })
 }
 
-/// What a browser needs to connect: the address for players, and the SHA-256 of the certificates
-/// (DER) that the server shows to browsers now or next, none if an authority has signed them.
+/// What a browser needs to connect: the address for players, the SHA-256 of the certificates (DER)
+/// that the server shows to browsers now or next, none if an authority has signed them, and how
+/// players may sign in.
 async fn show_connect(State(admin): State<AdminState>) -> Response {
     let fingerprints = admin.web_certificates.fingerprints();
     let fingerprints: Vec<_> = fingerprints.iter().map(ToString::to_string).collect();
@@ -241,6 +245,7 @@ async fn show_connect(State(admin): State<AdminState>) -> Response {
         "address": admin.player_address,
         "certificates_sha256": fingerprints,
         "page": admin.page_with_tls.as_deref(),
+        "accounts": admin.ways.names().collect::<Vec<_>>(),
     });
     ([(header::CONTENT_TYPE, "application/json")], connect.to_string()).into_response()
 }

@@ -42,6 +42,8 @@ fn the_page_is_in_the_server_itself_and_may_load_nothing_from_elsewhere() -> Res
     }
     let connect = server.request("GET", "/connect.json", "")?;
     assert_eq!(connect.header("access-control-allow-origin"), None);
+    let offered: serde_json::Value = serde_json::from_slice(&connect.body)?;
+    assert_eq!(offered["accounts"], serde_json::json!(["guest", "device"]));
     Ok(())
 }
 

@@ -108,10 +108,7 @@ impl FromStr for AllowedAccounts {
 
 impl fmt::Display for AllowedAccounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AccountWays { guest, device, password, token } = self.0;
-        let ways = [("guest", guest), ("device", device), ("password", password), ("token", token)];
-        let names = ways.into_iter().filter(|(_, is_allowed)| *is_allowed).map(|(name, _)| name);
-        f.write_str(&names.collect::<Vec<_>>().join(","))
+        f.write_str(&self.0.names().collect::<Vec<_>>().join(","))
     }
 }
 

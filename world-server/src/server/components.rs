@@ -154,6 +154,7 @@ impl ServerComponents {
             http: Arc::default(),
             status: NewestStatus::default(),
             page,
+            ways: config.accounts.0,
         };
         http.serve(admin, &http_stop);
         // In a cluster, waits for NATS and the other servers.

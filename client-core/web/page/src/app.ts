@@ -11,7 +11,7 @@ import type {
 } from "./ambit/ambit.js";
 import { showAccount } from "./account.js";
 import { handle } from "./ambit/handle.js";
-import type { PageAccount, Session } from "./ambit/session.js";
+import { forgetSignIn, type Session } from "./ambit/session.js";
 import { codeOf, problemOf } from "./core/problems.js";
 import { parameterOf, type RoomSettings } from "./core/room_settings.js";
 import { askInDialog } from "./dialogs.js";
@@ -46,7 +46,8 @@ export class App {
   readonly #model = new LobbyModel();
   readonly #lobby: LobbyView;
   private readonly client: Client;
-  readonly #account: PageAccount;
+  /** The session ends because the player wants another one. */
+  #isLeaving = false;
   readonly #descriptions = new Map<string, Promise<GameDescription>>();
   #view: GameView | undefined;
   #playing: Room | undefined;
@@ -62,12 +63,14 @@ export class App {
 
   constructor(
     private readonly page: HTMLElement,
-    { client, account }: Session,
+    private readonly session: Session,
     /** The connection is closed for good: says so, and connects again. */
     private readonly reconnect: (code: string, message: string) => void,
+    /** Begins another session, with a sign-in. */
+    private readonly signIn: () => void,
   ) {
+    const { client } = session;
     this.client = client;
-    this.#account = account;
     const act = (does: () => Promise<unknown>) => {
       endPassingProblem();
       this.#try(does);
@@ -161,9 +164,12 @@ export class App {
         return this.#showChat();
       case "closed":
         this.#model.forget();
+        if (this.#isLeaving) return;
         return this.reconnect(event.code || "server_gone", event.message);
       case "welcome":
         endProblem();
+        // The session was lost, and the page does not keep what the player has signed in with.
+        if (this.session.signedIn && !event.account) return this.#try(() => this.#signInAgain());
         if (!event.resumed) this.#try(() => this.client.watchRooms(true));
         return;
     }
@@ -338,8 +344,49 @@ export class App {
 
   /** Another account needs another session. */
   async #showAccount(): Promise<void> {
-    if (!(await showAccount(this.#account, this.client.account))) return;
+    switch (await showAccount(this.session)) {
+      case "sign_in":
+        return this.#signInAgain();
+      case "erase":
+        return this.#eraseAccount();
+      case "sign_out":
+        forgetSignIn();
+        return this.#loadAgain();
+      case "changed":
+        return this.#loadAgain();
+    }
+  }
+
+  async #signInAgain(): Promise<void> {
+    this.#isLeaving = true;
     await this.client.quit();
+    this.signIn();
+  }
+
+  async #loadAgain(): Promise<void> {
+    this.#isLeaving = true;
+    await this.client.quit();
+    location.reload();
+  }
+
+  /** The player's own name confirms it. */
+  async #eraseAccount(): Promise<void> {
+    const { client } = this;
+    const label = texts.account_erase_confirm(client.name);
+    for (let problem = ""; ; problem = texts.account_erase_other) {
+      const input = el("input", { type: "text", autocomplete: "off", required: true });
+      if (!(await askInDialog(texts.account_erase_title, label, input, problem))) return;
+      if (input.value.trim() === client.name) break;
+    }
+    if (client.room) await this.#leave();
+    this.#isLeaving = true;
+    try {
+      await client.eraseAccount();
+    } catch (thrown) {
+      this.#isLeaving = false;
+      throw thrown;
+    }
+    forgetSignIn();
     location.reload();
   }
 

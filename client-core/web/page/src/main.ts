@@ -8,6 +8,7 @@ import { el } from "./dom.js";
 import { showWayOut } from "./invitation.js";
 import { readLanguage } from "./language.js";
 import { endProblem, showError, showProblem } from "./problem_banner.js";
+import { askToSignIn, showNewLogin } from "./sign_in_dialog.js";
 import { texts } from "./texts.js";
 
 const page = document.getElementById("page") as HTMLElement;
@@ -23,12 +24,12 @@ const retries = new Retries(async () => {
   }
 });
 
-async function start(): Promise<void> {
+async function start(wantsSignIn = false): Promise<void> {
   retries.end();
   page.replaceChildren(el("p", { class: "connecting", role: "status" }, texts.connecting));
   endProblem();
   try {
-    show(await connect());
+    show(await connect(wantsSignIn));
   } catch (thrown) {
     page.replaceChildren();
     if (codeOf(thrown) === "insecure_page") return showWayOut();
@@ -37,20 +38,23 @@ async function start(): Promise<void> {
   }
 }
 
-function connect(): Promise<Session> {
-  return openSession(localStorage.getItem(NAME_KEY) ?? "");
+function connect(wantsSignIn = false): Promise<Session> {
+  return openSession(localStorage.getItem(NAME_KEY) ?? "", askToSignIn, wantsSignIn);
 }
 
 function show(session: Session): void {
   endProblem();
-  new App(page, session, (code, message) => {
+  const reconnect = (code: string, message: string) => {
     showProblem(code, message, () => void start());
     retryAfter(code);
-  });
+  };
+  new App(page, session, reconnect, () => void start(true));
+  const { client, isNew } = session;
+  if (isNew && client.login) void showNewLogin(client.login);
 }
 
 function retryAfter(code: string): void {
   if (comesBack(problemOf(code))) retries.begin();
 }
 
-void readLanguage().then(start);
+void readLanguage().then(() => start());

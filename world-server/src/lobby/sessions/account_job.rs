@@ -100,6 +100,11 @@ impl AccountWays {
         ways.into_iter().filter(|(_, is_allowed)| *is_allowed).map(|(way, _)| way)
     }
 
+    /// As an operator names them, and a page reads them.
+    pub(crate) fn names(self) -> impl Iterator<Item = String> {
+        self.all().map(|way| way.to_string())
+    }
+
     pub(in crate::lobby) fn allow(self, way: AccountWay) -> bool {
         self.all().any(|allowed| allowed == way)
     }

@@ -7,8 +7,18 @@ import {
   DeviceAccount,
   GOOD_LINE,
   type LineConditions,
+  TokenStorage,
 } from "./ambit.js";
 import { codeOf } from "../core/problems.js";
+import {
+  beginsWithSignIn,
+  remembered,
+  rememberedText,
+  type SignedIn,
+  type SignInWay,
+  type Way,
+  waysOf,
+} from "../core/sign_in.js";
 
 /** What is bad about the line now: the overlay's sliders change it. */
 export const lineConditions: LineConditions = { ...GOOD_LINE };
@@ -16,6 +26,11 @@ export const lineConditions: LineConditions = { ...GOOD_LINE };
 /** Where it is kept that the player wants no account. */
 const ACCOUNT_KEY = "ambit-account";
 const OFF = "off";
+/** Where it is kept how the player has signed in. */
+const SIGNED_IN_KEY = "ambit-signed-in";
+/** How long the server may take to say what it offers. */
+const READ_TIMEOUT_MS = 3_000;
+const NO_ACCOUNT: PageAccount = { own: undefined, problem: "" };
 
 /** Of this browser, as far as there is one. */
 export interface PageAccount {
@@ -29,7 +44,33 @@ export interface PageAccount {
 export interface Session {
   client: Client;
   account: PageAccount;
+  /** What the server offers. */
+  ways: ReadonlySet<Way>;
+  /** How the player has signed in; undefined for one that has not. */
+  signedIn: SignedIn | undefined;
+  /** Whether the account was made just now. */
+  isNew?: boolean;
 }
+
+/** What a player signs in with. */
+export interface Credentials {
+  way: SignInWay;
+  /** With a password: the login, or the name for a new account. */
+  login: string;
+  /** The password or the token. */
+  secret: string;
+  isNew: boolean;
+}
+
+/**
+ * Asks the player for credentials until `attempt` succeeds; `login` is that of the last time. False
+ * if the player goes on without an account that needs a sign-in.
+ */
+export type AskToSignIn = (
+  ways: ReadonlySet<Way>,
+  login: string,
+  attempt: (given: Credentials) => Promise<void>,
+) => Promise<boolean>;
 
 export function wantsAccount(): boolean {
   return localStorage.getItem(ACCOUNT_KEY) !== OFF;
@@ -41,7 +82,17 @@ export function setWantsAccount(wants: boolean): void {
   else localStorage.setItem(ACCOUNT_KEY, OFF);
 }
 
-export async function openSession(name: string): Promise<Session> {
+/** The next session begins without a sign-in. */
+export function forgetSignIn(): void {
+  localStorage.removeItem(SIGNED_IN_KEY);
+}
+
+/** `wantsSignIn`: the player has asked for it. */
+export async function openSession(
+  name: string,
+  ask: AskToSignIn,
+  wantsSignIn = false,
+): Promise<Session> {
   const options: ConnectOptions = {
     keepSession: true,
     physics: true,
@@ -49,16 +100,75 @@ export async function openSession(name: string): Promise<Session> {
     line: lineConditions,
   };
   if (name) options.name = name;
-  const account = await openAccount();
-  if (!account.own) return { client: await connect(options), account };
+  const ways = await readWays();
+  const last = remembered(localStorage.getItem(SIGNED_IN_KEY));
+  if (wantsSignIn || beginsWithSignIn(ways, last)) {
+    const resumed = wantsSignIn ? undefined : await resume(options);
+    if (resumed) return { client: resumed, account: NO_ACCOUNT, ways, signedIn: last };
+    const session = await signIn(options, ways, last, ask);
+    if (session) return session;
+    forgetSignIn();
+  }
+  const account = ways.has("device") ? await openAccount() : NO_ACCOUNT;
+  const session = { account, ways, signedIn: undefined };
+  if (!account.own) return { ...session, client: await connect(options) };
   try {
-    return { client: await connect({ ...options, account: account.own }), account };
+    return { ...session, client: await connect({ ...options, account: account.own }) };
   } catch (thrown) {
     // A player whom a server does not know is welcome all the same.
     if (codeOf(thrown) !== "bad_account") throw thrown;
     const refused = { own: account.own, problem: (thrown as Error).message };
-    return { client: await connect(options), account: refused };
+    return { ...session, client: await connect(options), account: refused };
   }
+}
+
+/** A server that cannot be asked has the ways of all servers: what is wrong is told later. */
+async function readWays(): Promise<ReadonlySet<Way>> {
+  try {
+    const signal = AbortSignal.timeout(READ_TIMEOUT_MS);
+    const answer = await fetch("/connect.json", { cache: "no-store", signal });
+    return waysOf(await answer.json());
+  } catch {
+    return waysOf(undefined);
+  }
+}
+
+/** The session of an account that this page had, if it still goes on. */
+async function resume(options: ConnectOptions): Promise<Client | undefined> {
+  const kept = new TokenStorage(options.keepSession).read();
+  if (kept.length === 0) return undefined;
+  try {
+    const client = await connect(options);
+    if (client.account !== undefined) return client;
+    // Another session has begun, without an account.
+    await client.quit();
+    return undefined;
+  } catch (thrown) {
+    if (codeOf(thrown) !== "bad_account") throw thrown;
+    return undefined;
+  }
+}
+
+async function signIn(
+  options: ConnectOptions,
+  ways: ReadonlySet<Way>,
+  last: SignedIn | undefined,
+  ask: AskToSignIn,
+): Promise<Session | undefined> {
+  let session: Session | undefined;
+  await ask(ways, last?.login ?? "", async ({ way, login, secret, isNew }) => {
+    const [named] = login.split("#");
+    const name = options.name ?? named;
+    const client = await connect({
+      ...options,
+      ...(name ? { name } : {}),
+      ...(way === "password" ? { password: { login, password: secret, isNew } } : { token: secret }),
+    });
+    const signedIn = { way, login: client.login ?? "" };
+    localStorage.setItem(SIGNED_IN_KEY, rememberedText(signedIn));
+    session = { client, account: NO_ACCOUNT, ways, signedIn, isNew };
+  });
+  return session;
 }
 
 async function openAccount(): Promise<PageAccount> {
