@@ -7,6 +7,7 @@ pub(super) mod account_job;
 pub(super) mod accounts;
 pub(super) mod connections;
 pub(super) mod creations;
+pub(super) mod login_guesses;
 pub(super) mod players;
 pub(super) mod sign_in;
 pub(super) mod sign_ins;

@@ -507,7 +507,7 @@ impl Lobby {
             return Err(wrong);
         };
         let of_session = self.players.at(player).password_guesses;
-        let of_network = network.and_then(|network| room.guesses.pause_left(now, network));
+        let of_network = network.and_then(|network| room.guesses.pause_left(now, &network));
         if let Some(pause) = of_session.pause_left(now, FREE_OF_SESSION).max(of_network) {
             self.counters.password_guesses_refused += 1;
             let seconds = pause.as_millis().div_ceil(1_000);

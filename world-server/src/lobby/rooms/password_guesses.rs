@@ -21,8 +21,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// How long wrong passwords are remembered.
 const MEMORY: Duration = Duration::from_mins(10);
-/// Maximum number of networks that a room remembers; beyond it the one that was longest without a
-/// wrong password is forgotten.
+/// Maximum number of networks that a room remembers.
 const MAX_NETWORKS: usize = 256;
 
 /// The wrong passwords of one peer.
@@ -50,26 +49,46 @@ impl PasswordGuesses {
     }
 }
 
-/// The wrong passwords for one room, by the network that they came from.
-#[derive(Debug, Default)]
-pub(in crate::lobby) struct GuessesByNetwork(BTreeMap<SourceNetwork, PasswordGuesses>);
+/// Wrong passwords by what they have in common, `FREE` without a pause. Beyond `MAX` entries, the
+/// one that was longest without a wrong password is forgotten.
+#[derive(Debug)]
+pub(in crate::lobby) struct GuessesBy<K, const FREE: u32, const MAX: usize>(
+    BTreeMap<K, PasswordGuesses>,
+);
 
-impl GuessesByNetwork {
-    pub(in crate::lobby) fn pause_left(
-        &self,
-        now: LocalTime,
-        network: SourceNetwork,
-    ) -> Option<Duration> {
-        self.0.get(&network)?.pause_left(now, FREE_OF_NETWORK)
+/// The wrong passwords for one room, by the network that they came from.
+pub(in crate::lobby) type GuessesByNetwork =
+    GuessesBy<SourceNetwork, FREE_OF_NETWORK, MAX_NETWORKS>;
+
+impl<K, const FREE: u32, const MAX: usize> Default for GuessesBy<K, FREE, MAX> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K: Ord + Clone, const FREE: u32, const MAX: usize> GuessesBy<K, FREE, MAX> {
+    pub(in crate::lobby) fn pause_left(&self, now: LocalTime, key: &K) -> Option<Duration> {
+        self.0.get(key)?.pause_left(now, FREE)
     }
 
-    pub(in crate::lobby) fn note_wrong(&mut self, now: LocalTime, network: SourceNetwork) {
-        if !self.0.contains_key(&network) && self.0.len() >= MAX_NETWORKS {
+    /// Wrong passwords that are remembered.
+    pub(in crate::lobby) fn count(&self, now: LocalTime, key: &K) -> u32 {
+        let known = self.0.get(key).filter(|guesses| now <= guesses.last + MEMORY);
+        known.map_or(0, |guesses| guesses.wrong)
+    }
+
+    pub(in crate::lobby) fn note_wrong(&mut self, now: LocalTime, key: K) {
+        if !self.0.contains_key(&key) && self.0.len() >= MAX {
             let oldest = self.0.iter().min_by_key(|(_, guesses)| guesses.last);
-            let oldest = *oldest.expect("there are networks").0;
+            let oldest = oldest.expect("it is full").0.clone();
             self.0.remove(&oldest);
         }
-        self.0.entry(network).or_default().note_wrong(now);
+        self.0.entry(key).or_default().note_wrong(now);
+    }
+
+    #[cfg(test)]
+    pub(in crate::lobby) fn len(&self) -> usize {
+        self.0.len()
     }
 }
 

@@ -5,8 +5,9 @@
 //! one job at a time.
 //!
 //! Wrong passwords and tokens are counted by network, as are new accounts: after some of them each
-//! further one is followed by a pause, within which nothing is tried. A wrong name and a wrong
-//! password have the same answer.
+//! further one is followed by a pause, within which nothing is tried. Wrong passwords are counted
+//! by login, too ([`login_guesses`](super::login_guesses)). A wrong name and a wrong password have
+//! the same answer.
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::lobby::output::{ConnId, JobSource, LobbyAction, RequestSource, error_
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::sessions::account_job::{AccountJob, AccountOutcome, AccountWay, Secret};
 use crate::lobby::sessions::connections::{Asked, Stage};
+use crate::lobby::sessions::login_guesses::CheckResult;
 use crate::lobby::text::PlayerName;
 use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, RequestOutcome, ends_handshake};
@@ -66,7 +68,7 @@ impl Lobby {
         if ways.allow(way) {
             return Ok(());
         }
-        let allowed: Vec<String> = ways.all().map(|way| way.to_string()).collect();
+        let allowed: Vec<String> = ways.names().collect();
         let message = format!(
             "this server takes no player by the way `{way}`; it takes: {}",
             allowed.join(", ")
@@ -164,22 +166,25 @@ impl Lobby {
         let network = SourceNetwork::of(connection.address);
         if !connection.is_trusted {
             let pause = match &job {
-                AccountJob::Register { .. } => self.sign_ins.registrations.pause_left(now, network),
+                AccountJob::Register { .. } => {
+                    self.sign_ins.registrations.pause_left(now, &network)
+                }
                 AccountJob::Read { .. } | AccountJob::Erase { .. } => None,
-                _ => self.sign_ins.wrong.pause_left(now, network),
+                _ => self.sign_ins.wrong.pause_left(now, &network),
             };
             if let Some(pause) = pause {
-                let message = format!(
-                    "too many attempts from this address; try again in {} s",
-                    pause.as_secs() + 1
-                );
-                return Err(LobbyRefusal::new(ErrorCode::RateLimited, message));
+                return Err(too_many_attempts("from this address", pause));
             }
             if self.sign_ins.jobs.get(&network).is_some_and(|jobs| *jobs >= MAX_JOBS_OF_NETWORK) {
                 return Err(unavailable_refusal());
             }
             if matches!(job, AccountJob::Register { .. }) {
                 self.sign_ins.registrations.note_wrong(now, network);
+            }
+            if let AccountJob::CheckPassword { login, .. } = &job {
+                let check = self.sign_ins.logins.begin(now, login, network);
+                let check = check.map_err(|pause| too_many_attempts("with this login", pause))?;
+                self.sign_ins.checks.insert(from.conn, check);
             }
         }
         connection.asked = Some(asked);
@@ -198,6 +203,14 @@ impl Lobby {
             if *jobs == 0 {
                 self.sign_ins.jobs.remove(&network);
             }
+        }
+        if let Some(check) = self.sign_ins.checks.remove(&conn) {
+            let result = match &outcome {
+                AccountOutcome::SignedIn { .. } => CheckResult::Right,
+                AccountOutcome::Refused(_) => CheckResult::Wrong,
+                _ => CheckResult::None,
+            };
+            self.sign_ins.logins.end(now, check, result);
         }
         if matches!(outcome, AccountOutcome::Refused(_)) {
             self.sign_ins.wrong.note_wrong(now, network);
@@ -252,6 +265,12 @@ impl Lobby {
             self.end_session(now, player, ErrorCode::BadAccount);
         }
     }
+}
+
+fn too_many_attempts(what: &str, pause: Duration) -> LobbyRefusal {
+    let seconds = pause.as_secs() + 1;
+    let message = format!("too many attempts {what}; try again in {seconds} s");
+    LobbyRefusal::new(ErrorCode::RateLimited, message)
 }
 
 fn unavailable_refusal() -> LobbyRefusal {

@@ -6,12 +6,17 @@ use ambit_proto::ids::AccountId;
 use ambit_store::AccountBan;
 use ambit_transport::address::SourceNetwork;
 
+use crate::lobby::output::ConnId;
 use crate::lobby::rooms::password_guesses::GuessesByNetwork;
+use crate::lobby::sessions::login_guesses::{LoginCheck, LoginGuesses};
 
 /// What the lobby remembers of sign-ins, and which accounts are banned.
 #[derive(Debug, Default)]
 pub(in crate::lobby) struct SignIns {
     pub(in crate::lobby) wrong: GuessesByNetwork,
+    pub(in crate::lobby) logins: LoginGuesses,
+    /// Checks of passwords that the shell has.
+    pub(in crate::lobby) checks: BTreeMap<ConnId, LoginCheck>,
     pub(in crate::lobby) registrations: GuessesByNetwork,
     /// Jobs of each network that the shell has.
     pub(in crate::lobby) jobs: BTreeMap<SourceNetwork, u32>,

@@ -65,6 +65,48 @@ fn a_wrong_password_closes_and_twenty_of_an_address_bring_pauses() {
 }
 
 #[test]
+fn guesses_for_a_login_from_many_addresses_wait_whether_it_exists_or_not() {
+    let mut harness = lobby();
+    let from = |number: u8| IpAddr::V4(Ipv4Addr::new(192, 0, 2, number));
+    let home = from(250);
+    let at_home = |harness: &mut LobbyHarness| {
+        let conn = harness.connect_from(home);
+        let (number, source, _) = sign_in(harness, conn, "ann#12345");
+        answer(harness, source, signed_in(ANN));
+        welcome(harness, conn, number);
+    };
+    at_home(&mut harness);
+    for login in ["ann#12345", "nobody#1"] {
+        for number in 0..50 {
+            let conn = harness.connect_from(from(number));
+            let (number, source, _) = sign_in(&mut harness, conn, login);
+            answer(&mut harness, source, AccountOutcome::Refused("wrong".to_owned()));
+            assert_eq!(error(&mut harness, conn, number), ErrorCode::BadAccount);
+        }
+    }
+    let refusals = ["ann#12345", "ANN#12345", "nobody#1"].map(|login| {
+        let conn = harness.connect_from(from(100));
+        let refusal = harness.expect_refusal(conn, with_password(login, false));
+        assert_eq!(harness.close_code(conn), None, "it may try again");
+        refusal
+    });
+    let message = "too many attempts with this login; try again in 2 s".to_owned();
+    for refusal in refusals {
+        assert_eq!(refusal, (ErrorCode::RateLimited, message.clone()));
+    }
+    // Another login, and the place from which the account has signed in before.
+    let conn = harness.connect_from(from(100));
+    sign_in(&mut harness, conn, "bob#12345");
+    at_home(&mut harness);
+    // The right password is heard again after the pause, also elsewhere.
+    harness.advance(seconds(2));
+    let conn = harness.connect_from(from(101));
+    let (number, source, _) = sign_in(&mut harness, conn, "ann#12345");
+    answer(&mut harness, source, signed_in(ANN));
+    welcome(&mut harness, conn, number);
+}
+
+#[test]
 fn an_address_makes_twenty_accounts_and_then_one_after_each_pause() {
     let mut harness = lobby();
     let from = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
