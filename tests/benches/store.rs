@@ -1,18 +1,20 @@
 //! What the store can hold: the journals of 200 rooms, as `--keep` writes them, put into it tick by
 //! tick, beside a file with one sync a second; profiles of 1,000 players that change every second;
 //! and whether the time of a refused sign-in tells which accounts exist. Prints how long each write
-//! waits for the disk. Takes two minutes; with `postgres`, for PostgreSQL instead of SQLite.
+//! waits for the disk. Takes two minutes; with `postgres`, for PostgreSQL instead of SQLite; with
+//! `sign-ins`, the sign-ins alone.
 //!
-//! Usage: `cargo bench --bench store -- [postgres]`.
+//! Usage: `cargo bench --bench store -- [postgres] [sign-ins]`.
 
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ambit_store::{RoomRequest, Store, StorePlace, ValueKey};
-use ambit_tests::real::{Postgres, ScratchFolder, Server};
-use anyhow::Result;
+use ambit_tests::real::{Postgres, ScratchFolder, Server, binary, run};
+use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
 /// How long each load lasts.
@@ -21,10 +23,11 @@ const LENGTH: Duration = Duration::from_secs(20);
 const TICK_BYTES: usize = 60;
 const TICK: Duration = Duration::from_millis(50);
 const PROFILE_BYTES: usize = 1_000;
-const SIGN_INS: usize = 200;
+const SIGN_INS: usize = 300;
 
 fn main() -> Result<()> {
-    let wants_postgres = std::env::args().any(|argument| argument == "postgres");
+    let wants = |word: &str| std::env::args().any(|argument| argument == word);
+    let wants_postgres = wants("postgres");
     let scratch = ScratchFolder::new("store-bench");
     let postgres = wants_postgres.then(|| Postgres::start("bench")).transpose()?;
     let place = match &postgres {
@@ -33,6 +36,10 @@ fn main() -> Result<()> {
     };
     println!("store: {}", if wants_postgres { "PostgreSQL" } else { "SQLite" });
     let runtime = tokio::runtime::Runtime::new()?;
+    let url = postgres.as_ref().map(|postgres| postgres.url.as_str());
+    if wants("sign-ins") {
+        return compare_sign_ins(&runtime, &scratch, url);
+    }
     runtime.block_on(async {
         for rooms in [1, 50, 200] {
             let waits = load(&place, rooms, TICK, TICK_BYTES).await?;
@@ -43,7 +50,6 @@ fn main() -> Result<()> {
         anyhow::Ok(())
     })?;
     print_waits("a file, 200 rooms, one sync a second", sync_file(scratch.path())?);
-    let url = postgres.as_ref().map(|postgres| postgres.url.as_str());
     compare_sign_ins(&runtime, &scratch, url)
 }
 
@@ -105,7 +111,8 @@ fn sync_file(directory: &Path) -> Result<Vec<Option<Duration>>> {
     Ok(waits)
 }
 
-/// Times of refused sign-ins: with accounts that exist and that do not, in turns.
+/// Times of refused sign-ins: with accounts that exist, that do not and that are banned, in turns,
+/// each as often the first of its round.
 fn compare_sign_ins(
     runtime: &tokio::runtime::Runtime,
     scratch: &ScratchFolder,
@@ -119,22 +126,37 @@ fn compare_sign_ins(
         ambit_client::connect(server.world.to_string()).known_hosts(known_hosts)
     };
     runtime.block_on(async {
-        let ann = connect().new_account("ann", "correct horse").await?;
-        let login = ann.login().unwrap_or_default().to_owned();
-        ann.quit().await;
-        let mut waits = [Vec::new(), Vec::new()];
+        let make = async || {
+            let client = connect().new_account("ann", "correct horse").await?;
+            let login = client.login().context("a login")?.to_owned();
+            let account = client.account().context("an account")?.to_string();
+            client.quit().await;
+            anyhow::Ok((login, account))
+        };
+        let known = make().await?.0;
+        let (banned, account) = make().await?;
+        let place = scratch.path().join("data/ambit/ambit.db");
+        let mut command = Command::new(binary("world-server"));
+        command.args(["accounts", "ban", &account, "--store"]);
+        run(match store {
+            Some(url) => command.arg(url),
+            None => command.arg(place),
+        })?;
+        let mut waits = [Vec::new(), Vec::new(), Vec::new()];
         for number in 0..SIGN_INS {
             let unknown = format!("ann#{:05}", (number * 37 + 11) % 100_000);
-            for (waits, login) in waits.iter_mut().zip([&login, &unknown]) {
+            let logins = [&known, &unknown, &banned];
+            for turn in 0..logins.len() {
+                let case = (number + turn) % logins.len();
                 let asked = now();
-                let refused = connect().password(login, "wrong horse").await;
-                assert!(refused.is_err(), "{login}");
-                waits.push(Some(asked.elapsed()));
+                let refused = connect().password(logins[case], "wrong horse").await;
+                assert!(refused.is_err(), "{}", logins[case]);
+                waits[case].push(Some(asked.elapsed()));
             }
         }
-        let [known, unknown] = waits;
-        print_waits("refused, the account exists", known);
-        print_waits("refused, it does not", unknown);
+        for (case, waits) in ["exists", "does not exist", "is banned"].into_iter().zip(waits) {
+            print_waits(&format!("refused, the account {case}"), waits);
+        }
         Ok(())
     })
 }
@@ -148,7 +170,8 @@ fn print_waits(what: &str, waits: Vec<Option<Duration>>) {
         done.get(index.min(done.len().saturating_sub(1))).map_or(0.0, Duration::as_secs_f64)
     };
     println!(
-        "{what}: {count} writes, {} refused; ms: p10 {:.2}, median {:.2}, p99 {:.2}, longest {:.2}",
+        "{what}: {count} samples, {} without an answer; ms: p10 {:.2}, median {:.2}, p99 {:.2}, \
+         longest {:.2}",
         count - done.len(),
         1_000.0 * at(0.1),
         1_000.0 * at(0.5),
