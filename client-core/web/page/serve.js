@@ -1,5 +1,6 @@
-// Serves dist/ as a server does, with its content security policy, and passes /connect.json on to a
-// server's HTTP address: `node serve.js [http://127.0.0.1:7780] [8080]`. For trying the page.
+// Serves dist/ as a server does, with its content security policy, and passes /connect.json and
+// /results.json on to a server's HTTP address: `node serve.js [http://127.0.0.1:7780] [8080]`. For
+// trying the page.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
@@ -21,11 +22,11 @@ const policy =
 
 createServer(async (request, response) => {
   try {
-    const { pathname } = new URL(request.url, "http://localhost");
-    if (pathname === "/connect.json") {
-      const described = await fetch(new URL(pathname, server));
-      response.writeHead(described.status, { "content-type": "application/json" });
-      response.end(await described.text());
+    const { pathname, search } = new URL(request.url, "http://localhost");
+    if (pathname === "/connect.json" || pathname === "/results.json") {
+      const answer = await fetch(new URL(pathname + search, server));
+      response.writeHead(answer.status, { "content-type": "application/json" });
+      response.end(await answer.text());
       return;
     }
     // `normalize` removes what would lead out of the folder.

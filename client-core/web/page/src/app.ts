@@ -28,6 +28,7 @@ import { type Result, showResult } from "./game_result.js";
 import { endPassingProblem, endProblem, showError, showProblem } from "./problem_banner.js";
 import { translation } from "./language.js";
 import { texts } from "./texts.js";
+import { showTopLists } from "./top_lists.js";
 
 /** Where the name is kept for the next visit. */
 type Left = Extract<LobbyEvent, { ev: "left" }>;
@@ -81,6 +82,7 @@ export class App {
       join: (room) => act(() => this.#join(room)),
       create: (game) => act(() => this.#create(game)),
       playGame: (game) => act(() => this.#playGame(game)),
+      topLists: (game) => act(() => showTopLists(game, client.name)),
       invite: () => act(() => invite(client.room?.id)),
       back: () => this.#toggleLobby(),
       say: (to, text) => this.#say(to, text),
@@ -252,7 +254,7 @@ export class App {
   async #showResult(result: Result | undefined): Promise<void> {
     if (!result) return;
     this.#result = undefined;
-    if (!(await showResult(result))) return;
+    if (!(await showResult(result, this.client.name))) return;
     const ended = this.#listing;
     // Whoever chooses a password is asked again: it is nowhere.
     if (ended?.game !== result.game || ended.password) return this.#create(result.game);

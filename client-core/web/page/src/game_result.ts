@@ -6,6 +6,7 @@ import { showDialog } from "./dialogs.js";
 import { button, div, el, span } from "./dom.js";
 import { gamePicture } from "./lobby/game_picture.js";
 import { texts } from "./texts.js";
+import { showIfListed, showTopLists } from "./top_lists.js";
 
 export interface Result {
   game: string;
@@ -14,9 +15,11 @@ export interface Result {
   isParty: boolean;
 }
 
-/** True if the player wants another game of the same kind. */
-export async function showResult({ game, ending, isParty }: Result): Promise<boolean> {
+/** True if the player, whose name is `own`, wants another game of the same kind. */
+export async function showResult({ game, ending, isParty }: Result, own: string): Promise<boolean> {
   const title = titleOf(ending);
+  const lists = button(texts.top_lists, () => void showTopLists(game, own), { hidden: true });
+  showIfListed(lists, game);
   const dialog = el(
     "dialog",
     { class: "result", "data-outcome": ending.outcome, "aria-label": title },
@@ -30,6 +33,7 @@ export async function showResult({ game, ending, isParty }: Result): Promise<boo
     div("tables", ...ending.tables.flatMap((table) => partsOf(table, isParty))),
     div(
       "buttons",
+      lists,
       button(texts.to_the_lobby, () => dialog.close("")),
       button(texts.play_again, () => dialog.close("again"), { class: "main", autofocus: true }),
     ),

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { el, setText } from "../src/dom.js";
+import { type FakeElement, fakeDocument, withGlobals } from "./fake_page.js";
 
 const EVIL = "<img src=x onerror=alert(1)>";
 /** Whatever turns text into markup or code. */
@@ -22,8 +23,8 @@ test("no source of the page turns text into markup or code", () => {
   }
 });
 
-test("a text stays a text, as a child and as the value of an attribute", () => {
-  const made = withFakeDocument(() => {
+test("a text stays a text, as a child and as the value of an attribute", async () => {
+  const made = await withGlobals({ document: fakeDocument() }, () => {
     const element = el("p", { title: EVIL }, EVIL);
     setText(element, EVIL);
     return element as unknown as FakeElement;
@@ -39,29 +40,3 @@ test("no attribute of the page runs code", () => {
     assert.doesNotMatch(readFileSync(`src/${name}`, "utf8"), /\bon[a-z]+: ?["'`]|"on[a-z]+"/, name);
   }
 });
-
-/** What `el` uses of an element. A string that is appended becomes a text node. */
-class FakeElement {
-  readonly children: unknown[] = [];
-  readonly attributes: [string, string][] = [];
-  textContent = "";
-
-  append(child: unknown): void {
-    this.children.push(child);
-  }
-
-  setAttribute(name: string, value: string): void {
-    this.attributes.push([name, value]);
-  }
-}
-
-function withFakeDocument<T>(act: () => T): T {
-  const before = Object.getOwnPropertyDescriptor(globalThis, "document");
-  Object.assign(globalThis, { document: { createElement: () => new FakeElement() } });
-  try {
-    return act();
-  } finally {
-    if (before) Object.defineProperty(globalThis, "document", before);
-    else Reflect.deleteProperty(globalThis, "document");
-  }
-}

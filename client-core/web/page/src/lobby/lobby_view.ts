@@ -23,6 +23,8 @@ export interface LobbyHooks extends RoomHooks {
   create(game?: string): void;
   /** Plays this game at once: where it runs, or in a room that is made for it. */
   playGame(game: string): void;
+  /** Shows the best results of this game. */
+  topLists(game: string): void;
   /** Shows how others get here. */
   invite(): void;
   back(): void;
@@ -69,7 +71,11 @@ export class LobbyView {
   constructor(hooks: LobbyHooks) {
     this.#chat = new ChatPanel((to, text) => hooks.say(to, text));
     this.#rooms = new RoomList((room) => hooks.join(room));
-    this.#shelf = new GameShelf((game) => hooks.playGame(game), (game) => hooks.create(game));
+    this.#shelf = new GameShelf(
+      (game) => hooks.playGame(game),
+      (game) => hooks.create(game),
+      (game) => hooks.topLists(game),
+    );
     this.#room = new RoomPanel(hooks);
     this.#account = button("", () => hooks.account(), { class: "account" });
     const form = el(
