@@ -1,7 +1,7 @@
 //! Which keys of a file of texts no text has: misspelt ones, which change nothing.
 //!
 //! The keys are those of `client-core/web/page/src/core/translation.ts`. Names that depend on a
-//! room, such as those of a list, are not looked up, and the page looks up its own keys.
+//! room, such as those of a list or a board, are not looked up, and the page looks up its own keys.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) fn unknown<'k>(
         let parts: Vec<&str> = key.split('.').collect();
         match *parts {
             ["page", ..] => true,
-            [game, "description"] => schemas.contains_key(game),
+            [game, "description"] | [game, "boards", _, "label"] => schemas.contains_key(game),
             [game, "parameters", name, "label" | "about"] => {
                 let parameters = registry.parameters(game).unwrap_or_default();
                 parameters.iter().any(|parameter| parameter.key == name)
@@ -69,7 +69,9 @@ mod tests {
         let registry = ambit_game_server::standard();
         let german = include_str!("../../../client-core/web/texts/de.json");
         let german: BTreeMap<String, String> = serde_json::from_str(german).expect("texts");
-        assert_eq!(unknown(german.keys(), &registry), [""; 0]);
+        // A game does not declare the names of its boards.
+        let board = "deus.boards.winners.label".to_owned();
+        assert_eq!(unknown(german.keys().chain([&board]), &registry), [""; 0]);
         let misspelt = [
             "dues.description",
             "deus.comands.cast.label",
@@ -78,6 +80,8 @@ mod tests {
             "deus.commands.cast.labell",
             "deus.kinds.hero.manna.label",
             "deus.refusals.dead.part.text",
+            "deus.boards.winners.help",
+            "dues.boards.winners.label",
             "deus.parameters.contents.about",
             "label",
         ]

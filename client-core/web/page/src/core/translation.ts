@@ -6,6 +6,7 @@
  * a text there is a function, `{0}` is its first argument: `"page.join_room": "{0} beitreten"`. A
  * key of a game is its name, the list, and the names of what it is about:
  * `GAME.commands.cast.spell.frost.help`, `GAME.kinds.hero.mana.label`, `GAME.events.death.text`.
+ * Outside of the schema are `GAME.description` and `GAME.boards.BOARD.label`.
  */
 
 import type { Schema } from "../ambit/ambit.js";
