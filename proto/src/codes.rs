@@ -43,7 +43,7 @@ mod tests {
 
     /// The published numbers and names. A number is never used for something else: 65 to 68 and 70
     /// were used before games had refusals of their own.
-    const PUBLISHED: [(i32, &str); 49] = [
+    const PUBLISHED: [(i32, &str); 50] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),
         (2, "unknown_message"),
@@ -91,6 +91,7 @@ mod tests {
         (44, "bad_account"),
         (45, "banned"),
         (46, "bad_profile"),
+        (47, "put_out"),
         (64, "bad_position"),
         (69, "unknown_command"),
     ];

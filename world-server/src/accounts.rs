@@ -16,8 +16,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ambit_proto::ids::{AccountId, RoomId};
 use ambit_store::{
-    ClaimOutcome, GameResult, LINEAGE_LASTS_S, Names, PasswordAccount, RoomRequest, Store,
-    StoreError, StorePlace, StoreTables,
+    ClaimOutcome, GameResult, LINEAGE_LASTS_S, Names, PasswordAccount, Period, RoomRequest, Store,
+    StoreError, StorePlace, StoreTables, TopResult,
 };
 use ambit_transport::random::system_random;
 use anyhow::Context as _;
@@ -162,6 +162,23 @@ impl AccountDesk {
                 StoreOutcome::Unavailable
             }
         }
+    }
+
+    /// The boards of a game.
+    pub(crate) async fn boards(&self, game: String) -> Result<Vec<String>, StoreError> {
+        self.store.run(move |tables| tables.boards(&game)).await
+    }
+
+    /// The first rows of a board.
+    pub(crate) async fn top_list(
+        &self,
+        game: String,
+        board: String,
+        period: Period,
+        count: u32,
+    ) -> Result<Vec<TopResult>, StoreError> {
+        let now = unix_time();
+        self.store.run(move |tables| tables.top_list((&game, &board), period, now, count)).await
     }
 
     /// Does what a closed room has asked last, as soon as the store works.

@@ -16,6 +16,7 @@ pub(crate) mod snapshot;
 pub(crate) mod status;
 mod text_keys;
 mod tls_stream;
+pub(crate) mod top_lists;
 
 use std::future::IntoFuture as _;
 use std::net::SocketAddr;
@@ -43,6 +44,7 @@ use self::page_files::Page;
 use self::snapshot::Snapshot;
 use self::status::{NewestStatus, StatusPage};
 use self::tls_stream::TlsListener;
+use self::top_lists::TopLists;
 use crate::actor::calls::call;
 use crate::cluster::ClusterRole;
 use crate::config::HostName;
@@ -89,6 +91,7 @@ pub(crate) struct AdminState {
     pub(crate) page: Page,
     /// How players may prove who they are.
     pub(crate) ways: AccountWays,
+    pub(crate) top_lists: TopLists,
 }
 
 /// Binds the listener. The returned address has the port that was chosen.
@@ -140,7 +143,7 @@ pub(crate) async fn serve_with_tls(
 /// The public routes.
 fn for_players(admin: &AdminState, connect: MethodRouter<AdminState>) -> Router<AdminState> {
     let routes = admin.page.clone().routes().route("/connect.json", connect);
-    routes.route("/page.svg", get(show_page_code))
+    routes.route("/page.svg", get(show_page_code)).route("/results.json", get(show_results))
 }
 
 /// The address of the page with TLS as a QR code; with `?room=N` the link to that room.
@@ -153,6 +156,10 @@ async fn show_page_code(
     let link = room.map_or_else(|| page.to_string(), |room| format!("{page}#room={room}"));
     let picture = page_code::as_svg(&link).ok_or(StatusCode::NOT_FOUND)?;
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], picture).into_response())
+}
+
+async fn show_results(State(admin): State<AdminState>, RawQuery(query): RawQuery) -> Response {
+    admin.top_lists.answer(query.as_deref()).await
 }
 
 fn text_file(content_type: &'static str, text: &'static str) -> MethodRouter<AdminState> {

@@ -22,12 +22,12 @@ use ambit_store::StorePlace;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::lobby::{ChildPoolConfig, CostLimit, LobbyConfig, PlacementPolicy};
+use crate::lobby::{ChildPoolConfig, CostLimit, LobbyConfig, OperatedWorld, PlacementPolicy};
 pub use trusted::TrustedAddresses;
 pub use values::{AllowedAccounts, HostName, HostingMode, HttpListen, KeepPlace, TimeLimit};
 use values::{
-    parse_duration, parse_host_key, parse_limit, parse_listen, parse_nats_url, parse_peer_address,
-    parse_silence, parse_sync_interval,
+    parse_duration, parse_host_key, parse_limit, parse_listen, parse_long_limit, parse_nats_url,
+    parse_peer_address, parse_silence, parse_sync_interval,
 };
 
 /// An MMO-style game server: lobby, rooms, chat, and the hosts that run the rooms.
@@ -364,6 +364,28 @@ pub struct Config {
     #[arg(long, value_name = "TIME|off", env = "AMBIT_ABANDONED", default_value = "2m")]
     pub abandoned: TimeLimit,
 
+    /// The same for a room that stays without players, and sleeps meanwhile (such as `30d`).
+    #[arg(
+        long,
+        value_name = "TIME|off",
+        env = "AMBIT_UNPLAYED",
+        default_value = "30d",
+        value_parser = parse_long_limit,
+        allow_hyphen_values = true
+    )]
+    pub unplayed: TimeLimit,
+
+    /// A world that is opened at the start and stays open without players, as a player creates a
+    /// room: `--world "village game=hamlet capacity=100 size=300x300"`. It sleeps while no player
+    /// is in. May be given several times; in a file, `world = ["..", ".."]`.
+    #[arg(
+        long = "world",
+        value_name = "NAME game=GAME ..",
+        env = "AMBIT_WORLD",
+        value_delimiter = ';'
+    )]
+    pub worlds: Vec<OperatedWorld>,
+
     /// Writes the ground truth of each room to DIR/room-ID.jsonl: all positions at each tick.
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
     pub trace: Option<PathBuf>,
@@ -372,7 +394,7 @@ pub struct Config {
     #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
     pub record: Option<PathBuf>,
 
-    /// Keeps rooms and sessions beyond the end of this process, in files of this directory: a
+    /// Keeps rooms and sessions beyond the end of this process, in files of this folder: a
     /// server that starts with it goes on where the last one was, whether that was killed or got
     /// SIGTERM. The files have secrets. With `cluster`: `nats`, so that rooms survive if their host
     /// is lost together with the server that leads.
@@ -477,14 +499,14 @@ impl Config {
             "`--hosts cluster` needs `--host-key`: the key that the servers and hosts of the \
              cluster share"
         } else if self.hosts == HostingMode::Cluster
-            && matches!(self.keep, Some(KeepPlace::Directory(_)))
+            && matches!(self.keep, Some(KeepPlace::Folder(_)))
         {
             "`--keep DIR` is for a server without a cluster, since a directory of one server is of \
              no use to the next leader: with `--hosts cluster`, set `--keep nats`"
         } else if self.hosts != HostingMode::Cluster && self.keep == Some(KeepPlace::Nats) {
             "`--keep nats` is for `--hosts cluster`: set `--keep DIR` (a directory of that name is \
              `./nats`)"
-        } else if let Some(KeepPlace::Directory(place)) = &self.keep
+        } else if let Some(KeepPlace::Folder(place)) = &self.keep
             && place.exists()
             && !place.is_dir()
         {
@@ -523,9 +545,11 @@ impl Config {
             grace: self.grace,
             idle: self.idle.0,
             abandoned: self.abandoned.0,
+            unplayed: self.unplayed.0,
+            worlds: self.worlds.clone(),
             host_silence: self.host_silence,
             directory: self.hosts == HostingMode::Cluster || self.keep.is_some(),
-            keeps_rooms: matches!(self.keep, Some(KeepPlace::Directory(_))),
+            keeps_rooms: matches!(self.keep, Some(KeepPlace::Folder(_))),
             stores_rooms: self.keep == Some(KeepPlace::Nats),
             ways: self.accounts.0,
             children: self.children(),
@@ -557,7 +581,11 @@ impl Config {
     /// Checks the settings that name parameters of games.
     pub(crate) fn check_games(&self, registry: &Registry) -> Result<(), String> {
         let problem = registry.check_limit_names(&self.room_limits());
-        problem.map_err(|problem| format!("`--room-limit`: {problem}"))
+        problem.map_err(|problem| format!("`--room-limit`: {problem}"))?;
+        for world in &self.worlds {
+            check_world(registry, world).map_err(|problem| format!("`--world`: {problem}"))?;
+        }
+        Ok(())
     }
 
     /// The limits for child processes.
@@ -582,6 +610,12 @@ impl Config {
             None => store_in(&self.data_dir()),
         }
     }
+}
+
+/// Whether there is such a room. The operator's limits are for players.
+fn check_world(registry: &Registry, world: &OperatedWorld) -> Result<(), String> {
+    let checked = registry.check(world.game(), world.parameters());
+    checked.map_err(|problem| problem.to_string())
 }
 
 pub(crate) fn data_dir_or_default(given: Option<PathBuf>) -> PathBuf {

@@ -59,7 +59,9 @@ use prost::Message;
 
 use budgets::LobbyBudgets;
 use catch_up::CatchUps;
-pub use config::{CheckParameters, CostLimit, Entropy, LobbyConfig, LobbyGame};
+pub use config::{
+    BadWorld, CheckParameters, CostLimit, Entropy, LobbyConfig, LobbyGame, OperatedWorld,
+};
 use directory::WrittenRecords;
 use fleet::hosts::Hosts;
 pub use fleet::hosts::{Host, HostReport, Origin};
@@ -152,6 +154,10 @@ impl Lobby {
         let children = config.children;
         let placement = config.placement.to_placement(children);
         let budgets = LobbyBudgets::new(&config);
+        let mut timers = LobbyTimers::default();
+        if !config.worlds.is_empty() {
+            timers.set(Timer::Worlds, LocalTime::ZERO);
+        }
         Self {
             config,
             games,
@@ -171,7 +177,7 @@ impl Lobby {
             listing: ListingFeed::default(),
             budgets,
             catch_ups: CatchUps::default(),
-            timers: LobbyTimers::default(),
+            timers,
             outbox: OutputQueue::default(),
             counters: LobbyCounters::default(),
             records: WrittenRecords::default(),
@@ -435,6 +441,7 @@ impl Lobby {
                 Timer::Listing => self.publish_listing(now),
                 Timer::CatchUp => self.catch_up(now),
                 Timer::EndIdleChildren => self.end_idle_children(),
+                Timer::Worlds => self.open_worlds(now),
             }
         }
         if self.pool_changed {

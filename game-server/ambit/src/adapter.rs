@@ -202,6 +202,10 @@ impl<G: Game> RoomGame for Typed<G> {
         self.0.arrive(world, newcomer, at, carried).object()
     }
 
+    fn wake(&mut self, world: &mut RoomWorld, slept: Duration) {
+        self.0.wake(World::of_room_mut(world), slept);
+    }
+
     fn stored(
         &mut self,
         world: &mut RoomWorld,

@@ -252,6 +252,14 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         avatar
     }
 
+    /// The room has slept for this time, since it had no players
+    /// ([`GameInfo::lasting`](crate::GameInfo::lasting)): no tick has run. Gauges and paths have
+    /// gone on, and timers that were due meanwhile follow. The tick is as long as any other: what
+    /// [`step`](Game::step) does for each tick it does not do for this time.
+    fn wake(&mut self, world: &mut World<Self>, slept: Duration) {
+        let _ = (world, slept);
+    }
+
     /// The store has answered a request of [`World::load`], [`World::store`] or
     /// [`World::add_result`]. A player whom it concerns may have left meanwhile.
     fn stored(&mut self, world: &mut World<Self>, reply: StoreReply<'_>) {

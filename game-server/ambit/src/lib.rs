@@ -274,6 +274,8 @@ mod adapter;
 #[cfg(feature = "rules")]
 mod as_seen;
 #[cfg(feature = "rules")]
+mod calendar;
+#[cfg(feature = "rules")]
 mod chance;
 #[cfg(feature = "rules")]
 mod command;
@@ -366,6 +368,7 @@ pub use self::serve::{host_all, serve, serve_all};
 pub use self::{
     adapter::Typed,
     as_seen::AsSeen,
+    calendar::Calendar,
     chance::Dice,
     command::{Command, NoCommand},
     declare::{Declare, NoTimer, SavedTimer, TimerOf},

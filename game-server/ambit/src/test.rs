@@ -646,6 +646,24 @@ impl<G: Game> TestRoom<G> {
         }
     }
 
+    /// Time passes while the room sleeps: a lasting one whose last player has left for some
+    /// seconds.
+    ///
+    /// # Panics
+    /// If it does not sleep.
+    pub fn sleep(&mut self, how_long: Duration) {
+        assert!(self.room.is_asleep(), "the room has players, or is none that lasts");
+        self.now += how_long;
+        let tick_hz = self.room.config().tick_hz;
+        self.schedule = TickSchedule::after(tick_hz, self.room_time());
+    }
+
+    /// Sets the calendar: seconds since 1970.
+    pub fn set_calendar(&mut self, unix_seconds: u64) {
+        let unix_ms = unix_seconds * 1_000;
+        self.inputs.push(RoomInput::Calendar { unix_ms });
+    }
+
     /// The world as it is: the truth, which no client sees as a whole.
     pub fn world(&self) -> &World<G> {
         World::of_room(self.room.world())
@@ -691,6 +709,11 @@ impl<G: Game> TestRoom<G> {
     pub fn store_profile(&mut self, account: AccountId, value: &impl serde::Serialize) {
         let value = serde_json::to_vec(value).expect("a value that JSON can hold");
         self.store.profiles.entry(account).or_default().value = Some(value);
+    }
+
+    /// What the game has counted for the operator.
+    pub fn counts(&self) -> &BTreeMap<&'static str, u64> {
+        self.room.world().operator_counts()
     }
 
     /// The rows that the game has added to tables of results, in order.
@@ -758,7 +781,7 @@ impl<G: Game> TestRoom<G> {
                 RoomOutput::Report { client, error } => {
                     self.clients[client.0 as usize].errors.push(error.name);
                 }
-                RoomOutput::PlayerOut { player, .. } => {
+                RoomOutput::PlayerOut { player, .. } | RoomOutput::PutOut { player, .. } => {
                     self.clients[player.0 as usize - 1].connected = false;
                 }
                 // There is no other map.

@@ -460,6 +460,48 @@ impl<G> World<G> {
         self.send_event(event, EventAudience::Everyone)
     }
 
+    /// Sends an event to one player, wherever the avatar is. Otherwise as [`World::announce`]. What
+    /// the player is to know for longer is in a component with `#[audience(owner)]`, of a row for
+    /// example.
+    pub fn tell<E: EventOf<G>>(&mut self, player: impl Into<PlayerId>, event: E) -> Emitted<'_, G> {
+        let player = player.into();
+        if self.room.player(player).is_none() {
+            return Emitted { world: None, game: PhantomData };
+        }
+        self.send_event(event, EventAudience::Player(player))
+    }
+
+    /// Sends an event to each of these players, such as a party, now. Otherwise as
+    /// [`World::announce`].
+    pub fn tell_all<E: EventOf<G> + Clone>(
+        &mut self,
+        players: impl IntoIterator<Item = PlayerId>,
+        event: &E,
+    ) {
+        for player in players {
+            self.tell(player, event.clone());
+        }
+    }
+
+    /// Puts a player out of the room, at the end of this tick: [`Game::leave`] follows with
+    /// [`Left::PutOut`], and the player reads why. The player may join again; what keeps one away
+    /// is for [`Game::join`](crate::Game::join) to remember. `false` if there is no such player.
+    ///
+    /// [`Game::leave`]: crate::Game::leave
+    /// [`Left::PutOut`]: crate::Left::PutOut
+    pub fn put_out(&mut self, player: impl Into<PlayerId>, why: &str) -> bool {
+        self.room.put_out(player.into(), why)
+    }
+
+    /// Counts something for the operator: `ambit_game_counts_total{count="game/name"}` in the
+    /// server's metrics is the sum of all rooms. A name is a word of lower case, digits and `_`, of
+    /// at most 32 bytes, and a game has 32 of them; others are ignored, with an error in the log.
+    pub fn count(&mut self, name: &'static str, number: u64) {
+        if !self.room.count(name, number) {
+            tracing::error!("a game counts {name:?}, which is no such name or one too many");
+        }
+    }
+
     /// Sends an event to the players whose avatars are of a team. Otherwise as
     /// [`World::announce`].
     pub fn announce_to_team<E: EventOf<G>>(&mut self, team: u8, event: E) -> Emitted<'_, G> {

@@ -56,6 +56,7 @@ pub struct TickState {
     waiting: AtomicU32,
     taken: AtomicU64,
     has_stopped: AtomicBool,
+    is_asleep: AtomicBool,
     skipped: AtomicU64,
 }
 
@@ -64,6 +65,15 @@ impl TickState {
     pub fn took_one(&self) {
         self.waiting.fetch_sub(1, Ordering::AcqRel);
         self.taken.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The room needs no ticks, or needs them again.
+    pub fn set_asleep(&self, is_asleep: bool) {
+        self.is_asleep.store(is_asleep, Ordering::Release);
+    }
+
+    fn is_asleep(&self) -> bool {
+        self.is_asleep.load(Ordering::Acquire)
     }
 
     /// Ends the room's ticks.
@@ -118,7 +128,8 @@ impl Progress {
 /// The handle of the clock thread; the thread ends once all handles are dropped.
 #[derive(Clone)]
 pub struct ClockThread {
-    rooms: SyncSender<TickingRoom>,
+    /// `None` only wakes the thread.
+    rooms: SyncSender<Option<TickingRoom>>,
 }
 
 impl ClockThread {
@@ -134,17 +145,22 @@ impl ClockThread {
     pub fn add(&self, room: TickingRoom) {
         // Blocks for moments at most: the thread wakes up for each arrival. It ends only by a
         // panic.
-        if self.rooms.send(room).is_err() {
+        if self.rooms.send(Some(room)).is_err() {
             tracing::error!("the clock thread has ended: a new room will not tick");
         }
     }
+
+    /// A room needs ticks again. If the queue is full, the thread is about to look in any case.
+    pub fn poke(&self) {
+        let _ = self.rooms.try_send(None);
+    }
 }
 
-fn run(clock: HostClock, arrivals: &Receiver<TickingRoom>) {
+fn run(clock: HostClock, arrivals: &Receiver<Option<TickingRoom>>) {
     let mut rooms: Vec<TickingRoom> = Vec::new();
     loop {
         match arrivals.recv_timeout(sleep_for(clock, &rooms)) {
-            Ok(room) => rooms.push(room),
+            Ok(room) => rooms.extend(room),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -158,13 +174,17 @@ fn run(clock: HostClock, arrivals: &Receiver<TickingRoom>) {
 fn sleep_for(clock: HostClock, rooms: &[TickingRoom]) -> Duration {
     let now = clock.now();
     let due = |room: &TickingRoom| room.clock.local_time(room.schedule.next_deadline());
-    let next = rooms.iter().map(due).min();
+    let next = rooms.iter().filter(|room| !room.state.is_asleep()).map(due).min();
     next.map_or(IDLE_SLEEP, |next| next.since(now))
 }
 
 fn send_due(now: LocalTime, room: &mut TickingRoom) {
     let waiting = room.state.waiting.load(Ordering::Acquire);
     let due = room.schedule.take_due(room.clock.room_time(now), waiting);
+    if room.state.is_asleep() {
+        room.progress = Progress::default();
+        return;
+    }
     let mut skipped = due.skipped;
     for tick in due.ticks {
         room.state.waiting.fetch_add(1, Ordering::AcqRel);

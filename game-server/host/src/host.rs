@@ -21,6 +21,7 @@ pub(crate) mod outlet;
 mod recent;
 mod room_thread;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -101,6 +102,8 @@ pub(crate) struct Shared {
     lease: Mutex<ServingLease>,
     pub(crate) rooms: DashMap<RoomId, Arc<RoomInlet>>,
     pub(crate) counters: Arc<Counters>,
+    /// What games have counted themselves, by "game/name".
+    pub(crate) game_counts: Mutex<BTreeMap<String, u64>>,
     pub(crate) greetings: AcceptanceLimits,
     pub(crate) clock_thread: ClockThread,
     messages: mpsc::Sender<HostMessage>,
@@ -226,6 +229,7 @@ impl GameHost {
             lease: Mutex::default(),
             rooms: DashMap::new(),
             counters: Arc::default(),
+            game_counts: Mutex::default(),
             greetings: AcceptanceLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
             clock_thread: ClockThread::start(clock).context("cannot start the clock thread")?,
             messages: sender,
@@ -303,6 +307,6 @@ impl HostControl {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
-fn time_since_1970() -> Duration {
+pub(crate) fn time_since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -153,6 +153,14 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
         about: "index of the room's map in its world; only the server sets it",
     },
     Parameter {
+        key: "lasting",
+        label: "",
+        default: "no",
+        allowed: Allowed::Word(&["no", "yes"]),
+        about: "whether the room stays without players, and sleeps meanwhile; only the server \
+                sets it",
+    },
+    Parameter {
         key: "map-seats",
         label: "Players on one map",
         default: "",
@@ -238,6 +246,8 @@ pub struct RoomConfig {
     pub coding: PoseCoding,
     /// Index of this map in its world.
     pub map: u32,
+    /// Whether the room stays without players. It then sleeps: it does not tick.
+    pub lasting: bool,
     /// The largest number of players.
     pub capacity: u32,
     /// Whether the room writes the ground truth (see `World::drain_trace`).
@@ -287,6 +297,7 @@ impl RoomConfig {
             copies: parameters.word("copies") == "lossy",
             coding: parameters.word("coding").parse().unwrap_or_default(),
             map: map as u32,
+            lasting: parameters.word("lasting") == "yes",
             capacity,
             trace: false,
         };

@@ -31,6 +31,7 @@ mod transfer;
 mod uplink;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::message::EffectTime;
@@ -45,7 +46,7 @@ use self::profiles::Profiles;
 use self::seat::{CommandRepeats, Presence, Seat};
 use crate::config::RoomConfig;
 use crate::logic::controls::SampleOutcome;
-use crate::logic::game::{Game, GameCommand, Refusal};
+use crate::logic::game::{Game, GameCommand, Left, Refusal};
 use crate::logic::gate::Gate;
 use crate::logic::sight::Sight;
 use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
@@ -54,6 +55,12 @@ use crate::network::viewer::UplinkEvent;
 use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
 use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
+
+/// A lasting room without players sleeps after this time.
+const SLEEPS_AFTER: Duration = Duration::from_secs(5);
+
+/// Timers of one tick: those of a room that has slept for long are due at once.
+const MAX_TIMERS_OF_TICK: usize = 10_000;
 
 pub struct Room {
     config: RoomConfig,
@@ -79,6 +86,8 @@ pub struct Room {
     trace: Vec<TraceLine>,
     stats: RoomStats,
     last: Option<GameTime>,
+    /// In a lasting room: since when there is no player.
+    empty_since: Option<GameTime>,
     /// The first tick after which the game was over. A room that goes on elsewhere waits again.
     over_since: Option<GameTime>,
 }
@@ -111,6 +120,7 @@ impl Room {
             trace: Vec::new(),
             stats: RoomStats::default(),
             last: None,
+            empty_since: None,
             over_since: None,
         }
     }
@@ -123,13 +133,13 @@ impl Room {
         inputs: &mut Vec<RoomInput>,
         outputs: &mut Vec<RoomOutput>,
     ) {
-        let times = self.begin(now);
+        let (times, dt) = self.begin(now);
         for input in inputs.drain(..) {
             let _ = self.execute(now, input, outputs);
         }
         self.drop_unresponsive(now, outputs);
         self.note_pings(now, outputs);
-        self.finish(times, outputs);
+        self.finish(times, dt, outputs);
         self.world.store_desk().put_out(now, |asked| outputs.push(RoomOutput::Store(asked)));
         self.network.send(now, &self.world, &mut self.stats, |client, bytes| {
             outputs.push(RoomOutput::Datagram { client, bytes });
@@ -167,7 +177,7 @@ impl Room {
         let game = self.game.save()?;
         let mut out = Vec::with_capacity(game.len() + 64 * self.world.len());
         saved::put(&mut out, &(self.last, &self.seats, &self.names, self.gates.state(), &game));
-        saved::put(&mut out, &self.profiles);
+        saved::put(&mut out, &(&self.profiles, self.empty_since));
         self.world.save(&mut out);
         Some(out)
     }
@@ -185,7 +195,7 @@ impl Room {
         let (game, gates): (Vec<u8>, _);
         (room.last, room.seats, room.names, gates, game) = saved::take(&mut saved)?;
         room.gates.restore(gates);
-        room.profiles = saved::take(&mut saved)?;
+        (room.profiles, room.empty_since) = saved::take(&mut saved)?;
         room.profiles.forget_clients();
         room.world.restore(&mut saved)?;
         if !saved.is_empty() || !room.seats.values().all(|seat| room.world.contains(seat.avatar)) {
@@ -212,12 +222,12 @@ impl Room {
 
     /// Repeats what the tick at `now` did to world and game, by its journal.
     pub fn replay(&mut self, now: GameTime, journal: &[RoomInput]) {
-        let times = self.begin(now);
+        let (times, dt) = self.begin(now);
         let mut outputs = Vec::new();
         for input in journal {
             let _ = self.execute(now, input.clone(), &mut outputs);
         }
-        self.finish(times, &mut outputs);
+        self.finish(times, dt, &mut outputs);
     }
 
     /// The journal ends here: the players who were connected count as disconnected since `now`, and
@@ -308,31 +318,56 @@ impl Room {
         self.seats.get(&player).map(|seat| seat.avatar)
     }
 
-    /// Moves everything to the horizon of `now`, before the inputs take effect.
-    fn begin(&mut self, now: GameTime) -> TickTimes {
+    /// Whether the room needs no ticks: it is a lasting one, has had no player for some seconds,
+    /// and asks nothing. The next tick, whenever that is, wakes it.
+    pub fn is_asleep(&self) -> bool {
+        let last = self.last.unwrap_or_default();
+        self.empty_since.is_some_and(|since| last.since(since) >= SLEEPS_AFTER)
+            && self.world.store_delay() == Duration::ZERO
+    }
+
+    /// Moves everything to the horizon of `now`, before the inputs take effect. Returns how long
+    /// the tick is for the game.
+    fn begin(&mut self, now: GameTime) -> (TickTimes, Duration) {
+        let since_last = now.since(self.last.unwrap_or(now));
+        let period = Duration::from_secs(1) / self.config.tick_hz;
+        let slept = Some(since_last).filter(|past| self.is_asleep() && *past > period);
         // Whole milliseconds: that is what the wire carries, and both ends need the same value.
         let times = TickTimes { now, horizon: (now + self.config.delay).whole_millis() };
         self.trace.clear();
         self.journal.clear();
         self.gate_outputs.clear();
         self.world.begin_tick(times.horizon);
+        if let Some(slept) = slept {
+            self.empty_since = None;
+            self.world.wake(period);
+            self.game.wake(&mut self.world, slept);
+        }
         if self.last.is_none() {
             self.game.start(&mut self.world);
             self.gates.put_up(self.game.gates(&self.world));
         }
-        while let Some(timer) = self.world.pop_due_timer() {
+        // After a long sleep there may be more: they stay due.
+        for _ in 0..MAX_TIMERS_OF_TICK {
+            let Some(timer) = self.world.pop_due_timer() else { break };
             self.game.timer(&mut self.world, &timer);
         }
-        times
+        (times, slept.map_or(since_last, |_| period))
     }
 
     /// Lets the inputs take effect.
-    fn finish(&mut self, times: TickTimes, outputs: &mut Vec<RoomOutput>) {
+    fn finish(&mut self, times: TickTimes, dt: Duration, outputs: &mut Vec<RoomOutput>) {
         let now = times.now;
         self.expire(now, outputs);
         self.take_inputs(times);
-        self.game.step(&mut self.world, now.since(self.last.unwrap_or(now)));
+        self.game.step(&mut self.world, dt);
+        for (player, why) in self.world.take_put_out() {
+            self.remove(player, Left::PutOut);
+            outputs.push(RoomOutput::PutOut { player, why });
+        }
         self.last = Some(now);
+        let is_empty = self.config.lasting && self.seats.is_empty() && self.profiles.is_idle();
+        self.empty_since = is_empty.then(|| self.empty_since.unwrap_or(now));
         self.watch_gates(now);
         self.save_profiles(now);
         outputs.append(&mut self.gate_outputs);
@@ -421,6 +456,7 @@ impl Room {
             RoomInput::BeginIncarnation(incarnation) => {
                 self.world.store_desk().begin_incarnation(*incarnation);
             }
+            RoomInput::Calendar { unix_ms } => self.world.set_calendar(now, *unix_ms),
             RoomInput::AdmitTransfer(arrival) => self.admit_transfer(now, arrival),
         }
         self.journal.push(input);

@@ -688,6 +688,8 @@ pub enum ErrorCode {
     /// What the server stores of the account for this game cannot be read by this build of the game,
     /// and stays as it is.
     BadProfile = 46,
+    /// The game has put the player out, by its rules; the message says why.
+    PutOut = 47,
     /// A command names a position that is not on the map.
     BadPosition = 64,
     /// The game has no such command. A game's own refusals are in its schema
@@ -748,6 +750,7 @@ impl ErrorCode {
             Self::BadAccount => "BAD_ACCOUNT",
             Self::Banned => "BANNED",
             Self::BadProfile => "BAD_PROFILE",
+            Self::PutOut => "PUT_OUT",
             Self::BadPosition => "BAD_POSITION",
             Self::UnknownCommand => "UNKNOWN_COMMAND",
         }
@@ -802,6 +805,7 @@ impl ErrorCode {
             "BAD_ACCOUNT" => Some(Self::BadAccount),
             "BANNED" => Some(Self::Banned),
             "BAD_PROFILE" => Some(Self::BadProfile),
+            "PUT_OUT" => Some(Self::PutOut),
             "BAD_POSITION" => Some(Self::BadPosition),
             "UNKNOWN_COMMAND" => Some(Self::UnknownCommand),
             _ => None,

@@ -107,6 +107,7 @@ impl FuzzedLobby {
             description: String::new(),
             min_players: 1,
             join_running: true,
+            is_lasting: false,
             quick_start: BTreeMap::new(),
             parameters: Vec::new(),
             max_capacity: 100,

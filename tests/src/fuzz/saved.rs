@@ -90,6 +90,7 @@ fn restore(records: &mut BTreeMap<RecordKey, Vec<u8>>) -> (Lobby, Vec<RecordKey>
         description: String::new(),
         min_players: 1,
         join_running: true,
+        is_lasting: false,
         quick_start: BTreeMap::new(),
         parameters: Vec::new(),
         max_capacity: 100,

@@ -40,7 +40,7 @@ pub type GameConn = u64;
 
 #[derive(Debug)]
 pub enum SimHostOutput {
-    World(HostToWorld),
+    World(Box<HostToWorld>),
     /// On a game connection's control stream.
     Control(GameConn, GameToClient),
     /// On a game connection, as a datagram.
@@ -347,7 +347,8 @@ impl SimHost {
             match output {
                 HostOutput::World(message) => {
                     let messages = messages_of(message).into_iter();
-                    self.outputs.extend(messages.map(SimHostOutput::World));
+                    self.outputs
+                        .extend(messages.map(|message| SimHostOutput::World(Box::new(message))));
                 }
                 // The simulation sends no statistics.
                 HostOutput::SendStats => {}
@@ -433,8 +434,14 @@ impl SimHost {
                     }
                 }
                 // No tick of the simulator takes time.
-                RoomHostOutput::LoadLevel(_) | RoomHostOutput::TickLoss { .. } => {}
+                RoomHostOutput::LoadLevel(_)
+                | RoomHostOutput::TickLoss { .. }
+                | RoomHostOutput::Sleep(true) => {}
                 RoomHostOutput::World(message) => self.core.handle_room_message(message),
+                RoomHostOutput::Sleep(false) => {
+                    let tick_hz = room.room().config().tick_hz;
+                    room.schedule = TickSchedule::after(tick_hz, room.clock.room_time(now));
+                }
                 RoomHostOutput::Ended | RoomHostOutput::HandedOver => {
                     let incarnation = room.incarnation;
                     self.rooms.remove(&id);
@@ -539,6 +546,9 @@ impl SimRoom {
     }
 
     fn next_tick(&self) -> LocalTime {
+        if self.host.is_asleep() {
+            return LocalTime::MAX;
+        }
         self.clock.local_time(self.schedule.next_deadline())
     }
 }

@@ -104,6 +104,7 @@ impl System {
             description: game.description.to_owned(),
             min_players: game.min_players,
             join_running: game.join_running,
+            is_lasting: game.is_lasting,
             quick_start: BTreeMap::new(),
             parameters: Vec::new(),
             max_capacity: u32::MAX,
@@ -475,7 +476,7 @@ impl System {
             return self.forward_host_output(host, output);
         }
         match output {
-            SimHostOutput::World(message) => self.queue_message(host, message),
+            SimHostOutput::World(message) => self.queue_message(host, *message),
             SimHostOutput::Ended(ending) => self.host_ended(host, &ending),
             SimHostOutput::MakeRoom(room) => {
                 let at = self.now + self.fleet.room_creation_time();
@@ -491,7 +492,7 @@ impl System {
         let now = self.now;
         match output {
             SimHostOutput::MakeRoom(_) | SimHostOutput::Ended(_) => {}
-            SimHostOutput::World(message) => self.report(host, message),
+            SimHostOutput::World(message) => self.report(host, *message),
             SimHostOutput::Control(conn, message) => {
                 let at = self.users[self.game_conns[&conn].0].down.send_on_stream(now);
                 self.events.push(at, SimEvent::FromHost { conn, frame: message.encode_to_vec() });

@@ -32,6 +32,7 @@ mod server;
 mod shooters;
 mod sidecar;
 mod sign_ins;
+mod sleeping;
 mod stored;
 mod strangers;
 mod subcommands;

@@ -14,7 +14,8 @@ fn gold_goes_from_room_to_room_and_survives_hosts_and_a_stop() -> Result<()> {
     let scratch = ScratchFolder::new("profiles");
     let flags = ["--hosts", "process:2"];
     let mut server = Server::start_with_test_games(&scratch, &flags)?;
-    let (mut ann, mut bob) = (Miner::start(&server, "ann")?, Miner::start(&server, "bob")?);
+    let (mut ann, mut bob) =
+        (Miner::start(&server, "rooms", "ann")?, Miner::start(&server, "rooms", "bob")?);
     ann.begin("den")?;
     bob.console.run_command("join den", "started")?;
     ann.dig(10)?;
@@ -50,7 +51,8 @@ fn no_gold_is_lost_or_doubled_when_the_server_dies_while_it_is_given() -> Result
     let scratch = ScratchFolder::new("profiles-killed");
     let flags = ["--hosts", "process:1"];
     let mut server = Server::start_with_test_games(&scratch, &flags)?;
-    let (mut ann, mut bob) = (Miner::start(&server, "ann")?, Miner::start(&server, "bob")?);
+    let (mut ann, mut bob) =
+        (Miner::start(&server, "killed", "ann")?, Miner::start(&server, "killed", "bob")?);
     ann.begin("den")?;
     ann.dig(30)?;
     ann.expect(30)?;
@@ -62,7 +64,7 @@ fn no_gold_is_lost_or_doubled_when_the_server_dies_while_it_is_given() -> Result
         let before = ann.stored(&scratch)?;
         ann.give(5)?;
         // The leave of another player writes what has changed until then.
-        let mut guest = Miner::start(&server, "guest")?;
+        let mut guest = Miner::start(&server, "killed", "guest")?;
         guest.console.run_command("join den", "started")?;
         guest.console.run_command("leave", "left")?;
         ann.give(5)?;
@@ -87,8 +89,8 @@ struct Miner {
 }
 
 impl Miner {
-    fn start(server: &Server, name: &'static str) -> Result<Self> {
-        Self::start_in(ScratchFolder::new(name), server, name)
+    fn start(server: &Server, test: &str, name: &'static str) -> Result<Self> {
+        Self::start_in(ScratchFolder::new(&format!("{test}-{name}")), server, name)
     }
 
     fn start_in(home: ScratchFolder, server: &Server, name: &'static str) -> Result<Self> {

@@ -42,6 +42,16 @@ fn coins_and_results_are_stored_once_though_hosts_and_servers_are_killed() -> Re
     expect(&mut ann, 41, 1)?;
     let account = account_of(&ann)?;
     ann.quit()?;
+    let (status, boards) = server.get("/results.json?game=wallet")?;
+    let boards: Value = serde_json::from_str(&boards)?;
+    assert_eq!((status, &boards["boards"]), (200, &serde_json::json!(["winners"])));
+    let (_, list) = server.get("/results.json?game=wallet&board=winners&period=day")?;
+    ensure!(!list.contains(&account), "accounts are nobody else's business: {list}");
+    let list: Value = serde_json::from_str(&list)?;
+    let results = list["results"].as_array().context("a list")?;
+    assert_eq!(results.len(), 1, "an account is in it once: {list}");
+    assert_eq!((&results[0]["player"], &results[0]["score"]), (&"ann".into(), &7.into()));
+    assert_eq!(server.get("/results.json?game=wallet&count=0")?.0, 400);
     let store = scratch.path().join("data/ambit/ambit.db");
     let stored = exported(&store, &account)?;
     let results = stored["results"].as_array().context("a list")?;

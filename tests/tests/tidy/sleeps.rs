@@ -6,12 +6,12 @@ use super::source::{Source, files, is_test, without_tests};
 
 /// Where test code sleeps, and how often. Benches and the programs of the tests measure for a given
 /// time.
-const PLACES: [(&str, usize); 16] = [
+const PLACES: [(&str, usize); 17] = [
     // Polls: the interval of a loop that ends with what it waits for.
     ("proto/transport/src/player_connection/tests.rs", 2),
     ("proto/transport/src/quic/reset.rs", 1),
     ("tests/tests/real/clients.rs", 2),
-    ("world-server/src/keep/directory.rs", 2),
+    ("world-server/src/keep/keeper.rs", 2),
     ("world-server/tests/sockets/game_connections.rs", 1),
     // The poll for all tests with processes; `outage`, and a rule of the lobby that counts time.
     ("tests/src/real/mod.rs", 3),
@@ -29,6 +29,7 @@ const PLACES: [(&str, usize); 16] = [
     ("tests/tests/real/engines.rs", 1),
     ("tests/tests/real/engines/own_ship.rs", 2),
     // On virtual time.
+    ("game-server/ambit/tests/games/sleepers.rs", 5),
     ("client-core/src/shell/connection.rs", 1),
     ("client-core/src/shell/impaired_socket/tests.rs", 2),
 ];

@@ -20,6 +20,9 @@ use super::snapshot::Snapshot;
 use crate::keep::planner::KeepStats;
 use crate::lobby::{Host, HostId};
 
+/// Of what games count themselves: each is a label.
+const MAX_GAME_COUNTS: usize = 256;
+
 /// No labels, and no exemplars with labels.
 type NoLabels = [(&'static str, &'static str); 0];
 
@@ -113,6 +116,8 @@ impl MetricsCollector {
         self.encode_each_host(out)?;
         let refused = hosts.tickets_refused.into_iter();
         out.counters("tickets_refused", "Tickets refused by hosts", ("reason", refused))?;
+        let counts = hosts.game_counts.into_iter().take(MAX_GAME_COUNTS);
+        out.counters("game_counts", "What games have counted themselves", ("count", counts))?;
         out.encode_drops(self.0.all_drops().iter())
     }
 
@@ -364,6 +369,7 @@ mod tests {
             recent_work: Some(TickFigures { p50_us: 1_500, p99_us: 2_000, max_us: 3_000 }),
             tickets_refused: [("forged".to_owned(), 6)].into(),
             drops: [("game_inbox/full".to_owned(), 5)].into(),
+            game_counts: [("inn/drinks".to_owned(), 7)].into(),
             ..HostStats::default()
         };
         let host = Host {
@@ -397,6 +403,7 @@ mod tests {
             "ambit_game_calls_total{room=\"7\",callback=\"step\"} 20",
             "ambit_game_seconds_total{room=\"7\",callback=\"step\"} 1.5",
             "ambit_tickets_refused_total{reason=\"forged\"} 6",
+            "ambit_game_counts_total{count=\"inn/drinks\"} 7",
             "ambit_drops_total{queue=\"game_inbox\",reason=\"full\"} 5",
             "ambit_drops_total{queue=\"lobby_out\",reason=\"slow_reader\"} 4",
         ] {

@@ -118,6 +118,7 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
     add_counts(&mut sum.bits, &stats.bits);
     add_counts(&mut sum.encodings, &stats.encodings);
     add_counts(&mut sum.poses, &stats.poses);
+    add_counts(&mut sum.game_counts, &stats.game_counts);
 }
 
 /// Quantiles of several hosts cannot be summed: takes the worst of each.

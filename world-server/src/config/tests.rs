@@ -187,7 +187,7 @@ fn a_setting_of_another_way_of_hosting_is_named_by_its_origin() {
 }
 
 #[test]
-fn rooms_are_kept_in_a_directory_or_in_the_nats_of_a_cluster() {
+fn rooms_are_kept_in_a_folder_or_in_the_nats_of_a_cluster() {
     let parse = |flags: &[&str]| {
         Config::from_arguments([&["world-server"], flags].concat())
             .map_err(|error| error.to_string())
@@ -201,7 +201,7 @@ fn rooms_are_kept_in_a_directory_or_in_the_nats_of_a_cluster() {
     let error = parse(&["--keep", "nats"]).unwrap_err();
     assert!(error.contains("`--keep nats` is for `--hosts cluster`"), "{error}");
     let kept = parse(&["--keep", "./nats", "--keep-sync", "250ms"]).unwrap();
-    assert_eq!(kept.keep, Some(KeepPlace::Directory("./nats".into())));
+    assert_eq!(kept.keep, Some(KeepPlace::Folder("./nats".into())));
     assert_eq!(kept.keep_sync, Duration::from_millis(250));
     for wrong in
         [&["--keep-sync", "2s"][..], &["--keep", "x", "--keep-sync", "1ms"], &["--keep", ""]]

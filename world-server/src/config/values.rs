@@ -65,8 +65,8 @@ impl fmt::Display for HostingMode {
 /// Where rooms and sessions are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeepPlace {
-    /// In files of this directory.
-    Directory(PathBuf),
+    /// In files of this folder.
+    Folder(PathBuf),
     /// In JetStream, where the directory of the cluster is.
     Nats,
 }
@@ -76,9 +76,9 @@ impl FromStr for KeepPlace {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "" => Err("the name of a directory, or `nats`".to_owned()),
+            "" => Err("the name of a folder, or `nats`".to_owned()),
             "nats" => Ok(Self::Nats),
-            directory => Ok(Self::Directory(directory.into())),
+            folder => Ok(Self::Folder(folder.into())),
         }
     }
 }
@@ -176,6 +176,16 @@ impl FromStr for TimeLimit {
 
 /// Parses a number with a unit: `500ms`, `30s`, `2m`, `1h`.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let time = parse_any_duration(text)?;
+    if time > Duration::from_hours(24) {
+        Err("expected a day at most".to_owned())
+    } else {
+        Ok(time)
+    }
+}
+
+/// The same, also of days.
+fn parse_any_duration(text: &str) -> Result<Duration, String> {
     let wrong = || "a number with a unit is expected: 500ms, 30s, 2m, 1h".to_owned();
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
     let number: f64 = digits.parse().map_err(|_| wrong())?;
@@ -184,14 +194,23 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
         "s" => 1.0,
         "m" => 60.0,
         "h" => 3_600.0,
+        "d" => 86_400.0,
         _ => return Err(wrong()),
     };
-    let time = Duration::try_from_secs_f64(number * unit_s).map_err(|_| wrong())?;
-    if time > Duration::from_hours(24) {
-        Err("expected a day at most".to_owned())
-    } else {
-        Ok(time)
+    Duration::try_from_secs_f64(number * unit_s).map_err(|_| wrong())
+}
+
+/// Parses a time of up to ten years, or `off`.
+pub(super) fn parse_long_limit(text: &str) -> Result<TimeLimit, String> {
+    if text == "off" {
+        return Ok(TimeLimit(None));
     }
+    let time = parse_any_duration(text)
+        .map_err(|_| "a number with a unit is expected, 12h or 30d, or off".to_owned())?;
+    if time > Duration::from_hours(10 * 366 * 24) {
+        return Err("expected ten years at most, or off".to_owned());
+    }
+    Ok(TimeLimit(Some(time)))
 }
 
 /// Parses a time of 10 ms to an hour.

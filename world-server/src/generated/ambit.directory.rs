@@ -107,6 +107,12 @@ pub struct Room {
     pub made_by: u64,
     #[prost(string, tag = "16")]
     pub made_from: ::prost::alloc::string::String,
+    /// Whether it stays without players.
+    #[prost(bool, tag = "19")]
+    pub is_lasting: bool,
+    /// Whether the operator's list has it.
+    #[prost(bool, tag = "20")]
+    pub is_operated: bool,
     #[prost(message, repeated, tag = "17")]
     pub bans: ::prost::alloc::vec::Vec<Ban>,
 }

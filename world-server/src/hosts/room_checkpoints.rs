@@ -24,7 +24,7 @@ use ambit_room::journal::SavedRoom;
 use ambit_room::recording::Header;
 use parking_lot::Mutex;
 
-use crate::keep::directory::Keeper;
+use crate::keep::keeper::Keeper;
 use crate::keep::log::MAX_ROOM_TICKS;
 use crate::keep::planner::{KeepStats, RoomSetAside};
 use crate::lobby::{HostId, HostOrder, HostReport};

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::str::FromStr;
 use std::time::Duration;
 
 use ambit_proto::control::world;
@@ -11,6 +12,7 @@ use ambit_transport::address::AddressRange;
 
 use crate::lobby::fleet::policy::PlacementPolicy;
 use crate::lobby::fleet::pool::ChildPoolConfig;
+use crate::lobby::request::CreateRoomRequest;
 use crate::lobby::server_secret::ServerSecret;
 use crate::lobby::sessions::account_job::AccountWays;
 
@@ -34,6 +36,10 @@ pub struct LobbyConfig {
     /// How long a running room may be without a player who is connected to its game; `None` for no
     /// limit. Never less than `grace`.
     pub abandoned: Option<Duration>,
+    /// The same for a room that stays without players.
+    pub unplayed: Option<Duration>,
+    /// Worlds that are opened at the start, and stay open.
+    pub worlds: Vec<OperatedWorld>,
     /// How long a host may take to open a room.
     pub open_timeout: Duration,
     /// How long a host may be silent before it counts as hung. Hosts send a heartbeat every 250 ms.
@@ -121,6 +127,8 @@ impl Default for LobbyConfig {
             hello_timeout: Duration::from_secs(5),
             idle: Some(Duration::from_mins(10)),
             abandoned: Some(Duration::from_mins(2)),
+            unplayed: Some(DEFAULT_UNPLAYED),
+            worlds: Vec::new(),
             open_timeout: Duration::from_secs(10),
             host_silence: Duration::from_secs(2),
             directory: false,
@@ -163,6 +171,60 @@ impl Default for LobbyConfig {
     }
 }
 
+/// How long a room that stays without players may be unplayed.
+pub(crate) const DEFAULT_UNPLAYED: Duration = Duration::from_hours(30 * 24);
+
+/// A world of the operator's list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperatedWorld {
+    pub(in crate::lobby) create: CreateRoomRequest,
+}
+
+/// Why a text names no world.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; expected as in `--world \"village game=hamlet capacity=100 size=300x300\"`")]
+pub struct BadWorld(String);
+
+impl OperatedWorld {
+    /// The name of its game.
+    pub fn game(&self) -> &str {
+        &self.create.game
+    }
+
+    /// Its parameters.
+    pub fn parameters(&self) -> &BTreeMap<String, String> {
+        &self.create.parameters
+    }
+}
+
+/// As a player creates a room at the console: the name, then `key=value`.
+impl FromStr for OperatedWorld {
+    type Err = BadWorld;
+
+    fn from_str(text: &str) -> Result<Self, BadWorld> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default().to_owned();
+        let mut parameters = BTreeMap::new();
+        for word in words {
+            let Some((key, value)) = word.split_once('=') else {
+                return Err(BadWorld(format!("{word:?} is no key=value")));
+            };
+            if parameters.insert(key.to_owned(), value.to_owned()).is_some() {
+                return Err(BadWorld(format!("{key}= is there twice")));
+            }
+        }
+        let game = parameters.remove("game");
+        let game = game.ok_or_else(|| BadWorld("game= is missing".to_owned()))?;
+        let capacity = parameters.remove("capacity").map(|seats| {
+            seats.parse().map_err(|_| BadWorld(format!("capacity={seats} is no number")))
+        });
+        let capacity = capacity.transpose()?.unwrap_or_default();
+        let asked = world::CreateRoom { name, game, capacity, parameters, ..Default::default() };
+        let create = CreateRoomRequest::try_from(asked);
+        Ok(Self { create: create.map_err(|refusal| BadWorld(refusal.message))? })
+    }
+}
+
 /// The addresses of this machine, where operators and their bots are.
 fn loopback() -> Vec<AddressRange> {
     ["127.0.0.0/8", "::1"].map(|range| range.parse().expect("a range")).into()
@@ -179,6 +241,8 @@ pub struct LobbyGame {
     pub min_players: u32,
     /// Whether a running room may be joined.
     pub join_running: bool,
+    /// Whether its rooms stay without players.
+    pub is_lasting: bool,
     /// The parameters of a room in which a player begins at once; empty if there is no such room.
     pub quick_start: BTreeMap<String, String>,
     /// With what a room can be created.

@@ -36,7 +36,7 @@ use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, parse_capacity};
 use crate::lobby::rooms::bans::Ban;
 use crate::lobby::rooms::parameters::{MAP, parameters_of_game};
-use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
+use crate::lobby::rooms::room::{LobbyRoom, RoomLife, RoomMaker, RoomPhase};
 use crate::lobby::rooms::seed::SEED;
 use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::sessions::creations::{CreationKey, RecentCreations};
@@ -205,6 +205,8 @@ impl Lobby {
             build: room.build.clone(),
             made_by: room.maker.map_or(0, |maker| maker.player.0),
             made_from: network_record(room.maker.and_then(|maker| maker.network)),
+            is_lasting: room.is_lasting(),
+            is_operated: room.life == RoomLife::Operated,
         }
     }
 }
@@ -456,7 +458,11 @@ impl Lobby {
             self.players.get(*player).is_some_and(|player| player.room.is_none())
         };
         let seated: Vec<(PlayerId, bool)> = members().filter(|(player, _)| free(player)).collect();
-        let &(first, _) = seated.first()?;
+        let first = match seated.first() {
+            Some(&(first, _)) => Some(first),
+            None if record.is_lasting && record.runs_on.is_some() => None,
+            None => return None,
+        };
         let create = CreateRoomRequest {
             name: LobbyRoomName::parse(&record.name).ok()?,
             game: record.game,
@@ -469,7 +475,18 @@ impl Lobby {
             player: PlayerId(record.made_by),
             network: network_from_record(&record.made_from),
         };
-        let mut room = LobbyRoom::new(id, maker, first, create);
+        let is_listed = || self.config.worlds.iter().any(|world| world.create.name == create.name);
+        let life = match (record.is_lasting, record.is_operated) {
+            (_, true) if is_listed() => RoomLife::Operated,
+            (true, _) => RoomLife::Lasting,
+            _ => RoomLife::WhilePlayed,
+        };
+        let mut room = match first {
+            Some(first) if life != RoomLife::Operated => LobbyRoom::new(id, maker, first, create),
+            _ => LobbyRoom::of_operator(id, create),
+        };
+        room.life = life;
+        room.maker = Some(maker).filter(|_| life != RoomLife::Operated);
         for &(player, ready) in &seated {
             room.seats.take(player).ok()?;
             room.seats.set_ready(player, ready);

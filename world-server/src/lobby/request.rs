@@ -98,7 +98,7 @@ pub(super) enum HelloAccount {
     Job(AccountWay, AccountJob),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CreateRoomRequest {
     pub(super) name: LobbyRoomName,
     pub(super) game: String,

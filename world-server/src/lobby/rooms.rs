@@ -4,6 +4,7 @@ pub(super) mod bans;
 mod limits;
 pub(super) mod listing;
 pub(super) mod membership;
+mod operated;
 pub(super) mod parameters;
 pub(super) mod password_guesses;
 pub(super) mod room;

@@ -5,6 +5,7 @@ mod accounts;
 mod chat;
 mod harness;
 mod hosts;
+mod lasting;
 mod limits;
 mod listing;
 mod moving;

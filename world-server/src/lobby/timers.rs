@@ -35,6 +35,8 @@ pub(super) enum Timer {
     /// Clients that have missed news get lists.
     CatchUp,
     EndIdleChildren,
+    /// Worlds of the operator's list may have to be opened.
+    Worlds,
 }
 
 /// The table; see the module.

@@ -36,7 +36,7 @@ use ambit_room::logic::game::MAX_CARRIED_BYTES;
 use crate::lobby::fleet::placement::PlacementRequest;
 use crate::lobby::output::HostId;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::parameters::{MAP, MAP_SEATS, parameters_of_game};
+use crate::lobby::rooms::parameters::{LASTING, MAP, MAP_SEATS, parameters_of_game};
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::{Lobby, output};
 
@@ -110,6 +110,9 @@ impl LobbyRoom {
         let mut parameters = parameters_of_game(&self.parameters);
         self.replace_seed(&mut parameters);
         parameters.extend(map);
+        if self.is_lasting() {
+            parameters.insert(LASTING.to_owned(), "yes".to_owned());
+        }
         parameters
     }
 }

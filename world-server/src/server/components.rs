@@ -34,12 +34,13 @@ use crate::actor::calls::{call, in_lobby};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::admin::page_files::Page;
 use crate::admin::status::NewestStatus;
+use crate::admin::top_lists::TopLists;
 use crate::admin::{self, AdminState};
 use crate::cluster::nats::NatsSettings;
 use crate::cluster::store::DirectoryStore;
 use crate::cluster::{ClusterMember, ClusterRole, ServerList, StartedLobby, StoredLobby};
 use crate::config::{Config, HostingMode, KeepPlace};
-use crate::keep::directory::Keeper;
+use crate::keep::keeper::Keeper;
 use crate::peer_door::PeerDoor;
 use crate::session::CommonToSessions;
 
@@ -77,8 +78,7 @@ pub(super) struct ServerComponents {
 impl ServerComponents {
     pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
         check(config, &registry)?;
-        let page = Page::load(config.page.as_deref()).context("`--page`")?;
-        let page = page.with_texts(config.texts.as_deref(), &registry).context("`--texts`")?;
+        let page = load_page(config, &registry)?;
         let data_lock = crate::data_lock::take(config)?;
         let identity = crate::identity::load(config)?;
         let certificates = Arc::new(crate::identity::web_certificates(config, &identity)?);
@@ -136,11 +136,8 @@ impl ServerComponents {
         let endpoints: Vec<Endpoint> = [endpoint].into_iter().chain(peers).collect();
         for endpoint in &endpoints {
             let entry = entry.clone();
-            tokio::spawn(accept(
-                endpoint.clone(),
-                Arc::clone(&acceptance),
-                move |connection, alpn| entry.clone().serve(connection, alpn),
-            ));
+            let serve = move |connection, alpn| entry.clone().serve(connection, alpn);
+            tokio::spawn(accept(endpoint.clone(), Arc::clone(&acceptance), serve));
         }
         let admin = AdminState {
             roles: roles.clone(),
@@ -155,6 +152,7 @@ impl ServerComponents {
             status: NewestStatus::default(),
             page,
             ways: config.accounts.0,
+            top_lists: TopLists::new(accounts.clone()),
         };
         http.serve(admin, &http_stop);
         // In a cluster, waits for NATS and the other servers.
@@ -265,6 +263,11 @@ impl ServerComponents {
     }
 }
 
+fn load_page(config: &Config, registry: &Registry) -> anyhow::Result<Page> {
+    let page = Page::load(config.page.as_deref()).context("`--page`")?;
+    page.with_texts(config.texts.as_deref(), registry).context("`--texts`")
+}
+
 async fn until_dropped(lifeline: Option<&mut oneshot::Receiver<Infallible>>) {
     match lifeline {
         Some(lifeline) => drop(lifeline.await),
@@ -281,11 +284,11 @@ async fn until_ended<T>(task: Option<&mut JoinHandle<T>>) -> Result<T, JoinError
 
 /// With `--keep`: what keeps rooms, and what it has.
 fn open_keeper(config: &Config) -> anyhow::Result<(Option<Arc<Keeper>>, LobbySource)> {
-    let Some(KeepPlace::Directory(directory)) = &config.keep else {
+    let Some(KeepPlace::Folder(folder)) = &config.keep else {
         return Ok((None, LobbySource::Nothing));
     };
-    let (opened, state) = Keeper::open(directory, config.keep_sync)?;
-    Ok((Some(Arc::clone(&opened)), LobbySource::Directory(opened, state)))
+    let (opened, state) = Keeper::open(folder, config.keep_sync)?;
+    Ok((Some(Arc::clone(&opened)), LobbySource::Folder(opened, state)))
 }
 
 fn bound_addresses(

@@ -26,7 +26,7 @@ use crate::cluster::leadership::LEADER_LEASE;
 use crate::cluster::{StartedLobby, StoredLobby};
 use crate::config::Config;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::keep::directory::Keeper;
+use crate::keep::keeper::Keeper;
 use crate::keep::log::KeptState;
 use crate::keep::planner::RoomSetAside;
 use crate::lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
@@ -41,7 +41,7 @@ pub(super) enum LobbySource {
     /// The directory of a cluster.
     Cluster(StoredLobby),
     /// The files of `--keep`.
-    Directory(Arc<Keeper>, KeptState),
+    Folder(Arc<Keeper>, KeptState),
 }
 
 /// Starts the lobby's thread. Must be called on a thread of the actix system.
@@ -86,7 +86,7 @@ pub(super) fn start_lobby(
             checkpoints = RoomCheckpoints::with_kept(now, rooms, None);
             write_queue = Some(queue);
         }
-        LobbySource::Directory(keeper, KeptState { records, rooms, .. }) => {
+        LobbySource::Folder(keeper, KeptState { records, rooms, .. }) => {
             let plan = keeper.start_plan();
             if plan.one_at_a_time {
                 lobby.restore_one_at_a_time();
@@ -155,6 +155,7 @@ fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> Lobb
         description: game.description.to_string(),
         min_players: game.min_players,
         join_running: game.join_running,
+        is_lasting: game.is_lasting,
         quick_start: quick_start(game, &parameters),
         parameters: parameters.iter().map(parameter_message).collect(),
         max_capacity: limits.largest(game.name, "capacity").map_or(u32::MAX, |most| most as u32),

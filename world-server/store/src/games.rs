@@ -4,7 +4,7 @@
 
 use ambit_proto::ids::AccountId;
 
-use crate::database::{Row, StoreError, Value};
+use crate::database::{StoreError, Value};
 use crate::tables::StoreTables;
 
 /// The number of a request of a room, which no other request ever has.
@@ -120,32 +120,10 @@ impl StoreTables<'_> {
             row.score.into(),
             row.added_at.into(),
         ];
-        self.database.execute(sql, &values).map(drop)
-    }
-
-    /// The best rows of a table since this time, at most `count`; of equal ones the oldest first.
-    pub fn best_results(
-        &mut self,
-        game: &str,
-        board: &str,
-        since: i64,
-        count: u32,
-    ) -> Result<Vec<GameResult>, StoreError> {
-        let sql = "SELECT account, player, score, added_at FROM results WHERE game = $1 \
-                   AND board = $2 AND added_at >= $3 ORDER BY score DESC, added_at LIMIT $4";
-        let values = [game.into(), board.into(), since.into(), i64::from(count).into()];
-        let rows = self.database.query(sql, &values)?;
-        let result = |row: &Row| {
-            Ok(GameResult {
-                game: game.to_owned(),
-                board: board.to_owned(),
-                account: AccountId::from_bytes(row.bytes(0)?),
-                player: row.text(1)?.to_owned(),
-                score: row.integer(2)?,
-                added_at: row.integer(3)?,
-            })
-        };
-        rows.iter().map(result).collect()
+        if self.database.execute(sql, &values)? > 0 {
+            self.add_to_top_lists(request, row)?;
+        }
+        Ok(())
     }
 
     /// No request of this room comes again.

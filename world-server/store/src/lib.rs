@@ -27,6 +27,7 @@ mod postgres;
 mod profiles;
 mod sqlite;
 mod tables;
+mod top_lists;
 mod worker;
 
 pub use copies::{Backup, RestoreError};
@@ -35,4 +36,5 @@ pub use games::{GameResult, RoomRequest, ValueKey};
 pub use place::{InvalidPlace, StorePlace};
 pub use profiles::{ClaimOutcome, LINEAGE_LASTS_S, StoredProfile};
 pub use tables::{AccountBan, BannedAccount, NameOwner, Names, PasswordAccount, StoreTables};
+pub use top_lists::{Period, TopResult};
 pub use worker::{Store, StoreStats};

@@ -102,6 +102,27 @@ const VERSIONS: &[&[&str]] = &[
         seen_at BIGINT NOT NULL
     )",
     ],
+    &[
+        // The best results of a board, of all time (0), and of the day, week and month (1 to 3)
+        // with this number. `who` is the account, or what is unique to the result of a player
+        // without one.
+        "CREATE TABLE top_lists (
+        game TEXT NOT NULL,
+        board TEXT NOT NULL,
+        period BIGINT NOT NULL,
+        number BIGINT NOT NULL,
+        who BYTES NOT NULL,
+        player TEXT NOT NULL,
+        score BIGINT NOT NULL,
+        added_at BIGINT NOT NULL,
+        PRIMARY KEY (game, board, period, number, who)
+    )",
+        "CREATE INDEX top_lists_by_score ON top_lists (game, board, period, number, score)",
+        "CREATE INDEX top_lists_by_who ON top_lists (who)",
+        "INSERT INTO top_lists SELECT game, board, 0, 0, account, MIN(player), MAX(score), \
+         MIN(added_at) FROM results WHERE LENGTH(account) > 0 GROUP BY game, board, account",
+        "DROP INDEX results_by_score",
+    ],
 ];
 
 /// The tables with data, in the order in which a copy is made; the newest version's.
@@ -115,6 +136,7 @@ pub(crate) const TABLES: &[&str] = &[
     "results",
     "profiles",
     "lineages",
+    "top_lists",
 ];
 
 /// The newest version of the tables.

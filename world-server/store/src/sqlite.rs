@@ -105,7 +105,15 @@ impl Database for Sqlite {
     }
 
     fn begin(&mut self) -> Result<(), StoreError> {
-        self.execute("BEGIN IMMEDIATE", &[]).map(drop)
+        let begun = self.0.execute_batch("BEGIN IMMEDIATE");
+        // What can be written no longer can still be read.
+        let is_read_only =
+            |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::ReadOnly);
+        match begun {
+            Err(error) if is_read_only(&error) => self.0.execute_batch("BEGIN"),
+            begun => begun,
+        }
+        .map_err(|error| from_sqlite(&error))
     }
 
     fn begin_alone(&mut self) -> Result<(), StoreError> {

@@ -270,6 +270,7 @@ impl<'a> StoreTables<'a> {
         let values = self.database.execute("DELETE FROM game_values WHERE account = $1", &id)?;
         let profiles = self.database.execute("DELETE FROM profiles WHERE account = $1", &id)?;
         let sql = "UPDATE results SET account = $1, player = '' WHERE account = $2";
+        self.database.execute("DELETE FROM top_lists WHERE who = $1", &id)?;
         let [account] = id;
         let results = self.database.execute(sql, &[Value::Bytes(Vec::new()), account])?;
         Ok(passwords + names + values + profiles + results)

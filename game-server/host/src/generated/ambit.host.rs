@@ -381,7 +381,7 @@ pub struct RenamePlayer {
 }
 /// Notification: a player is out of the game for good (left by the game's control stream, or did not
 /// come back in time).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PlayerOut {
     #[prost(uint64, tag = "1")]
     pub room: u64,
@@ -389,6 +389,9 @@ pub struct PlayerOut {
     pub player: u64,
     #[prost(enumeration = "::ambit_proto::control::world::ErrorCode", tag = "3")]
     pub reason: i32,
+    /// With `put_out`: what the game says, for the player.
+    #[prost(string, tag = "4")]
+    pub message: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Drain {}
@@ -674,6 +677,12 @@ pub struct HostStats {
     /// Of the 16 rooms whose games have taken the most time.
     #[prost(message, repeated, tag = "33")]
     pub room_callbacks: ::prost::alloc::vec::Vec<RoomCallbacks>,
+    /// What games have counted themselves, by "game/name".
+    #[prost(btree_map = "string, uint64", tag = "34")]
+    pub game_counts: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        u64,
+    >,
 }
 /// What the functions of a room's game have taken.
 #[derive(Clone, PartialEq, ::prost::Message)]

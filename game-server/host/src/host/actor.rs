@@ -21,12 +21,12 @@ use ambit_proto::ids::{ClientId, RoomId};
 use ambit_proto::time::GameTime;
 use tokio::sync::mpsc;
 
-use super::Shared;
 use super::control_stream::{self, Control, UNREAD};
 use super::counters::DropReason;
 use super::inbox::{Arrived, Inbox};
 use super::measured_game::CallbackTimes;
 use super::outlet::Outlet;
+use super::{Shared, time_since_1970};
 use crate::clock_thread::{SendTick, TickState};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::messages::RoomOrder;
@@ -105,6 +105,8 @@ pub(crate) struct RoomActor {
     /// Empty between ticks; kept for its memory.
     arrived: Vec<Arrived>,
     reported: RoomStats,
+    /// What the game has counted, as far as it is reported.
+    reported_counts: BTreeMap<&'static str, u64>,
     load_level: LoadLevel,
 }
 
@@ -121,6 +123,7 @@ impl RoomActor {
             logged_late: None,
             arrived: Vec::new(),
             reported: RoomStats::default(),
+            reported_counts: BTreeMap::new(),
             load_level: LoadLevel::NONE,
         }
     }
@@ -138,6 +141,7 @@ impl RoomActor {
         if room.is_over() {
             return room.tick(due);
         }
+        room.note_calendar(due, time_since_1970().as_millis() as u64);
         files.record(due, room.inputs());
         // What the game and the room log belongs to this room.
         let _room = tracing::error_span!("room", id = id.0).entered();
@@ -223,6 +227,12 @@ impl RoomActor {
                 RoomHostOutput::LoadLevel(level) => self.note_load_level(level),
                 RoomHostOutput::TickLoss { is_losing, ticks } => {
                     self.log_tick_loss(is_losing, ticks);
+                }
+                RoomHostOutput::Sleep(sleeps) => {
+                    self.setup.ticks.set_asleep(sleeps);
+                    if !sleeps {
+                        shared.clock_thread.poke();
+                    }
                 }
                 RoomHostOutput::Ended => self.end(ctx),
                 RoomHostOutput::HandedOver => {
@@ -311,6 +321,14 @@ impl RoomActor {
             (figures.players, figures.clients) = (stats.players, stats.clients);
             if stats.ticks.is_multiple_of(u64::from(room.config().tick_hz)) {
                 figures.load = room.loads().regions();
+            }
+        }
+        for (name, count) in room.world().operator_counts() {
+            let reported = self.reported_counts.entry(name).or_default();
+            if count > reported {
+                let key = format!("{}/{name}", room.world().schema().game);
+                *shared.game_counts.lock().entry(key).or_default() += count - *reported;
+                *reported = *count;
             }
         }
         self.reported.clone_from(stats);

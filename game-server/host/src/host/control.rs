@@ -309,6 +309,7 @@ impl<'a> ControlShell<'a> {
             unplayed_rooms: self.unplayed_rooms(),
             ticket_time_unix_s: self.shared.time().ticket_unix_s,
             web_certificates_sha256: self.shared.config.web_certificates.to_message(),
+            game_counts: self.shared.game_counts.lock().clone(),
             ..self.shared.counters.read()
         }
     }
@@ -426,6 +427,7 @@ fn start_room(
     let schedule = TickSchedule::after(room.room().config().tick_hz, last);
     let inbox = Arc::new(Inbox::default());
     let ticks = Arc::new(TickState::default());
+    ticks.set_asleep(room.is_asleep());
     let setup = RoomSetup {
         id,
         incarnation,

@@ -230,6 +230,10 @@ impl Game for MeasuredGame {
         self.measure(Callback::Timer, None, |game| game.timer(world, timer));
     }
 
+    fn wake(&mut self, world: &mut World, slept: Duration) {
+        self.call("wake", None, |game| game.wake(world, slept));
+    }
+
     fn stored(
         &mut self,
         world: &mut World,

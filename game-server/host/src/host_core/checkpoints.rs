@@ -121,7 +121,7 @@ pub fn restore_room(
     let mut missed = TickSchedule::after(tick_hz, last);
     for _ in 0..MOST_MISSED {
         let due = missed.next_deadline();
-        if due > clock() {
+        if due > clock() || room.is_asleep() {
             break;
         }
         missed.skip();

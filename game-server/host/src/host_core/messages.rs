@@ -162,6 +162,8 @@ pub enum HostMessage {
         room: RoomId,
         player: PlayerId,
         reason: ErrorCode,
+        /// What the game says, if it has put the player out.
+        message: String,
     },
     /// A player requests a transfer to another map.
     AtGate {

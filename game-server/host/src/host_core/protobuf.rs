@@ -277,11 +277,12 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
                 message,
             })
         }
-        HostMessage::PlayerOut { room, player, reason } => {
+        HostMessage::PlayerOut { room, player, reason, message } => {
             host_to_world::Body::PlayerOut(pb::PlayerOut {
                 room: room.0,
                 player: player.0,
                 reason: reason.into(),
+                message,
             })
         }
         HostMessage::AtGate { room, player, map, at, from } => {

@@ -32,6 +32,9 @@ use ambit_room::network::load_level::LoadLevel;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_transport::ticket::Ticket;
 
+/// A clock that is set by less than this is not worth an input.
+const CALENDAR_STEP_MS: u64 = 1_000;
+
 /// How long a client whose player has moved to another map may stay connected. Its ticket there may
 /// take as long as the lobby needs for another host.
 const MOVE_WITHIN: Duration = Duration::from_secs(20);
@@ -78,6 +81,8 @@ pub enum RoomHostOutput {
     LoadLevel(LoadLevel),
     /// The room begins to lose ticks, or loses none any more; with its last ticks.
     TickLoss { is_losing: bool, ticks: TickCount },
+    /// The room needs no ticks until further notice, or needs them again.
+    Sleep(bool),
     /// The room has ended: tick it no more.
     Ended,
     /// The room goes on at another host: tick it no more, and leave the connections as they are
@@ -107,6 +112,7 @@ pub struct RoomHost {
     /// The game is over; the room ends when the WorldServer has its last journal entry.
     is_over: bool,
     has_ended: bool,
+    is_asleep: bool,
 }
 
 struct ConnectedPlayer {
@@ -126,6 +132,7 @@ impl RoomHost {
         Self {
             id,
             capacity,
+            is_asleep: room.is_asleep(),
             room,
             checkpoints,
             clients: BTreeMap::new(),
@@ -145,6 +152,27 @@ impl RoomHost {
     /// The room was given to a host for this time: its requests to the store count from there.
     pub(super) fn begin_incarnation(&mut self, incarnation: u32) {
         self.inputs.push(RoomInput::BeginIncarnation(incarnation));
+    }
+
+    /// Whether the room needs no ticks now.
+    pub fn is_asleep(&self) -> bool {
+        self.is_asleep
+    }
+
+    /// Something has come for the room: it needs ticks again.
+    fn wake(&mut self) {
+        if std::mem::take(&mut self.is_asleep) {
+            self.outputs.push_back(RoomHostOutput::Sleep(false));
+        }
+    }
+
+    /// Before a tick: what a calendar's clock shows then, in milliseconds since 1970. The room is
+    /// told if that is another time than it knows.
+    pub fn note_calendar(&mut self, now: GameTime, unix_ms: u64) {
+        let known = self.room.world().calendar_ms().saturating_add_unsigned(now.millis());
+        if known.unsigned_abs().abs_diff(unix_ms) >= CALENDAR_STEP_MS {
+            self.inputs.push(RoomInput::Calendar { unix_ms });
+        }
     }
 
     /// The next thing to do.
@@ -197,6 +225,7 @@ impl RoomHost {
             let message = format!("the room has {} seats", self.capacity);
             return self.refuse(client, ErrorCode::RoomFull, message);
         }
+        self.wake();
         let joined = game_to_client::Body::Joined(self.room.joined(self.id, now, coding));
         self.outputs.push_back(RoomHostOutput::Message { client, body: joined });
         let late = self.lateness.told();
@@ -220,7 +249,7 @@ impl RoomHost {
         };
         let reason = ErrorCode::ErrorUnspecified;
         self.remove(player, (reason, Left::Quit), "you have left the game");
-        self.send_player_out(player, reason);
+        self.send_player_out(player, reason, String::new());
     }
 
     /// An order of the WorldServer, or of the host.
@@ -228,6 +257,7 @@ impl RoomHost {
         if self.has_ended {
             return;
         }
+        self.wake();
         match order {
             RoomOrder::RemovePlayer { player, reason, revoked_until } => {
                 self.revoked.revoke(now, player, revoked_until);
@@ -345,7 +375,13 @@ impl RoomHost {
                 RoomOutput::Superseded { client } => {
                     self.put_out(client, ErrorCode::TakenOver, "the player came in again");
                 }
-                RoomOutput::PlayerOut { player, reason } => self.send_player_out(player, reason),
+                RoomOutput::PlayerOut { player, reason } => {
+                    self.send_player_out(player, reason, String::new());
+                }
+                RoomOutput::PutOut { player, why } => {
+                    self.put_player_out(player, ErrorCode::PutOut, &why);
+                    self.send_player_out(player, ErrorCode::PutOut, why);
+                }
                 RoomOutput::WithoutAvatar { client, player } => {
                     let code = ErrorCode::ServerError;
                     self.put_out(
@@ -353,7 +389,7 @@ impl RoomHost {
                         code,
                         "the game has no avatar for you; this is a fault of the game's code",
                     );
-                    self.send_player_out(player, code);
+                    self.send_player_out(player, code, String::new());
                 }
                 RoomOutput::MovedAway { client } => {
                     if self.clients.remove(&client).is_some() {
@@ -376,6 +412,10 @@ impl RoomHost {
         let for_world = for_world.into_iter().filter_map(|it| message_of(id, it));
         self.outputs.extend(snapshot.into_iter().chain(for_world).map(RoomHostOutput::World));
         self.disconnect_moved_away(now);
+        if self.room.is_asleep() && self.inputs.is_empty() && self.clients.is_empty() {
+            self.is_asleep = true;
+            self.outputs.push_back(RoomHostOutput::Sleep(true));
+        }
         if is_finished && is_saved {
             self.is_over = true;
         } else if is_finished {
@@ -459,12 +499,16 @@ impl RoomHost {
 
     /// The client is sent the code, and the game the reason.
     fn remove(&mut self, player: PlayerId, (code, why): (ErrorCode, Left), message: &str) {
+        self.put_player_out(player, code, message);
+        self.inputs.push(RoomInput::Remove { player, why });
+    }
+
+    fn put_player_out(&mut self, player: PlayerId, code: ErrorCode, message: &str) {
         while let Some((&client, _)) =
             self.clients.iter().find(|(_, client)| client.player == player)
         {
             self.put_out(client, code, message);
         }
-        self.inputs.push(RoomInput::Remove { player, why });
     }
 
     fn hand_over(&mut self) {
@@ -531,11 +575,12 @@ impl RoomHost {
         self.outputs.push_back(RoomHostOutput::LastMessage { client, body, code });
     }
 
-    fn send_player_out(&mut self, player: PlayerId, reason: ErrorCode) {
+    fn send_player_out(&mut self, player: PlayerId, reason: ErrorCode, message: String) {
         self.outputs.push_back(RoomHostOutput::World(HostMessage::PlayerOut {
             room: self.id,
             player,
             reason,
+            message,
         }));
     }
 

@@ -35,8 +35,9 @@ pub enum Allowed {
     Word(&'static [&'static str]),
 }
 
-/// The key that only the lobby sets: the index of the room's map in its world.
-const LOBBY_ONLY_KEY: &str = "map";
+/// Keys that only the lobby sets: the index of the room's map in its world, and whether the room
+/// stays without players.
+const LOBBY_ONLY_KEYS: [&str; 2] = ["map", "lasting"];
 
 /// Why a room cannot be created with these parameters.
 #[expect(missing_docs, reason = "the messages explain the other fields")]
@@ -122,7 +123,7 @@ impl Parameters {
             given.keys().find(|key| declared().all(|parameter| parameter.key != key.as_str()))
         {
             let keys = declared().map(|parameter| parameter.key);
-            let mut known: Vec<_> = keys.filter(|key| *key != LOBBY_ONLY_KEY).collect();
+            let mut known: Vec<_> = keys.filter(|key| !LOBBY_ONLY_KEYS.contains(key)).collect();
             known.sort_unstable();
             known.dedup();
             return Err(BadParameter::Unknown { key: shortened(key), known: known.join(", ") });
@@ -222,7 +223,7 @@ impl Parameters {
 impl Parameter {
     /// Whether players may give it.
     pub fn is_for_players(&self) -> bool {
-        self.key != LOBBY_ONLY_KEY
+        !LOBBY_ONLY_KEYS.contains(&self.key)
     }
 
     fn parse(&self, given: Option<&str>) -> Result<Option<ParameterValue>, BadParameter> {

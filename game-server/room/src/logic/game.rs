@@ -312,6 +312,12 @@ pub trait Game: Send {
         let _ = (world, timer);
     }
 
+    /// The room has slept for this time, since it had no players: no tick has run. Called before
+    /// the timers of its first tick; that tick is as long as any other.
+    fn wake(&mut self, world: &mut World, slept: Duration) {
+        let _ = (world, slept);
+    }
+
     /// The store has answered a request ([`World::load`], [`World::store`],
     /// [`World::add_result`]). A room that goes on at another host has had the same answers.
     fn stored(
@@ -430,6 +436,8 @@ pub enum Left {
     Lost,
     /// The room's host has put the player out.
     Kicked,
+    /// The game has put the player out ([`World::put_out`]).
+    PutOut,
     /// The player goes on on another map of this world, and has there what `carry` returned. The
     /// player's possessions are on that map, too: a game must not give them to others here.
     ToMap,
@@ -449,6 +457,8 @@ pub struct GameInfo {
     pub min_players: u32,
     /// Whether players may join a running room.
     pub join_running: bool,
+    /// Whether rooms stay without players, and sleep meanwhile.
+    pub is_lasting: bool,
     /// The game's own parameters. A game may also override the default of a parameter that every
     /// room has (`config::override_default`).
     pub parameters: &'static [Parameter],
@@ -469,6 +479,7 @@ impl GameInfo {
             description,
             min_players: 1,
             join_running: true,
+            is_lasting: false,
             parameters: &[],
             quick_start: &[],
             version: "",
@@ -499,6 +510,14 @@ impl GameInfo {
     #[must_use]
     pub const fn version(self, version: &'static str) -> Self {
         Self { version, ..self }
+    }
+
+    /// Its rooms stay when their last player has left: a world to come back to. Without players a
+    /// room sleeps: it costs its memory and no time, and wakes when a player joins
+    /// ([`Game::wake`]).
+    #[must_use]
+    pub const fn lasting(self) -> Self {
+        Self { is_lasting: true, ..self }
     }
 
     /// No player may join while the game runs.

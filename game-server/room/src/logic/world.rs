@@ -71,7 +71,7 @@ use crate::config::RoomConfig;
 pub use self::change::{EventAudience, WorldChange};
 pub use self::inputs::AppliedInputs;
 pub use self::path_ahead::PATH_TOLD_AHEAD;
-pub use self::players::WorldPlayer;
+pub use self::players::{MAX_COUNT_NAME_BYTES, MAX_COUNTS, WorldPlayer};
 pub use self::timers::{DueTimer, MAX_TIMER_BYTES, MAX_TIMERS, TimerError, TimerPayload};
 pub use self::trace::{TraceEvent, TraceLine};
 
@@ -104,6 +104,12 @@ pub struct World {
     accounts: BTreeMap<PlayerId, AccountId>,
     store: StoreDesk,
     player_values: Box<dyn PlayerValues>,
+    /// Whom the game has put out at this tick, and why.
+    put_out: Vec<(PlayerId, String)>,
+    /// What the game has counted since the room came to this host, by name.
+    counts: BTreeMap<&'static str, u64>,
+    /// What a calendar's clock shows at the room's time zero, in milliseconds since 1970.
+    calendar_ms: i64,
     /// Controls of the players that have sent any.
     controls: BTreeMap<PlayerId, HeldControls>,
     /// How long held keys count after the newest sample of their player.
@@ -153,6 +159,9 @@ impl World {
             accounts: BTreeMap::new(),
             store: StoreDesk::default(),
             player_values: Box::new(NoValues),
+            put_out: Vec::new(),
+            counts: BTreeMap::new(),
+            calendar_ms: 0,
             controls: BTreeMap::new(),
             input_timeout: DEFAULT_INPUT_TIMEOUT,
             room_wide: BTreeSet::new(),
@@ -172,6 +181,23 @@ impl World {
         let mut moving = std::mem::take(&mut self.moving);
         moving.retain(|&object| self.advance(object));
         self.moving = moving;
+    }
+
+    /// The room has slept until this tick, which is as long as any other.
+    pub(crate) fn wake(&mut self, period: Duration) {
+        self.previous_horizon = self.previous_horizon.max(self.now.saturating_sub(period));
+    }
+
+    /// What a calendar's clock shows at `now` of the room's clock.
+    pub(crate) fn set_calendar(&mut self, now: GameTime, unix_ms: u64) {
+        let unix_ms = i64::try_from(unix_ms).unwrap_or(i64::MAX);
+        self.calendar_ms = unix_ms.saturating_sub_unsigned(now.millis());
+    }
+
+    /// What a calendar's clock shows at the room's time zero, in milliseconds since 1970, UTC. Zero
+    /// if the room's host has not said it.
+    pub fn calendar_ms(&self) -> i64 {
+        self.calendar_ms
     }
 
     /// Reports which components have changed. At the end of the first tick the static obstacles are

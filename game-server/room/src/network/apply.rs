@@ -272,6 +272,10 @@ impl Network {
                 }
             }),
             EventAudience::Everyone => self.viewers.for_each(apply),
+            EventAudience::Player(player) => {
+                let avatar = world.player(player).map(|player| player.avatar);
+                avatar.and_then(|avatar| self.viewers.get_by_avatar_mut(avatar)).map(apply);
+            }
             EventAudience::Team(team) => self.viewers.for_each(|viewer| {
                 if world.contains(viewer.avatar) && world.team(viewer.avatar) == Some(team) {
                     apply(viewer);

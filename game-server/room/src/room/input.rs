@@ -77,6 +77,11 @@ pub enum RoomInput {
     },
     /// The store has answered a request of the game.
     Stored { number: StoreNumber, answer: StoreAnswer },
+    /// What a calendar's clock shows at this tick: once in a room, and when it has been set.
+    Calendar {
+        /// Milliseconds since 1970, UTC.
+        unix_ms: u64,
+    },
     /// The room runs at a host that it was given to for this time.
     BeginIncarnation(u32),
     /// A datagram of a client.

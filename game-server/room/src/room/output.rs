@@ -29,6 +29,8 @@ pub enum RoomOutput {
     Unresponsive { client: ClientId },
     /// A player did not come back within the grace period and is out.
     PlayerOut { player: PlayerId, reason: ErrorCode },
+    /// The game has put a player out, and why.
+    PutOut { player: PlayerId, why: String },
     /// The game has no avatar for the client's player, who is not in the room: a bug of the game.
     WithoutAvatar { client: ClientId, player: PlayerId },
     /// A player's avatar is in a gate to another map: the player asks for a transfer.

@@ -139,6 +139,11 @@ impl Profiles {
         }
     }
 
+    /// Whether no player waits, and the store has everything.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.claims.is_empty() && self.are_all_written()
+    }
+
     /// Whether the store has everything, so that the room may end.
     pub(super) fn are_all_written(&self) -> bool {
         self.open_save.is_none() && self.leaving.is_empty() && self.held.is_empty()

@@ -64,6 +64,7 @@ impl LobbyAndHosts {
             description: String::new(),
             min_players: 1,
             join_running: true,
+            is_lasting: false,
             quick_start: BTreeMap::new(),
             parameters: Vec::new(),
             max_capacity: u32::MAX,
@@ -282,7 +283,7 @@ impl LobbyAndHosts {
                 SimHostOutput::World(message) => {
                     let is_out = matches!(message.body, Some(host_to_world::Body::PlayerOut(_)));
                     assert!(!is_out, "{} at {now:?}: {message:?}", self.context);
-                    linked.to_lobby.push_back((now, message));
+                    linked.to_lobby.push_back((now, *message));
                 }
                 SimHostOutput::MakeRoom(room) => linked.host.finish_making(now, room),
                 SimHostOutput::Ended(ending) => {

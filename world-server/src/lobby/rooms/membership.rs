@@ -1,5 +1,7 @@
 //! Membership of rooms: create, join, leave, ready, kick, and the end of a room.
 
+use std::time::Duration;
+
 use ambit_host::protocol::messages::{CloseRoom, RemovePlayer, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -15,10 +17,13 @@ use crate::lobby::request::{CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest
 use crate::lobby::rooms::bans::{Ban, BarredBy};
 use crate::lobby::rooms::parameters::{READY, check_parameters, ready_parameter};
 use crate::lobby::rooms::password_guesses::FREE_OF_SESSION;
-use crate::lobby::rooms::room::{LobbyRoom, RoomMaker, RoomPhase};
+use crate::lobby::rooms::room::{LobbyRoom, NO_PLAYER, RoomLife, RoomMaker, RoomPhase};
 use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::timers::Timer;
 use crate::lobby::{DONE, Lobby, RequestOutcome, output};
+
+/// A world of the operator's list that has ended is opened again after this time.
+const REOPEN_AFTER: Duration = Duration::from_secs(5);
 
 impl Lobby {
     /// Creates a room; its creator joins it as the room's host. A repeated request gets the room of
@@ -54,8 +59,12 @@ impl Lobby {
         let secret = self.config.server_secret.as_ref();
         let password = create.password.as_ref();
         let password = password.map(|password| StoredPassword::new(secret, salt, password));
+        let is_lasting = self.game(&create.game).is_some_and(|game| game.is_lasting);
         let room = self.rooms.add(RoomMaker { player, network }, create);
         room.password = password;
+        if is_lasting {
+            room.life = RoomLife::Lasting;
+        }
         let id = room.id;
         let answer = room_created(room);
         let maker = self.players.at_mut(player);
@@ -87,6 +96,9 @@ impl Lobby {
                     format!("all {} seats of room {} are taken", room.seats.capacity(), join.room);
                 LobbyRefusal::new(ErrorCode::RoomFull, message)
             })?;
+            if room.host == NO_PLAYER && room.life == RoomLife::Lasting {
+                room.host = player;
+            }
             self.players.at_mut(player).room = Some(join.room);
             self.unplayed.forget(join.room);
             self.mark_roster_changed(now, join.room);
@@ -254,6 +266,9 @@ impl Lobby {
         let Some(room) = self.rooms.remove(id) else {
             return;
         };
+        if room.life == RoomLife::Operated {
+            self.timers.set_if_unset(Timer::Worlds, now + REOPEN_AFTER);
+        }
         self.close_maps(&room, &why);
         self.pool_changed = true;
         if room.has_started() {
@@ -358,13 +373,17 @@ impl Lobby {
     fn settle_after_leave(&mut self, now: LocalTime, id: RoomId) {
         let room = self.rooms.at(id);
         let Some(first) = room.seats.players().next() else {
+            if room.is_lasting() && room.has_started() {
+                self.rooms.at_mut(id).host = NO_PLAYER;
+                return self.mark_roster_changed(now, id);
+            }
             return self.close_room(
                 now,
                 id,
                 LobbyRefusal::new(ErrorCode::RoomClosed, "everybody has left"),
             );
         };
-        if !room.seats.contains(room.host) {
+        if room.life != RoomLife::Operated && !room.seats.contains(room.host) {
             let connected =
                 room.seats.players().find(|player| self.players.at(*player).conn.is_some());
             self.rooms.at_mut(id).host = connected.unwrap_or(first);

@@ -12,6 +12,8 @@ const READY_VALUES: [&str; 2] = ["optional", "required"];
 pub(in crate::lobby) const MAP_SEATS: &str = "map-seats";
 /// The number of the map in its world. Only the lobby sets it.
 pub(in crate::lobby) const MAP: &str = "map";
+/// Whether the room stays without players. Only the lobby sets it.
+pub(in crate::lobby) const LASTING: &str = "lasting";
 
 /// Checks the lobby's own parameters of a new room.
 pub(in crate::lobby) fn check_parameters(
@@ -22,6 +24,9 @@ pub(in crate::lobby) fn check_parameters(
     }
     if parameters.contains_key(MAP) {
         return Err(format!("{MAP}= is the server's own: a world begins with its first map"));
+    }
+    if parameters.contains_key(LASTING) {
+        return Err(format!("{LASTING}= is the server's own: it follows from the game"));
     }
     match parameters.get(MAP_SEATS) {
         Some(value) if !is_seats(value) => Err(format!(

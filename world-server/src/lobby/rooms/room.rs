@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! 1. A room has at least one player, and its host is one of them. A room without players is
-//!    removed. (Further maps of a world are rooms too, which live as long as the first one; see
-//!    `worlds`.)
+//!    removed, but one that lasts ([`RoomLife`]). (Further maps of a world are rooms too, which
+//!    live as long as the first one; see `worlds`.)
 //! 2. A player is in at most one room.
 //! 3. A room's id is never used again, so a late message of a host about a removed room has no
 //!    effect.
@@ -29,6 +29,8 @@ use crate::lobby::worlds::state::{MapIdentity, WorldState};
 /// Maximum number of recent leavers of a running room; beyond it the one with the lowest id is
 /// forgotten.
 const MAX_RECENT_LEAVERS: usize = 256;
+/// Stands for none: ids begin with 1.
+pub(in crate::lobby) const NO_PLAYER: PlayerId = PlayerId(0);
 /// How old a game host's message may be that a player has left, when the player left through the
 /// lobby meanwhile.
 const MAX_MESSAGE_AGE: Duration = Duration::from_secs(2);
@@ -46,6 +48,18 @@ pub(in crate::lobby) enum RoomPhase {
     Moving { host: Option<HostId> },
 }
 
+/// How long a room lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::lobby) enum RoomLife {
+    /// Until its last player has left.
+    #[default]
+    WhilePlayed,
+    /// Until nobody has played it for long.
+    Lasting,
+    /// The operator has it in the list of worlds: as long as the server runs.
+    Operated,
+}
+
 /// Who made a room. Limits count by it as long as the room exists, wherever its maker goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lobby) struct RoomMaker {
@@ -57,14 +71,16 @@ pub(in crate::lobby) struct RoomMaker {
 #[derive(Debug)]
 pub(in crate::lobby) struct LobbyRoom {
     pub(in crate::lobby) id: RoomId,
-    /// `None` for a further map of a world.
+    /// Of a further map: that of its world.
+    pub(in crate::lobby) life: RoomLife,
+    /// `None` for a further map of a world, and for one of the operator's list.
     pub(in crate::lobby) maker: Option<RoomMaker>,
     pub(in crate::lobby) game: String,
     pub(in crate::lobby) parameters: BTreeMap<String, String>,
     pub(in crate::lobby) password: Option<StoredPassword>,
     pub(in crate::lobby) guesses: GuessesByNetwork,
     pub(in crate::lobby) bans: Bans,
-    /// The player who may start it and kick others.
+    /// The player who may start it and kick others; [`NO_PLAYER`] if none may.
     pub(in crate::lobby) host: PlayerId,
     pub(in crate::lobby) seats: Seats,
     pub(in crate::lobby) phase: RoomPhase,
@@ -119,8 +135,17 @@ impl LobbyRoom {
             seed: world.seed,
             build: world.build.clone(),
             map_identity: Some(MapIdentity { world: world.id, map }),
+            life: world.life,
             ..Self::with(id, seats, world.host, world.name.clone(), game, parameters)
         }
+    }
+
+    /// Creates a room of the operator's, without players.
+    pub(in crate::lobby) fn of_operator(id: RoomId, create: CreateRoomRequest) -> Self {
+        let seats = Seats::new(create.capacity);
+        let CreateRoomRequest { name, game, parameters, .. } = create;
+        let life = RoomLife::Operated;
+        Self { life, ..Self::with(id, seats, NO_PLAYER, name, game, parameters) }
     }
 
     fn with(
@@ -133,6 +158,7 @@ impl LobbyRoom {
     ) -> Self {
         Self {
             id,
+            life: RoomLife::WhilePlayed,
             maker: None,
             game,
             parameters,
@@ -165,6 +191,11 @@ impl LobbyRoom {
             RoomPhase::Opening { host, .. } | RoomPhase::Running { host } => Some(host),
             RoomPhase::Moving { host } => host,
         }
+    }
+
+    /// Whether it stays without players, once it has started.
+    pub(in crate::lobby) fn is_lasting(&self) -> bool {
+        self.life != RoomLife::WhilePlayed
     }
 
     /// Whether it has been started, also if it has no host now.
@@ -236,6 +267,15 @@ impl LobbyRooms {
         self.changed.insert(id);
         self.insert(LobbyRoom::new(id, maker, maker.player, create));
         self.at_mut(id)
+    }
+
+    /// Adds a room of the operator's list.
+    pub(in crate::lobby) fn add_operated(&mut self, create: CreateRoomRequest) -> RoomId {
+        self.last_id += 1;
+        let id = RoomId(self.last_id);
+        self.changed.insert(id);
+        self.insert(LobbyRoom::of_operator(id, create));
+        id
     }
 
     /// Adds a further map of a world.

@@ -42,14 +42,17 @@ impl Lobby {
                 "no game server takes another room at the moment; try again later",
             )
         })?;
-        let random = u64::from_be_bytes(
-            *self.players.random_bytes().first_chunk().expect("16 bytes hold 8"),
-        );
+        let random = self.random_seed();
         let room = self.rooms.at_mut(id);
         room.phase = RoomPhase::Opening { host, starter: Some(from) };
         room.choose_seed(self.config.server_secret.as_ref(), random);
         self.send_open_room(now, id, host, None);
         Ok(RequestOutcome::Deferred)
+    }
+
+    pub(in crate::lobby) fn random_seed(&mut self) -> u64 {
+        let bytes = self.players.random_bytes();
+        u64::from_be_bytes(*bytes.first_chunk().expect("16 bytes hold 8"))
     }
 
     /// Orders a host to open a room, or to resume it with these members.
@@ -248,8 +251,9 @@ impl Lobby {
         }
         let code = ErrorCode::try_from(out.reason).unwrap_or(ErrorCode::ServerError);
         let message = match code {
-            ErrorCode::ErrorUnspecified => "you left the game",
-            _ => "the game server put you out of the game",
+            ErrorCode::ErrorUnspecified => "you left the game".to_owned(),
+            ErrorCode::PutOut if !out.message.is_empty() => sanitized(&out.message),
+            _ => "the game server put you out of the game".to_owned(),
         };
         self.vacate_seat_by_host(now, player, world, code);
         self.notify(player, room_left_body(world, LobbyRefusal::new(code, message)));
@@ -305,10 +309,12 @@ impl Lobby {
     ) {
         let room = self.rooms.at_mut(id);
         room.phase = RoomPhase::Running { host };
-        let Some(starter) = starter else {
+        if room.map_identity.is_some() {
             return self.resend_transfer_orders(id);
-        };
-        self.send_deferred_answer(starter, Body::Done(world::Done {}));
+        }
+        if let Some(starter) = starter {
+            self.send_deferred_answer(starter, Body::Done(world::Done {}));
+        }
         for player in self.players_on_map(id) {
             self.send_ticket(now, player);
         }

@@ -6,7 +6,8 @@
 //! time, and no player is in transfer between them. Only such a report closes a room, so a host
 //! that is silent, or not connected yet, closes none. The time begins again when a room changes
 //! hosts, when another lobby has taken over, and when a player joins. It is never shorter than the
-//! grace period, in which a player comes back.
+//! grace period, in which a player comes back. Rooms that last have a far longer time, and those of
+//! the operator's list none.
 //!
 //! Cost of a report: proportional to the rooms in it, and to all unplayed rooms.
 
@@ -19,7 +20,7 @@ use ambit_proto::time::LocalTime;
 use crate::lobby::Lobby;
 use crate::lobby::output::HostId;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::rooms::room::{LobbyRoom, RoomLife, RoomPhase};
 
 /// The rooms that were in the newest reports of their hosts, and since when.
 #[derive(Debug, Default)]
@@ -71,7 +72,12 @@ impl Lobby {
     }
 
     fn close_if_abandoned(&mut self, now: LocalTime, world: RoomId) {
-        let Some(abandoned) = self.config.abandoned else {
+        let abandoned = match self.rooms.at(world).life {
+            RoomLife::WhilePlayed => self.config.abandoned,
+            RoomLife::Lasting => self.config.unplayed,
+            RoomLife::Operated => None,
+        };
+        let Some(abandoned) = abandoned else {
             return;
         };
         let limit = abandoned.max(self.config.grace);

@@ -115,13 +115,14 @@ impl LobbyHarness {
             description: format!("the game {name}"),
             min_players,
             join_running,
+            is_lasting: name.starts_with("lasting"),
             quick_start: BTreeMap::from([("of".to_owned(), name.to_owned())]),
             parameters: Vec::new(),
             max_capacity: 100,
             presentation: format!("{{\"of\":\"{name}\"}}"),
             schema: name.into(),
         };
-        let games = vec![game("field", 1, true), game("duel", 2, false)];
+        let games = vec![game("field", 1, true), game("duel", 2, false), game("lasting", 1, true)];
         let entropy = move || {
             calls += 1;
             let mixed = calls.wrapping_mul(0x9e37_79b9_7f4a_7c15);

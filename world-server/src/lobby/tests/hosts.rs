@@ -120,14 +120,19 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
     let ann = harness.connect_as("ann");
     let room = harness.running_room_of(owner, &[&ann]);
     let closed = messages::RoomClosed { room, ..messages::RoomClosed::default() };
-    let out = messages::PlayerOut { room, player: ann.id, reason: 0 };
+    let out = messages::PlayerOut { room, player: ann.id, reason: 0, ..Default::default() };
     harness.send_from_host(other, host_to_world::Body::RoomClosed(closed));
     harness.send_from_host(other, host_to_world::Body::PlayerOut(out));
     harness.opened(other, room, None);
     harness.opened(owner, 999, None);
     harness.send_from_host(
         owner,
-        host_to_world::Body::PlayerOut(messages::PlayerOut { room, player: 999, reason: 0 }),
+        host_to_world::Body::PlayerOut(messages::PlayerOut {
+            room,
+            player: 999,
+            reason: 0,
+            ..Default::default()
+        }),
     );
     harness.send_from_host(
         owner,

@@ -184,6 +184,7 @@ impl RandomRun {
             description: String::new(),
             min_players,
             join_running,
+            is_lasting: name.starts_with("lasting"),
             quick_start: BTreeMap::new(),
             parameters: Vec::new(),
             max_capacity: 100,
@@ -367,7 +368,12 @@ impl RandomRun {
             1..3 => {
                 self.send_from_host(
                     any,
-                    host_to_world::Body::PlayerOut(messages::PlayerOut { room, player, reason }),
+                    host_to_world::Body::PlayerOut(messages::PlayerOut {
+                        room,
+                        player,
+                        reason,
+                        ..Default::default()
+                    }),
                 );
             }
             3 => self.send_from_host(

@@ -410,6 +410,23 @@ fn late_messages_about_several_players_who_came_back_are_ignored() {
 }
 
 #[test]
+fn whom_the_game_puts_out_reads_what_it_says() {
+    let mut harness = LobbyHarness::new();
+    let host = harness.host(1, 8);
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let room = harness.running_room_of(host, &[&ann, &bob]);
+    let out = messages::PlayerOut {
+        room,
+        player: bob.id,
+        reason: ErrorCode::PutOut.into(),
+        message: "the inn closes\n".to_owned(),
+    };
+    harness.send_from_host(host, host_to_world::Body::PlayerOut(out));
+    assert_eq!(harness.leave_reason(&bob), (ErrorCode::PutOut, "the inn closes".into()));
+    assert_eq!(harness.members(&ann), "ann*");
+}
+
+#[test]
 fn a_room_that_ends_returns_its_players_to_the_lobby_with_the_reason() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
@@ -441,6 +458,11 @@ fn player_out(
     client: &Client,
     reason: ErrorCode,
 ) {
-    let out = messages::PlayerOut { room, player: client.id, reason: reason.into() };
+    let out = messages::PlayerOut {
+        room,
+        player: client.id,
+        reason: reason.into(),
+        ..Default::default()
+    };
     harness.send_from_host(host, host_to_world::Body::PlayerOut(out));
 }

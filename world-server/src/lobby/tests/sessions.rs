@@ -20,7 +20,7 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
     assert_eq!(welcome.resume_token.len(), 16);
     let games: Vec<_> =
         welcome.games.iter().map(|game| (game.name.as_str(), game.min_players)).collect();
-    assert_eq!(games, [("field", 1), ("duel", 2)]);
+    assert_eq!(games, [("field", 1), ("duel", 2), ("lasting", 1)]);
     assert_eq!(welcome.games[1].quick_start["of"], "duel");
 }
 

@@ -341,7 +341,14 @@ fn a_map_crash_affects_only_the_players_on_that_map() {
 fn host_messages_about_players_elsewhere_are_ignored() {
     let (mut harness, ann, world) = two_hosts();
     let map = harness.move_player(&ann, world, 1);
-    let out = |room| host_to_world::Body::PlayerOut(PlayerOut { room, player: ann.id, reason: 28 });
+    let out = |room| {
+        host_to_world::Body::PlayerOut(PlayerOut {
+            room,
+            player: ann.id,
+            reason: 28,
+            ..Default::default()
+        })
+    };
     harness.send_from_host(FIRST, out(world));
     assert_eq!(harness.members(&ann), "ann*");
     // An avatar that must not be there any more is removed.

@@ -10,6 +10,7 @@ use crate::games::{GameResult, RoomRequest, ValueKey};
 use crate::migrations;
 use crate::profiles::{ClaimOutcome, StoredProfile};
 use crate::tables::{AccountBan, BannedAccount, NameOwner, PasswordAccount};
+use crate::top_lists::Period;
 
 const ANN: AccountId = AccountId([1; 16]);
 const BOB: AccountId = AccountId([2; 16]);
@@ -119,15 +120,19 @@ async fn an_account_can_be_read_and_erased_but_its_ban_stays() {
         })
     );
     assert_eq!(store.run(|tables| tables.erase(ANN)).await, Ok(4));
-    let (own, common, best) = store
+    let (own, common, boards) = store
         .run(|tables| {
             let own = tables.load_value(&key(Some(ANN)))?;
-            Ok((own, tables.load_value(&key(None))?, tables.best_results("hamlet", "rich", 0, 9)?))
+            Ok((own, tables.load_value(&key(None))?, tables.boards("hamlet")?))
         })
         .await
         .unwrap();
     assert_eq!((own, common.as_deref()), (None, Some(&b"of all"[..])));
-    assert_eq!(best, [GameResult { player: String::new(), ..result("", None, 3) }]);
+    assert_eq!(boards, [""; 0]);
+    let sql = "SELECT account, player, score FROM results";
+    let results = store.run(|tables| tables.database.query(sql, &[])).await.unwrap();
+    assert_eq!(results.len(), 1, "without the name and the account");
+    assert_eq!((results[0].bytes(0), results[0].text(1)), (Ok(&[][..]), Ok("")));
     let names = store.names().await.unwrap();
     assert_eq!(names.reserved, [("bob".to_owned(), BOB)].into());
     assert_eq!(names.bans.len(), 1);
@@ -195,6 +200,138 @@ async fn a_profile_that_was_erased_is_new_and_its_room_writes_nothing_more() {
     assert!(claim > first);
 }
 
+/// The file of a process that writes until it is killed.
+const KILLED: &str = "AMBIT_TEST_KILLED_STORE";
+
+#[test]
+fn a_kill_while_a_thousand_profiles_are_written_loses_nothing_confirmed() {
+    if let Ok(path) = std::env::var(KILLED) {
+        let place = StorePlace::File(path.into());
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        return runtime.block_on(write_until_killed(&place));
+    }
+    let file = Scratch::new("killed");
+    let mut confirmed = [0_u64; 10];
+    for kill_after in [7, 40, 23] {
+        let mut writer = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["a_kill_while_a_thousand", "--nocapture"])
+            .env(KILLED, &file.0)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = std::io::BufReader::new(writer.stdout.take().unwrap());
+        let done = std::io::BufRead::lines(lines).filter_map(|line| {
+            let line = line.unwrap();
+            let (batch, version) = line.strip_prefix("written ")?.split_once(' ')?;
+            Some((batch.parse::<usize>().unwrap(), version.parse::<u64>().unwrap()))
+        });
+        for (batch, version) in done.take(kill_after) {
+            confirmed[batch] = version;
+        }
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        let mut database = open_database(&file.place()).unwrap();
+        for (batch, confirmed) in confirmed.iter_mut().enumerate() {
+            let sql = "SELECT DISTINCT value FROM profiles WHERE game = $1";
+            let values = database.query(sql, &[batch.to_string().as_str().into()]).unwrap();
+            assert_eq!(values.len(), 1, "the profiles of a batch are of one moment");
+            let value = std::str::from_utf8(values[0].bytes(0).unwrap()).unwrap();
+            let stored = value.parse().unwrap_or(0);
+            assert!(stored >= *confirmed, "{stored} is stored, and {confirmed} was confirmed");
+            *confirmed = stored;
+        }
+    }
+}
+
+/// Ten batches of a hundred profiles, again and again; says what is confirmed.
+async fn write_until_killed(place: &StorePlace) {
+    let store = Store::open(place).unwrap();
+    let account = |number: u64| AccountId(u128::from(number).to_be_bytes());
+    let mut claims = vec![Vec::new(); 10];
+    let mut first = 0;
+    for (batch, claims) in claims.iter_mut().enumerate() {
+        for number in 0..100 {
+            let game = batch.to_string();
+            let claimed = store.run(move |tables| {
+                tables.claim_profile(&request(number), &game, account(number), NOW)
+            });
+            let ClaimOutcome::Claimed { claim, value } = claimed.await.unwrap() else { panic!() };
+            let known = value.map(|value| String::from_utf8(value).unwrap().parse().unwrap());
+            first = first.max(known.unwrap_or(0));
+            claims.push(claim);
+        }
+    }
+    for version in first + 1.. {
+        for (batch, claims) in claims.iter().enumerate() {
+            let profiles: Vec<_> = (0..)
+                .zip(claims)
+                .map(|(number, &claim)| StoredProfile {
+                    account: account(number),
+                    claim,
+                    version,
+                    value: Some(version.to_string().into_bytes()),
+                    is_last: false,
+                })
+                .collect();
+            let game = batch.to_string();
+            let saved = store.run(move |tables| tables.save_profiles(&game, &profiles, NOW)).await;
+            assert_eq!(saved, Ok(vec![]));
+            println!("written {batch} {version}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_what_is_new_and_loses_nothing() {
+    let file = Scratch::new("full");
+    let store = Store::open(&file.place()).unwrap();
+    let (own, _) = claim(&store, &request(1)).await.expect("it is free");
+    let large = "x".repeat(100_000);
+    assert_eq!(save(&store, own, 1, Some("small"), false).await, []);
+    let pages = store.run(|tables| tables.database.query("PRAGMA page_count", &[])).await.unwrap();
+    let pages = pages[0].integer(0).unwrap();
+    limit_pages(&store, pages).await;
+    let value = Some(large.clone().into_bytes());
+    let (account, claimed) = (ANN, own);
+    let profile = StoredProfile { account, claim: claimed, version: 2, value, is_last: false };
+    let again = profile.clone();
+    let refused = store.run(move |tables| tables.save_profiles("hamlet", &[profile], NOW)).await;
+    let Err(StoreError::Unavailable(words)) = refused else { panic!("{refused:?}") };
+    assert!(words.contains("disk is full"), "{words}");
+    assert!(store.stats().is_failing);
+    let stored = claim(&store, &request(1)).await.expect("its own");
+    assert_eq!(stored.1.as_deref(), Some("small"), "it can be read");
+    limit_pages(&store, 1_000_000).await;
+    let saved = store.run(move |tables| tables.save_profiles("hamlet", &[again], NOW)).await;
+    assert_eq!(saved, Ok(vec![]));
+    drop(store);
+    let store = Store::open(&file.place()).unwrap();
+    assert_eq!(claim(&store, &request(1)).await.expect("its own").1, Some(large));
+}
+
+#[tokio::test]
+async fn a_disk_that_is_read_only_says_so_and_can_be_read() {
+    let file = Scratch::new("read-only");
+    let store = Store::open(&file.place()).unwrap();
+    store.run(|tables| tables.reserve("ann", ANN, 1)).await.unwrap();
+    let set = async |pragma: &'static str| {
+        store.run(move |tables| tables.database.query(pragma, &[])).await.unwrap();
+    };
+    set("PRAGMA query_only = ON").await;
+    let refused = store.run(|tables| tables.reserve("bob", BOB, 1)).await;
+    let Err(StoreError::Unavailable(words)) = refused else { panic!("{refused:?}") };
+    assert!(words.contains("readonly"), "{words}");
+    let reserved = store.names().await.unwrap().reserved;
+    assert_eq!(reserved, [("ann".to_owned(), ANN)].into());
+    set("PRAGMA query_only = OFF").await;
+    assert_eq!(store.run(|tables| tables.reserve("bob", BOB, 1)).await, Ok(None));
+}
+
+async fn limit_pages(store: &Store, pages: i64) {
+    let pragma = format!("PRAGMA max_page_count = {pages}");
+    store.run(move |tables| tables.database.query(&pragma, &[])).await.unwrap();
+}
+
 /// The time of these tests.
 const NOW: i64 = 1_000;
 
@@ -259,11 +396,63 @@ async fn a_request_of_a_room_is_carried_out_once_and_in_its_order() {
             store.run(move |tables| tables.add_result(&other, &row)).await.unwrap();
         }
     }
-    let best = store.run(|tables| tables.best_results("hamlet", "rich", 0, 2)).await.unwrap();
-    let scores: Vec<_> = best.iter().map(|row| row.score).collect();
-    assert_eq!(scores, [3, 2]);
-    let later = store.run(|tables| tables.best_results("hamlet", "rich", 10, 2)).await.unwrap();
-    assert_eq!(later, []);
+    let results = store.run(|tables| tables.export(ANN)).await.unwrap()["results"].clone();
+    let scores: Vec<_> = results.as_array().unwrap().iter().map(|row| &row["score"]).collect();
+    assert_eq!(scores, [1, 2, 3]);
+}
+
+#[tokio::test]
+async fn a_top_list_has_each_account_once_with_its_best_result() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    // Monday the 30th of November 2026, and the Sunday before it.
+    let (monday, sunday) = (20_787 * 86_400, 20_786 * 86_400);
+    let rows = [
+        ("ann", Some(ANN), 30, sunday),
+        ("anna", Some(ANN), 20, monday),
+        ("bob", Some(BOB), 25, monday + 1),
+        ("guest", None, 25, monday),
+        ("guest", None, 7, monday),
+    ];
+    for (number, (player, account, score, added_at)) in (1..).zip(rows) {
+        let row = GameResult { added_at, ..result(player, account, score) };
+        store.run(move |tables| tables.add_result(&request(number), &row)).await.unwrap();
+    }
+    let list = async |period, count| {
+        let rows = store
+            .run(move |tables| tables.top_list(("hamlet", "rich"), period, monday + 9, count))
+            .await
+            .unwrap();
+        rows.into_iter().map(|row| (row.place, row.player, row.score)).collect::<Vec<_>>()
+    };
+    let row = |place, player: &str, score| (place, player.to_owned(), score);
+    let of_week = [row(1, "guest", 25), row(1, "bob", 25), row(3, "anna", 20), row(4, "guest", 7)];
+    assert_eq!(list(Period::Week, 9).await, of_week);
+    assert_eq!(list(Period::Day, 9).await, of_week);
+    let of_all = [row(1, "ann", 30), row(2, "guest", 25), row(2, "bob", 25), row(4, "guest", 7)];
+    assert_eq!(list(Period::All, 9).await, of_all);
+    assert_eq!(list(Period::Month, 2).await, of_all[..2]);
+    assert_eq!(store.run(|tables| tables.boards("hamlet")).await, Ok(vec!["rich".to_owned()]));
+    assert_eq!(store.run(|tables| tables.boards("field")).await, Ok(vec![]));
+    store.run(|tables| tables.erase(ANN)).await.unwrap();
+    assert_eq!(list(Period::All, 1).await, [row(1, "guest", 25)]);
+}
+
+#[tokio::test]
+async fn a_top_list_keeps_the_first_thousand_and_this_day() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    let kept = async |period: i64| {
+        let sql = "SELECT COUNT(*) FROM top_lists WHERE period = $1";
+        let rows = store.run(move |tables| tables.database.query(sql, &[period.into()])).await;
+        rows.unwrap()[0].integer(0).unwrap()
+    };
+    for number in 1..=1_280 {
+        let added_at = if number <= 64 { 0 } else { 86_400 };
+        let row = GameResult { added_at, ..result("guest", None, number as i64) };
+        store.run(move |tables| tables.add_result(&request(number), &row)).await.unwrap();
+    }
+    assert_eq!((kept(0).await, kept(1).await), (1_001, 1_001));
+    let last = store.run(|tables| tables.top_list(("hamlet", "rich"), Period::Day, 86_400, 9_999));
+    assert_eq!(last.await.unwrap().last().map(|row| row.score), Some(280));
 }
 
 #[tokio::test]

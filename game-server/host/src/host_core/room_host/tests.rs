@@ -96,6 +96,47 @@ fn a_player_whose_connection_ends_keeps_the_seat() {
 }
 
 #[test]
+fn a_lasting_room_sleeps_without_players_and_wakes_when_one_comes() {
+    let config = RoomConfig { lasting: true, ..RoomConfig::default() };
+    let mut host = Host::saved(4, Room::new(config, Box::<Typed<Leaving>>::default()));
+    host.join(1, ANN, 1);
+    host.tick();
+    host.room.handle_leave(ClientId(1));
+    let sleeps =
+        |outputs: &[RoomHostOutput], is: bool| outputs.contains(&RoomHostOutput::Sleep(is));
+    let awake: Vec<_> = (0..99).flat_map(|_| host.tick()).collect();
+    assert!(!sleeps(&awake, true) && !host.room.is_asleep());
+    let outputs: Vec<_> = (0..3).flat_map(|_| host.tick()).collect();
+    assert!(sleeps(&outputs, true) && host.room.is_asleep());
+    // An hour without ticks. The room is as it was, until somebody comes.
+    host.now += Duration::from_hours(1);
+    host.join(2, BOB, 2);
+    assert!(sleeps(&host.poll(), false) && !host.room.is_asleep());
+    let outputs = host.tick();
+    assert!(outputs.iter().any(|it| matches!(it, RoomHostOutput::Datagram { .. })));
+    assert!(outputs.iter().any(|it| matches!(it, RoomHostOutput::Journal(_))));
+    assert!(!sleeps(&outputs, true));
+}
+
+#[test]
+fn a_room_knows_what_the_calendar_shows_and_when_that_is_set() {
+    let mut host = Host::new(4);
+    let shown = |host: &Host| host.room.room().world().calendar_ms();
+    let note = |host: &mut Host, unix_ms: u64| {
+        let due = host.now + TICK;
+        host.room.note_calendar(due, unix_ms);
+        host.tick();
+    };
+    note(&mut host, 1_000_000_000_050);
+    assert_eq!(shown(&host), 1_000_000_000_000);
+    // As much later as the room's clock is, and a little more.
+    note(&mut host, 1_000_000_000_800);
+    assert_eq!(shown(&host), 1_000_000_000_000);
+    note(&mut host, 1_000_000_005_150);
+    assert_eq!(shown(&host), 1_000_000_005_000);
+}
+
+#[test]
 fn a_client_that_stays_behind_its_player_is_disconnected() {
     let mut host = Host::of_a_map();
     let left_at = host.send_through_gate(1, ANN);
@@ -247,7 +288,8 @@ fn a_player_who_leaves_is_removed_and_disconnected_at_once() {
     assert!(outputs.contains(&RoomHostOutput::World(HostMessage::PlayerOut {
         room: ID,
         player: ANN,
-        reason: ErrorCode::ErrorUnspecified
+        reason: ErrorCode::ErrorUnspecified,
+        message: String::new(),
     })));
     assert_eq!(last_messages(outputs).len(), 1);
     // A client that has left gets no more answers.
@@ -263,7 +305,8 @@ fn a_player_for_whom_the_game_has_no_avatar_is_refused_and_told_why() {
     assert!(outputs.contains(&RoomHostOutput::World(HostMessage::PlayerOut {
         room: ID,
         player: ANN,
-        reason: ErrorCode::ServerError
+        reason: ErrorCode::ServerError,
+        message: String::new(),
     })));
     let last = last_messages(outputs);
     assert_eq!(last, [(ClientId(1), ErrorCode::ServerError)]);

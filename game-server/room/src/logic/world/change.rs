@@ -105,6 +105,8 @@ pub enum EventAudience {
     Everyone,
     /// Those whose avatars are of this team.
     Team(u8),
+    /// The client of this player.
+    Player(PlayerId),
 }
 
 impl WorldChange {

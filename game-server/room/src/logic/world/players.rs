@@ -4,11 +4,17 @@
 //! player after the game's `leave`. It is not saved; a restored room fills it in again from its
 //! seats. Cost: logarithmic in the number of players.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ambit_proto::ids::{AccountId, ObjectId, PlayerId};
 
 use super::World;
+
+/// Names of what a game counts.
+pub const MAX_COUNTS: usize = 32;
+/// Bytes of such a name.
+pub const MAX_COUNT_NAME_BYTES: usize = 32;
 
 /// A player with an avatar.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +52,41 @@ impl World {
             Some(account) => self.accounts.insert(player, account),
             None => self.accounts.remove(&player),
         };
+    }
+
+    /// Puts a player out of the room at the end of this tick, for this reason. `false` if there is
+    /// no such player.
+    pub fn put_out(&mut self, player: PlayerId, why: &str) -> bool {
+        let is_here = self.players.contains_key(&player);
+        if is_here && self.put_out.iter().all(|(known, _)| *known != player) {
+            self.put_out.push((player, why.to_owned()));
+        }
+        is_here
+    }
+
+    /// Whom the game has put out since the last call. Taken by the room.
+    pub fn take_put_out(&mut self) -> Vec<(PlayerId, String)> {
+        std::mem::take(&mut self.put_out)
+    }
+
+    /// Counts something for the operator. `false` if the name is no word of lower case, or there
+    /// are [`MAX_COUNTS`] names.
+    pub fn count(&mut self, name: &'static str, number: u64) -> bool {
+        let is_letter =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        let is_word =
+            (1..=MAX_COUNT_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_letter);
+        if !is_word || self.counts.len() >= MAX_COUNTS && !self.counts.contains_key(name) {
+            return false;
+        }
+        let count = self.counts.entry(name).or_default();
+        *count = count.saturating_add(number);
+        true
+    }
+
+    /// What the game has counted here, since the room came to this host.
+    pub fn operator_counts(&self) -> &BTreeMap<&'static str, u64> {
+        &self.counts
     }
 
     /// Whether an object is the avatar of a player.

@@ -32,7 +32,7 @@ impl World {
         saved::put(out, &self.timers.to_saved());
         saved::put(out, &(&self.controls, &self.moving, &self.overflowing));
         saved::put(out, &self.past.to_saved());
-        saved::put(out, &(&self.store, self.player_values.save()));
+        saved::put(out, &(&self.store, self.player_values.save(), self.calendar_ms));
     }
 
     /// Replaces the state of this world, in which the game has started, by the saved one.
@@ -48,7 +48,7 @@ impl World {
         ) = saved::take(bytes)?;
         let past: SavedPast = saved::take(bytes)?;
         let values: Vec<u8>;
-        (self.store, values) = saved::take(bytes)?;
+        (self.store, values, self.calendar_ms) = saved::take(bytes)?;
         self.player_values.restore(&values)?;
         (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(rng_seed));
         self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;

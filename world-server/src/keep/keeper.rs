@@ -1,6 +1,6 @@
 //! Files that survive this process: the shell of `planner`.
 //!
-//! At the start the segments in the directory are read; then a thread appends to them, and another
+//! At the start the segments in the folder are read; then a thread appends to them, and another
 //! one syncs them, so that what comes during an `fsync` is written. No other thread waits for them.
 //! Written data survives the end of the process, synced data that of the machine.
 //!
@@ -51,9 +51,9 @@ pub(crate) struct Keeper {
     /// Whether the last write or sync has failed, for the log.
     was_failing: AtomicBool,
     started: Instant,
-    directory: PathBuf,
+    folder: PathBuf,
     start: Mutex<ThisStart>,
-    /// Files in the directory of the rooms that were set aside.
+    /// Files in the folder of the rooms that were set aside.
     set_aside: AtomicU64,
     /// Locked as long as this lives.
     _lock: File,
@@ -63,7 +63,7 @@ pub(crate) struct Keeper {
 #[derive(Debug)]
 struct ThisStart {
     plan: StartPlan,
-    /// What the directory said before it.
+    /// What the folder said before it.
     before: UnfinishedStarts,
     noted: UnfinishedStarts,
     /// Whether all restored rooms have run for a moment.
@@ -71,27 +71,24 @@ struct ThisStart {
 }
 
 impl Keeper {
-    /// Reads what the directory has, and starts the thread. Refuses a directory that cannot be
+    /// Reads what the folder has, and starts the thread. Refuses a folder that cannot be
     /// written, that another server uses, or whose files have another version.
     pub(crate) fn open(
-        directory: &Path,
+        folder: &Path,
         sync_interval: Duration,
     ) -> anyhow::Result<(Arc<Self>, KeptState)> {
-        let opened = Self::open_without_context(directory, sync_interval);
+        let opened = Self::open_without_context(folder, sync_interval);
         opened.with_context(|| {
-            format!(
-                "cannot keep rooms in {} (`--keep` chooses another directory)",
-                directory.display()
-            )
+            format!("cannot keep rooms in {} (`--keep` chooses another folder)", folder.display())
         })
     }
 
     fn open_without_context(
-        directory: &Path,
+        folder: &Path,
         sync_interval: Duration,
     ) -> anyhow::Result<(Arc<Self>, KeptState)> {
-        create_directory(directory)?;
-        let lock = directory.join("lock");
+        create_folder(folder)?;
+        let lock = folder.join("lock");
         check_regular(&lock)?;
         let lock = owner_only().truncate(false).open(lock)?;
         match lock.try_lock() {
@@ -100,9 +97,9 @@ impl Keeper {
             Err(fs::TryLockError::Error(error)) => return Err(error.into()),
         }
         let mut kept = KeptState::default();
-        let segments = find_segments(directory)?;
+        let segments = find_segments(folder)?;
         for &segment in &segments {
-            let path = path_of(directory, segment);
+            let path = path_of(folder, segment);
             check_regular(&path)?;
             let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
             if bytes.is_empty() {
@@ -115,9 +112,9 @@ impl Keeper {
             let read = kept.read(segment, &bytes);
             read.with_context(|| path.display().to_string())?;
         }
-        report(directory, &kept);
-        let start = ThisStart::begin(directory, !kept.rooms.is_empty())?;
-        let set_aside = count_set_aside(directory)?;
+        report(folder, &kept);
+        let start = ThisStart::begin(folder, !kept.rooms.is_empty())?;
+        let set_aside = count_set_aside(folder)?;
         let salt: LogSalt = system_random()?;
         let keeper = Arc::new(Self {
             planner: Mutex::new(KeepPlanner::new(sync_interval, &kept, segments)),
@@ -125,12 +122,12 @@ impl Keeper {
             unsynced: Mutex::default(),
             was_failing: AtomicBool::new(false),
             started: now(),
-            directory: directory.to_owned(),
+            folder: folder.to_owned(),
             start: Mutex::new(start),
             set_aside: AtomicU64::new(set_aside),
             _lock: lock,
         });
-        let mut files = SegmentFiles::new(directory, salt);
+        let mut files = SegmentFiles::new(folder, salt);
         // A disk that takes nothing is noticed now.
         keeper.write_next(&mut files)?;
         let writer = Arc::clone(&keeper);
@@ -164,14 +161,14 @@ impl Keeper {
         if let Some(room) = room {
             tracing::info!(room = room.0, "trying a kept room alone");
         }
-        if let Err(error) = write_start(&self.directory, start.noted) {
+        if let Err(error) = write_start(&self.folder, start.noted) {
             tracing::error!(
-                directory = %self.directory.display(),
+                folder = %self.folder.display(),
                 "cannot note which kept room is tried: if the server ends now, no room is set \
                  aside: {error}"
             );
             // It would name another room.
-            let _ = fs::remove_file(self.directory.join(UNFINISHED_START));
+            let _ = fs::remove_file(self.folder.join(UNFINISHED_START));
         }
     }
 
@@ -189,7 +186,7 @@ impl Keeper {
 
     /// Moves a room that ended the process out of the way, as a recording, before it returns.
     pub(crate) fn set_aside_now(&self, room: &RoomSetAside) -> io::Result<()> {
-        set_aside(&self.directory, room)?;
+        set_aside(&self.folder, room)?;
         self.count_set_aside()
     }
 
@@ -312,7 +309,7 @@ impl Keeper {
     }
 
     fn count_set_aside(&self) -> io::Result<()> {
-        self.set_aside.store(count_set_aside(&self.directory)?, Ordering::Relaxed);
+        self.set_aside.store(count_set_aside(&self.folder)?, Ordering::Relaxed);
         Ok(())
     }
 
@@ -326,14 +323,14 @@ impl Keeper {
             .iter()
             .try_for_each(|file| file.sync_data())
             // The names of new files.
-            .and_then(|()| File::open(&self.directory)?.sync_all());
+            .and_then(|()| File::open(&self.folder)?.sync_all());
         // What could not be synced is written again to another file. The newest file goes on.
         let done = files.len().saturating_sub(usize::from(synced.is_ok()));
         self.unsynced.lock().retain(|file| !files[..done].iter().any(|it| Arc::ptr_eq(it, file)));
         let unneeded = self.planner.lock().handle_synced(self.time(), synced.is_ok());
         self.wake.notify_all();
         for segment in unneeded {
-            delete_segment(&self.directory, segment);
+            delete_segment(&self.folder, segment);
         }
         synced
     }
@@ -343,7 +340,7 @@ impl Keeper {
         if let Some(error) = error {
             if !self.was_failing.swap(true, Ordering::Relaxed) {
                 tracing::error!(
-                    directory = %self.directory.display(),
+                    folder = %self.folder.display(),
                     "rooms are not kept: they run on, and it is tried again: {error}"
                 );
             }
@@ -373,9 +370,9 @@ impl Keeper {
     }
 
     fn write_end_of_start(&self, starts: UnfinishedStarts) {
-        if let Err(error) = write_start(&self.directory, starts) {
+        if let Err(error) = write_start(&self.folder, starts) {
             tracing::warn!(
-                directory = %self.directory.display(),
+                folder = %self.folder.display(),
                 "cannot note that this start has finished: {error}"
             );
         }
@@ -387,8 +384,8 @@ impl Keeper {
 }
 
 impl ThisStart {
-    fn begin(directory: &Path, has_rooms: bool) -> anyhow::Result<Self> {
-        let path = directory.join(UNFINISHED_START);
+    fn begin(folder: &Path, has_rooms: bool) -> anyhow::Result<Self> {
+        let path = folder.join(UNFINISHED_START);
         check_regular(&path)?;
         let text = match fs::read(&path) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
@@ -403,25 +400,25 @@ impl ThisStart {
         }
         if plan.one_at_a_time {
             tracing::warn!(
-                directory = %directory.display(),
+                folder = %folder.display(),
                 starts = plan.unfinished,
                 "the last start ended before all kept rooms had run for a moment: they are \
                  restored one at a time"
             );
         }
         if has_rooms || text.is_some() {
-            write_start(directory, noted)?;
+            write_start(folder, noted)?;
         }
         Ok(Self { plan, before, noted, is_done: !has_rooms })
     }
 }
 
 /// Writes what the next start reads, so that it survives the end of the process or the machine.
-fn write_start(directory: &Path, starts: UnfinishedStarts) -> io::Result<()> {
-    let path = directory.join(UNFINISHED_START);
+fn write_start(folder: &Path, starts: UnfinishedStarts) -> io::Result<()> {
+    let path = folder.join(UNFINISHED_START);
     match starts.to_text() {
         Some(text) => {
-            let new_path = directory.join(format!("{UNFINISHED_START}.new"));
+            let new_path = folder.join(format!("{UNFINISHED_START}.new"));
             let mut file = owner_only().truncate(true).open(&new_path)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
@@ -432,19 +429,19 @@ fn write_start(directory: &Path, starts: UnfinishedStarts) -> io::Result<()> {
             _ => {}
         },
     }
-    File::open(directory)?.sync_all()
+    File::open(folder)?.sync_all()
 }
 
 /// Writes a room to a file of its own, and waits until the disk has it.
 fn set_aside(kept: &Path, room: &RoomSetAside) -> io::Result<()> {
     let RoomSetAside { header, saved, build, why } = room;
-    let directory = kept.join(SET_ASIDE);
-    create_directory(&directory)?;
-    let path = directory.join(format!("room-{}.rec", header.room));
+    let folder = kept.join(SET_ASIDE);
+    create_folder(&folder)?;
+    let path = folder.join(format!("room-{}.rec", header.room));
     let mut file = owner_only().truncate(true).open(&path)?;
     file.write_all(&recording_of(header, saved))?;
     file.sync_all()?;
-    File::open(&directory)?.sync_all()?;
+    File::open(&folder)?.sync_all()?;
     File::open(kept)?.sync_all()?;
     tracing::error!(
         room = header.room,
@@ -457,8 +454,8 @@ fn set_aside(kept: &Path, room: &RoomSetAside) -> io::Result<()> {
     Ok(())
 }
 
-fn count_set_aside(directory: &Path) -> io::Result<u64> {
-    match fs::read_dir(directory.join(SET_ASIDE)) {
+fn count_set_aside(folder: &Path) -> io::Result<u64> {
+    match fs::read_dir(folder.join(SET_ASIDE)) {
         Ok(entries) => Ok(entries.count() as u64),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(error),
@@ -467,7 +464,7 @@ fn count_set_aside(directory: &Path) -> io::Result<u64> {
 
 /// Writes the files of the segments.
 struct SegmentFiles {
-    directory: PathBuf,
+    folder: PathBuf,
     salt: LogSalt,
     /// The newest segment.
     newest: Option<Arc<File>>,
@@ -476,8 +473,8 @@ struct SegmentFiles {
 }
 
 impl SegmentFiles {
-    fn new(directory: &Path, salt: LogSalt) -> Self {
-        Self { directory: directory.to_owned(), salt, newest: None, buffer: Vec::new() }
+    fn new(folder: &Path, salt: LogSalt) -> Self {
+        Self { folder: folder.to_owned(), salt, newest: None, buffer: Vec::new() }
     }
 
     fn carry_out(&mut self, work: &KeepWork, unsynced: &Mutex<Vec<Arc<File>>>) -> io::Result<()> {
@@ -496,7 +493,7 @@ impl SegmentFiles {
         unsynced: &Mutex<Vec<Arc<File>>>,
     ) -> io::Result<()> {
         for room in &work.set_aside {
-            set_aside(&self.directory, room)?;
+            set_aside(&self.folder, room)?;
         }
         if !work.append.is_empty() {
             let newest = self.newest.clone();
@@ -504,7 +501,7 @@ impl SegmentFiles {
             self.write(&newest, &work.append)?;
         }
         if let Some((number, entries)) = &work.begin {
-            let path = path_of(&self.directory, *number);
+            let path = path_of(&self.folder, *number);
             let file = Arc::new(owner_only().create_new(true).open(&path)?);
             log::begin_segment(self.salt, &mut self.buffer);
             if let Err(error) = self.write(&file, entries) {
@@ -537,8 +534,8 @@ impl SegmentFiles {
     }
 }
 
-fn delete_segment(directory: &Path, segment: u64) {
-    let path = path_of(directory, segment);
+fn delete_segment(folder: &Path, segment: u64) {
+    let path = path_of(folder, segment);
     if let Err(error) = fs::remove_file(&path)
         && error.kind() != io::ErrorKind::NotFound
     {
@@ -546,16 +543,16 @@ fn delete_segment(directory: &Path, segment: u64) {
     }
 }
 
-fn report(directory: &Path, kept: &KeptState) {
+fn report(folder: &Path, kept: &KeptState) {
     if kept.damaged_bytes > 0 {
         tracing::error!(
-            directory = %directory.display(),
+            folder = %folder.display(),
             bytes = kept.damaged_bytes,
             "files of rooms are damaged: what follows from the damaged parts is lost"
         );
     }
     tracing::info!(
-        directory = %directory.display(),
+        folder = %folder.display(),
         rooms = kept.rooms.len(),
         records = kept.records.len(),
         torn_bytes = kept.torn_bytes,
@@ -591,12 +588,12 @@ fn kind_of(found: fs::FileType) -> &'static str {
             return "a device";
         }
     }
-    if found.is_dir() { "a directory" } else { "something else" }
+    if found.is_dir() { "a folder" } else { "something else" }
 }
 
-fn find_segments(directory: &Path) -> io::Result<BTreeSet<u64>> {
+fn find_segments(folder: &Path) -> io::Result<BTreeSet<u64>> {
     let mut segments = BTreeSet::new();
-    for entry in fs::read_dir(directory)? {
+    for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
         let number: Option<u64> = name.to_str().and_then(|name| {
             let digits = name.strip_prefix("rooms-")?.strip_suffix(".log")?;
@@ -607,16 +604,16 @@ fn find_segments(directory: &Path) -> io::Result<BTreeSet<u64>> {
     Ok(segments)
 }
 
-fn path_of(directory: &Path, segment: u64) -> PathBuf {
-    directory.join(format!("rooms-{segment:08}.log"))
+fn path_of(folder: &Path, segment: u64) -> PathBuf {
+    folder.join(format!("rooms-{segment:08}.log"))
 }
 
-fn create_directory(directory: &Path) -> io::Result<()> {
+fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
+    builder.create(folder)
 }
 
 fn owner_only() -> OpenOptions {
@@ -647,8 +644,8 @@ mod tests {
 
     #[test]
     fn what_was_kept_is_there_at_the_next_start_for_its_owner_only() {
-        let directory = scratch("kept");
-        let (keeper, kept) = Keeper::open(&directory, SYNC).unwrap();
+        let folder = scratch("kept");
+        let (keeper, kept) = Keeper::open(&folder, SYNC).unwrap();
         assert_eq!(kept, KeptState::default());
         keeper.keep_records([(RecordKey::Ids, Some(vec![5]))]);
         keeper.keep_snapshot(ROOM, &snapshot());
@@ -657,51 +654,51 @@ mod tests {
         assert!(keeper.stats().syncs > 0);
         drop(keeper);
         for _ in 0..2 {
-            let (keeper, kept) = open_later(&directory);
+            let (keeper, kept) = open_later(&folder);
             assert_eq!(kept.records, [(RecordKey::Ids, vec![5])].into());
             assert_eq!(kept.rooms[&ROOM].saved.journal, [tick(100)]);
             assert_eq!(kept.damaged_bytes + kept.torn_bytes, 0);
             keeper.finish();
         }
         #[cfg(unix)]
-        for entry in fs::read_dir(&directory).unwrap() {
+        for entry in fs::read_dir(&folder).unwrap() {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = entry.unwrap().metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o077, 0);
         }
-        fs::remove_dir_all(&directory).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
     fn a_second_server_is_refused_and_so_are_files_and_other_versions() {
-        let directory = scratch("refused");
-        let (keeper, _) = Keeper::open(&directory, SYNC).unwrap();
-        let error = format!("{:#}", Keeper::open(&directory, SYNC).unwrap_err());
+        let folder = scratch("refused");
+        let (keeper, _) = Keeper::open(&folder, SYNC).unwrap();
+        let error = format!("{:#}", Keeper::open(&folder, SYNC).unwrap_err());
         assert!(error.contains("another server uses it"), "{error}");
         keeper.finish();
         drop(keeper);
-        let file = directory.join("file");
+        let file = folder.join("file");
         fs::write(&file, "x").unwrap();
         let error = format!("{:#}", Keeper::open(&file, SYNC).unwrap_err());
         assert!(error.contains("--keep"), "{error}");
-        fs::remove_dir_all(&directory).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[cfg(unix)]
     #[test]
     fn what_is_no_regular_file_is_refused_without_waiting_for_it() {
-        let directory = scratch("no-file");
+        let folder = scratch("no-file");
         let error_with = |name: &str, make: &dyn Fn(&Path)| {
-            fs::create_dir_all(&directory).unwrap();
-            let path = directory.join(name);
+            fs::create_dir_all(&folder).unwrap();
+            let path = folder.join(name);
             make(&path);
             let (sender, refused) = mpsc::sync_channel(1);
-            let opened = directory.clone();
+            let opened = folder.clone();
             std::thread::spawn(move || sender.send(Keeper::open(&opened, SYNC).map(drop)));
             let refused = refused.recv_timeout(Duration::from_mins(1)).expect("no wait for it");
             let error = format!("{:#}", refused.unwrap_err());
             assert!(error.contains(path.to_str().unwrap()), "{error}");
-            fs::remove_dir_all(&directory).unwrap();
+            fs::remove_dir_all(&folder).unwrap();
             error
         };
         let make_fifo = |path: &Path| {
@@ -712,7 +709,7 @@ mod tests {
             let error = error_with(name, &make_fifo);
             assert!(error.contains("is a FIFO, but a regular file is expected"), "{error}");
             let error = error_with(name, &|path| fs::create_dir(path).unwrap());
-            assert!(error.contains("is a directory"), "{error}");
+            assert!(error.contains("is a folder"), "{error}");
             let link_to_null = |path: &Path| std::os::unix::fs::symlink("/dev/null", path).unwrap();
             let error = error_with(name, &link_to_null);
             assert!(error.contains("is a device"), "{error}");
@@ -721,9 +718,9 @@ mod tests {
 
     #[test]
     fn a_directory_that_is_gone_stops_nobody_and_is_counted() {
-        let directory = scratch("gone");
-        let (keeper, _) = Keeper::open(&directory, Duration::ZERO).unwrap();
-        fs::remove_dir_all(&directory).unwrap();
+        let folder = scratch("gone");
+        let (keeper, _) = Keeper::open(&folder, Duration::ZERO).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
         keeper.keep_snapshot(ROOM, &snapshot());
         while keeper.stats().failures == 0 {
             std::thread::sleep(Duration::from_millis(1));
@@ -734,42 +731,42 @@ mod tests {
 
     #[test]
     fn the_room_that_was_tried_when_the_process_ended_is_known_later() {
-        let directory = scratch("tried");
-        let (keeper, _) = Keeper::open(&directory, SYNC).unwrap();
+        let folder = scratch("tried");
+        let (keeper, _) = Keeper::open(&folder, SYNC).unwrap();
         keeper.keep_snapshot(ROOM, &snapshot());
         keeper.finish();
-        let begun = directory.join(UNFINISHED_START);
+        let begun = folder.join(UNFINISHED_START);
         assert!(!begun.exists(), "it restored no room");
         // It ends without a word, and so does the next one, which tries the room.
-        let keeper = reopen(&directory, keeper);
+        let keeper = reopen(&folder, keeper);
         assert_eq!(keeper.start_plan(), StartPlan::default());
         assert!(begun.exists());
-        let keeper = reopen(&directory, keeper);
+        let keeper = reopen(&folder, keeper);
         assert!(keeper.start_plan().one_at_a_time);
         keeper.note_trial(Some(ROOM));
-        let keeper = reopen(&directory, keeper);
+        let keeper = reopen(&folder, keeper);
         assert_eq!(keeper.start_plan().set_aside, Some(ROOM));
         let room = room_set_aside();
         keeper.set_aside_now(&room).unwrap();
         assert_eq!(keeper.stats().set_aside, 1);
-        let recording = fs::read(directory.join("set-aside/room-7.rec")).unwrap();
+        let recording = fs::read(folder.join("set-aside/room-7.rec")).unwrap();
         assert_eq!(recording, recording_of(&room.header, &room.saved));
         // One that is ended on purpose, or has restored all rooms, leaves nothing.
         keeper.note_trial(None);
         keeper.finish_start();
         assert!(!begun.exists());
-        let keeper = reopen(&directory, keeper);
+        let keeper = reopen(&folder, keeper);
         assert!(!keeper.start_plan().one_at_a_time);
         assert_eq!(keeper.stats().set_aside, 1);
         keeper.finish();
         assert!(!begun.exists());
-        fs::remove_dir_all(&directory).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
     fn a_room_that_cannot_go_on_is_in_a_file_before_it_is_forgotten() {
-        let directory = scratch("aside");
-        let (keeper, _) = Keeper::open(&directory, SYNC).unwrap();
+        let folder = scratch("aside");
+        let (keeper, _) = Keeper::open(&folder, SYNC).unwrap();
         keeper.keep_snapshot(ROOM, &snapshot());
         let room = room_set_aside();
         let recording = recording_of(&room.header, &room.saved);
@@ -778,9 +775,9 @@ mod tests {
         keeper.finish();
         assert_eq!(keeper.stats().set_aside, 1);
         drop(keeper);
-        let (keeper, kept) = open_later(&directory);
+        let (keeper, kept) = open_later(&folder);
         assert!(kept.rooms.is_empty());
-        assert_eq!(fs::read(directory.join("set-aside/room-7.rec")).unwrap(), recording);
+        assert_eq!(fs::read(folder.join("set-aside/room-7.rec")).unwrap(), recording);
         assert_eq!(keeper.stats().set_aside, 1);
         // A server that ends leaves its rooms to the next one.
         keeper.freeze();
@@ -788,7 +785,7 @@ mod tests {
         keeper.set_aside(RoomSetAside { header: other, ..room_set_aside() });
         keeper.finish();
         assert_eq!(keeper.stats().set_aside, 1);
-        fs::remove_dir_all(&directory).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     fn room_set_aside() -> RoomSetAside {
@@ -801,17 +798,17 @@ mod tests {
     }
 
     /// The next process; the last one was killed.
-    fn reopen(directory: &Path, keeper: Arc<Keeper>) -> Arc<Keeper> {
+    fn reopen(folder: &Path, keeper: Arc<Keeper>) -> Arc<Keeper> {
         keeper.planner.lock().finish();
         keeper.wake.notify_all();
         drop(keeper);
-        open_later(directory).0
+        open_later(folder).0
     }
 
     /// The thread of the last keeper may still hold the lock for a moment.
-    fn open_later(directory: &Path) -> (Arc<Keeper>, KeptState) {
+    fn open_later(folder: &Path) -> (Arc<Keeper>, KeptState) {
         loop {
-            if let Ok(opened) = Keeper::open(directory, SYNC) {
+            if let Ok(opened) = Keeper::open(folder, SYNC) {
                 return opened;
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -828,8 +825,8 @@ mod tests {
 
     fn scratch(name: &str) -> PathBuf {
         let name = format!("ambit-keep-{}-{name}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&directory);
-        directory
+        let folder = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        folder
     }
 }
