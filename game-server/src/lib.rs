@@ -6,6 +6,7 @@ use ambit::Games;
 use ambit_cubes::CubesGame;
 use ambit_deus::Deus;
 use ambit_field::FieldGame;
+use ambit_hamlet::Hamlet;
 use ambit_room::logic::registry::Registry;
 use ambit_shooter::Shooter;
 
@@ -14,7 +15,7 @@ pub use ambit_deus::invalid_variable;
 /// The games that come with Ambit.
 pub fn standard() -> Registry {
     let games = Games::new().with::<FieldGame>().with::<CubesGame>().with::<Shooter>();
-    games.with::<Deus>().into()
+    games.with::<Deus>().with::<Hamlet>().into()
 }
 
 #[cfg(test)]
@@ -34,7 +35,7 @@ mod tests {
         assert_eq!(error.code(), ErrorCode::UnknownGame);
         assert_eq!(
             error.to_string(),
-            "there is no game \"fjeld\"; the known ones are field, cubes, shooter, deus"
+            "there is no game \"fjeld\"; the known ones are field, cubes, shooter, deus, hamlet"
         );
     }
 
