@@ -448,7 +448,7 @@ impl Room {
                     return Ok(());
                 };
                 if request.is_of_room() {
-                    self.take_answer(now, *number, answer, outputs);
+                    self.take_answer(now, (*number, &request), answer, outputs);
                 } else {
                     self.game.stored(&mut self.world, *number, &request, answer);
                 }

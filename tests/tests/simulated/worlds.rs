@@ -1,18 +1,23 @@
 //! Worlds of several maps: clients on bad networks pass gates at random, and hosts die during
 //! transfers.
 
+mod bazaar;
 mod lobby_and_hosts;
+mod simulated_store;
 mod wandering_game;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ambit::Games;
 use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent};
 use ambit_field::commands;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_transport::impair::Impairment;
 
+use self::bazaar::{Bazaar, INITIAL_GOLD};
 use self::lobby_and_hosts::LobbyAndHosts;
+use self::simulated_store::SimulatedStore;
 use crate::script::room_of;
 
 #[test]
@@ -89,6 +94,62 @@ fn hosts_die_during_transfers_and_no_player_is_lost_or_duplicated() {
     }
     println!("{transfers} transfers");
     assert!(transfers > 500, "{transfers} transfers");
+}
+
+#[test]
+fn no_gold_is_lost_or_doubled_though_hosts_die_and_the_store_is_away() {
+    const PLAYERS: u64 = 12;
+    for seed in 1..=10 {
+        let registry = Games::new().with::<Bazaar>().into();
+        let store = SimulatedStore::new(seed + 2_000);
+        let mut servers = LobbyAndHosts::of_game(seed, registry, "bazaar", Some(store));
+        let mut rng = fastrand::Rng::with_seed(seed + 3_000);
+        (1..=PLAYERS).for_each(|player| servers.add_player(player));
+        for world in [1, 2] {
+            servers.create_room(world, "bazaar");
+            servers.start_room(world);
+        }
+        servers.run_for(Duration::from_secs(2));
+        // Two stay, so that their worlds do.
+        let mut world_of: BTreeMap<u64, Option<u64>> =
+            (3..=PLAYERS).map(|player| (player, None)).collect();
+        let mut moves = 0;
+        for second in 0..120 {
+            for (&player, world) in &mut world_of {
+                match *world {
+                    _ if rng.u8(..) > 60 => continue,
+                    None => {
+                        *world = Some(rng.u64(1..=2));
+                        servers.join_room(player, world.expect("one of two"));
+                    }
+                    Some(_) => {
+                        *world = None;
+                        servers.leave_room(player);
+                    }
+                }
+                moves += 1;
+            }
+            servers.store.as_mut().expect("a store").is_away = second % 20 > 13;
+            servers.run_for(Duration::from_secs(1));
+            if second % 9 == 8 {
+                servers.kill_random_host();
+            }
+        }
+        servers.store.as_mut().expect("a store").is_away = false;
+        for (player, _) in world_of.into_iter().filter(|(_, world)| world.is_some()) {
+            servers.leave_room(player);
+        }
+        servers.run_for(Duration::from_secs(15));
+        (1..=2).for_each(|player| servers.leave_room(player));
+        servers.run_for(Duration::from_secs(15));
+        let store = servers.store.as_ref().expect("a store");
+        let gold: Vec<u64> =
+            (1..=PLAYERS).filter_map(|player| store.profile(player)["gold"].as_u64()).collect();
+        println!("seed {seed}: {moves} moves, {gold:?}");
+        assert_eq!(gold.len() as u64, PLAYERS, "seed {seed}: {gold:?}");
+        assert_eq!(gold.iter().sum::<u64>(), PLAYERS * INITIAL_GOLD, "seed {seed}: {gold:?}");
+        assert!(gold.iter().any(|gold| gold.abs_diff(INITIAL_GOLD) > 20), "seed {seed}: no trade");
+    }
 }
 
 fn is_bad(event: &ViewEvent) -> bool {

@@ -6,7 +6,7 @@ use super::source::{Source, files, is_test, without_tests};
 
 /// Where test code sleeps, and how often. Benches and the programs of the tests measure for a given
 /// time.
-const PLACES: [(&str, usize); 17] = [
+const PLACES: [(&str, usize); 18] = [
     // Polls: the interval of a loop that ends with what it waits for.
     ("proto/transport/src/player_connection/tests.rs", 2),
     ("proto/transport/src/quic/reset.rs", 1),
@@ -30,6 +30,7 @@ const PLACES: [(&str, usize); 17] = [
     ("tests/tests/real/engines/own_ship.rs", 2),
     // On virtual time.
     ("game-server/ambit/tests/games/sleepers.rs", 5),
+    ("game-server/games/hamlet/src/tests.rs", 1),
     ("client-core/src/shell/connection.rs", 1),
     ("client-core/src/shell/impaired_socket/tests.rs", 2),
 ];

@@ -74,9 +74,7 @@ impl StoreTables<'_> {
             if is_of_room && holder == own {
                 return Ok(ClaimOutcome::Claimed { claim: claim as u64, value: some(value) });
             }
-            // Earlier, the room was at another host, and has forgotten that it has claimed this.
-            let is_forgotten = is_of_room && holder[0] < own[0];
-            let is_held = !row.bytes(2)?.is_empty() && !is_forgotten;
+            let is_held = !row.bytes(2)?.is_empty();
             if is_held && self.is_there(request, row.bytes(2)?, now)? {
                 return Ok(ClaimOutcome::Held { claim: claim as u64 });
             }

@@ -53,7 +53,7 @@ impl Room {
     pub(super) fn take_answer(
         &mut self,
         now: GameTime,
-        number: StoreNumber,
+        (number, request): (StoreNumber, &StoreRequest),
         answer: &StoreAnswer,
         outputs: &mut Vec<RoomOutput>,
     ) {
@@ -68,7 +68,9 @@ impl Room {
         } else if self.profiles.open_save == Some(number) {
             self.profiles.open_save = None;
             self.profiles.released.clear();
-            if let StoreAnswer::Saved(lost) = answer {
+            if let (StoreRequest::SaveProfiles(saves), StoreAnswer::Saved(lost)) = (request, answer)
+            {
+                let lost = saves.iter().filter(|save| lost.contains(&save.account));
                 self.put_out_without_profile(lost, outputs);
             } else {
                 tracing::error!("the store has refused the profiles of a room");
@@ -117,10 +119,17 @@ impl Room {
         }
     }
 
-    /// These profiles are other rooms' now: their players are no longer here.
-    fn put_out_without_profile(&mut self, lost: &[AccountId], outputs: &mut Vec<RoomOutput>) {
-        for account in lost {
-            let is_lost = |_: &PlayerId, held: &mut HeldProfile| held.account == *account;
+    /// These profiles are other rooms' now: their players are no longer here. But one who has come
+    /// back since has claimed the profile anew, and what was lost is of the stay before.
+    fn put_out_without_profile<'s>(
+        &mut self,
+        lost: impl Iterator<Item = &'s ProfileSave>,
+        outputs: &mut Vec<RoomOutput>,
+    ) {
+        for ProfileSave { account, claim, .. } in lost {
+            let is_lost = |_: &PlayerId, held: &mut HeldProfile| {
+                (held.account, held.claim) == (*account, *claim)
+            };
             let players: Vec<_> = self.profiles.held.extract_if(.., is_lost).collect();
             for (player, _) in players {
                 tracing::warn!(

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ambit_host::protocol::messages::{
     AcknowledgeJournal, HostToWorld, WorldToHost, host_to_world, world_to_host,
 };
+use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world as ask};
@@ -20,10 +21,12 @@ use ambit_room::room::Room;
 use ambit_tests::sim::host::{GameConn, SimHost, SimHostOutput, SimRoom};
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
-    ConnId, HostId, HostOrder, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
+    AccountOutcome, AccountWays, ConnId, HostId, HostOrder, Lobby, LobbyAction, LobbyConfig,
+    LobbyGame, Origin,
 };
 use ambit_world_server::room_checkpoints::RoomCheckpoints;
 
+use super::simulated_store::{self, SimulatedStore};
 use super::{BelongingsByPlayer, wandering_game};
 
 const TICK: Duration = Duration::from_millis(50);
@@ -44,6 +47,8 @@ pub(super) struct LobbyAndHosts {
     tickets: BTreeMap<PlayerId, world::Ticket>,
     last_conn: GameConn,
     context: String,
+    /// If the game stores anything: each player has an account then.
+    pub(super) store: Option<SimulatedStore>,
 }
 
 /// A host and the messages that are under way between it and the lobby, with the times when they
@@ -57,10 +62,34 @@ struct LinkedHost {
 impl LobbyAndHosts {
     /// Starts a world with this many players in it.
     pub(super) fn new(seed: u64, players: u64) -> Self {
-        let registry = wandering_game::registry();
+        let mut servers = Self::of_game(seed, wandering_game::registry(), "wandering", None);
+        servers.players = players;
+        for player in 1..=players {
+            servers.add_player(player);
+            if player == 1 {
+                servers.create_room(player, "wandering");
+            } else {
+                servers.join_room(player, 1);
+            }
+        }
+        servers.start_room(1);
+        while servers.belongings_by_player().len() < players as usize {
+            servers.run_for(TICK);
+            assert!(servers.now < LocalTime::from_millis(10_000), "seed {seed}: all can join");
+        }
+        servers
+    }
+
+    /// Hosts that run this game, without players.
+    pub(super) fn of_game(
+        seed: u64,
+        registry: Registry,
+        game: &str,
+        store: Option<SimulatedStore>,
+    ) -> Self {
         let mut entropy = fastrand::Rng::with_seed(seed);
         let game = LobbyGame {
-            name: "wandering".into(),
+            name: game.into(),
             description: String::new(),
             min_players: 1,
             join_running: true,
@@ -71,8 +100,13 @@ impl LobbyAndHosts {
             presentation: String::new(),
             schema: Vec::new(),
         };
-        let config =
-            LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, ..LobbyConfig::default() };
+        let ways = AccountWays { token: store.is_some(), ..AccountWays::default() };
+        let config = LobbyConfig {
+            requests_per_s: 1_000,
+            request_burst: 1_000,
+            ways,
+            ..LobbyConfig::default()
+        };
         let lobby = Lobby::new(
             config,
             vec![game],
@@ -88,21 +122,14 @@ impl LobbyAndHosts {
             hosts: BTreeMap::new(),
             hosts_started: 0,
             checkpoints: RoomCheckpoints::default(),
-            players,
+            players: 0,
             tickets: BTreeMap::new(),
             last_conn: 0,
             context: format!("seed {seed}"),
+            store,
         };
         (0..HOSTS).for_each(|_| servers.start_host());
         servers.run_for(Duration::from_secs(1));
-        for player in 1..=players {
-            servers.add_player(player);
-        }
-        servers.send_request(1, ask::Body::StartRoom(world::StartRoom {}));
-        while servers.belongings_by_player().len() < players as usize {
-            servers.run_for(TICK);
-            assert!(servers.now < LocalTime::from_millis(10_000), "seed {seed}: all can join");
-        }
         servers
     }
 
@@ -121,6 +148,7 @@ impl LobbyAndHosts {
                 self.handle_host_outputs(id);
                 self.deliver_to_lobby(id, 3);
             }
+            self.deliver_answers_of_store();
             self.check();
         }
     }
@@ -190,23 +218,49 @@ impl LobbyAndHosts {
         self.handle_host_outputs(id);
     }
 
-    fn add_player(&mut self, player: u64) {
+    /// A player connects, with an account if there is a store.
+    pub(super) fn add_player(&mut self, player: u64) {
+        self.players = self.players.max(player);
         self.lobby.handle_connect(self.now, ConnId(player), Ipv4Addr::LOCALHOST.into());
         let name = format!("player{player}");
-        let hello = world::Hello { version: WORLD_VERSION, name, ..world::Hello::default() };
+        let account_token = if self.store.is_some() { player.to_string() } else { String::new() };
+        let hello =
+            world::Hello { version: WORLD_VERSION, name, account_token, ..world::Hello::default() };
         self.send_request(player, ask::Body::Hello(hello));
+    }
+
+    pub(super) fn create_room(&mut self, player: u64, game: &str) {
         let parameters = [("size", "20x20"), ("grace", "600")];
         let create = world::CreateRoom {
             name: "steppe".into(),
-            game: "wandering".into(),
+            game: game.into(),
             parameters: parameters.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
             ..world::CreateRoom::default()
         };
-        let join = world::JoinRoom { room: 1, ..world::JoinRoom::default() };
-        self.send_request(
-            player,
-            if player == 1 { ask::Body::CreateRoom(create) } else { ask::Body::JoinRoom(join) },
-        );
+        self.send_request(player, ask::Body::CreateRoom(create));
+    }
+
+    pub(super) fn start_room(&mut self, player: u64) {
+        self.send_request(player, ask::Body::StartRoom(world::StartRoom {}));
+    }
+
+    pub(super) fn join_room(&mut self, player: u64, room: u64) {
+        let join = world::JoinRoom { room, ..world::JoinRoom::default() };
+        self.send_request(player, ask::Body::JoinRoom(join));
+    }
+
+    pub(super) fn leave_room(&mut self, player: u64) {
+        self.tickets.remove(&PlayerId(player));
+        self.send_request(player, ask::Body::LeaveRoom(world::LeaveRoom {}));
+    }
+
+    fn deliver_answers_of_store(&mut self) {
+        let now = self.now;
+        let answers = self.store.as_mut().map(|store| store.take_due(now)).unwrap_or_default();
+        for (request, outcome) in answers {
+            self.lobby.handle_stored(&request, outcome);
+            self.handle_outputs();
+        }
     }
 
     fn send_request(&mut self, player: u64, body: ask::Body) {
@@ -305,12 +359,29 @@ impl LobbyAndHosts {
                     Some(world::world_to_client::Body::Ticket(ticket)) => {
                         self.tickets.insert(PlayerId(conn.0), ticket);
                     }
+                    // That the store is away.
+                    Some(world::world_to_client::Body::Error(error))
+                        if error.code() == ErrorCode::TryAgain => {}
+                    Some(world::world_to_client::Body::RoomLeft(_)) if message.request != 0 => {}
                     Some(
                         world::world_to_client::Body::RoomLeft(_)
                         | world::world_to_client::Body::Error(_),
                     ) => panic!("{} at {:?}: {message:?}", self.context, self.now),
                     _ => {}
                 },
+                LobbyAction::Account { source, job } => {
+                    let account = simulated_store::account_of(&job);
+                    let outcome = AccountOutcome::SignedIn { account, login: None };
+                    self.lobby.handle_account(self.now, source, outcome);
+                }
+                LobbyAction::Store { request, job } => {
+                    let store = self.store.as_mut().expect("the game stores something");
+                    store.begin(self.now, request, job);
+                }
+                LobbyAction::StoreLast { request, job } => {
+                    let store = self.store.as_mut().expect("the game stores something");
+                    store.carry_out(&request, job);
+                }
                 LobbyAction::DisconnectHost { host } => {
                     panic!("{}: the lobby disconnected {host:?}, which is alive", self.context)
                 }

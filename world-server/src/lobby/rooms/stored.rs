@@ -25,7 +25,7 @@ use ambit_store::{RoomRequest, StoredProfile, ValueKey};
 use crate::lobby::Lobby;
 use crate::lobby::output::{HostId, LobbyAction, error_body};
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::room::RoomPhase;
+use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::store_job::{StoreJob, StoreOutcome};
 
@@ -35,13 +35,15 @@ const MAX_JOBS_OF_ROOM: usize = 64;
 /// A player is told that the profile is in use after this number of answers, some seconds.
 const TOLD_AFTER: u32 = 3;
 /// A room that no session of the account is in has written the profile by then, or is gone.
-const GONE_AFTER: u32 = 10;
+const GONE_AFTER: u32 = 20;
+/// The same while a room of the game has no host, and cannot write anything.
+const GONE_AFTER_WITHOUT_HOST: u32 = 600;
 
 impl Lobby {
     /// A host passes on what a room's game asks.
     pub(in crate::lobby) fn handle_store_request(&mut self, host: HostId, asked: StoreRequest) {
         let id = RoomId(asked.room);
-        let runs_there = |room: &&super::room::LobbyRoom| room.phase == RoomPhase::Running { host };
+        let runs_there = |room: &&LobbyRoom| room.phase == RoomPhase::Running { host };
         let number = (asked.incarnation, asked.count);
         let oldest = (asked.oldest_incarnation, asked.oldest_count);
         let Some(room) = self.rooms.get(id).filter(runs_there) else {
@@ -73,11 +75,17 @@ impl Lobby {
     /// has the profile, but no other session of the account is in one.
     fn gone_holder(&self, id: RoomId, number: (u32, u64), account: AccountId) -> Option<u64> {
         let held = self.store_jobs.by_room.get(&id)?.held.get(&number)?;
-        let is_in_room =
-            |player: &&LobbyPlayer| player.account == Some(account) && player.room.is_some();
-        // One of them is the player who waits.
-        let is_gone = self.players.iter().filter(is_in_room).count() <= 1;
-        (held.times >= GONE_AFTER && is_gone).then_some(held.holder)
+        let world = self.rooms.get(id)?.world_id();
+        let players = self.players.iter().filter(|player| player.account == Some(account));
+        let worlds: Vec<RoomId> = players.filter_map(|player| player.room).collect();
+        // The player who waits may have left, and have the profile in another world.
+        let is_gone = worlds.is_empty() || worlds == [world];
+        let game = &self.rooms.get(id)?.game;
+        let is_moving =
+            |room: &LobbyRoom| room.game == *game && matches!(room.phase, RoomPhase::Moving { .. });
+        let patience =
+            if self.rooms.iter().any(is_moving) { GONE_AFTER_WITHOUT_HOST } else { GONE_AFTER };
+        (held.times >= patience && is_gone).then_some(held.holder)
     }
 
     /// The shell has done a room's job, or could not.

@@ -131,22 +131,55 @@ fn a_profile_is_taken_from_a_room_that_no_session_of_its_account_is_in() {
     let host = harness.host(1, 10);
     let room = harness.running_room_of(host, &[&ann]);
     let mut claims = Vec::new();
-    for _ in 0..12 {
-        ask_for(&mut harness, host, room, What::Claim(ANN.0.to_vec()));
-        let (request, job) = harness.store_jobs.remove(0);
-        let StoreJob::ClaimProfile { account: ANN, instead_of, .. } = job else {
-            panic!("{job:?}")
-        };
-        claims.push(instead_of);
-        let held = StoreOutcome::Held { account: ANN, claim: 5 };
-        done(&mut harness, &request, held);
+    for _ in 0..22 {
+        claims.push(claim_in_vain(&mut harness, host, room));
     }
     assert_eq!(stored(&mut harness), [], "the room asks again");
     let told = harness.events_on(ann.conn).into_iter();
     let told = told.filter(|body| matches!(body, Body::Error(it) if it.message.contains("in use")));
     assert_eq!(told.count(), 1);
-    assert_eq!(claims[..10], [None; 10]);
-    assert_eq!(claims[10..], [Some(5); 2]);
+    assert_eq!(claims[..20], [None; 20]);
+    assert_eq!(claims[20..], [Some(5); 2]);
+}
+
+#[test]
+fn a_profile_stays_with_a_player_who_has_gone_on_to_another_world() {
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_with_account("ann", ANN), harness.connect_as("bob"));
+    let host = harness.host(1, 10);
+    let left = harness.running_room_of(host, &[&bob, &ann]);
+    harness.ask(ann.conn, super::harness::leave());
+    let _ = harness.running_room_of(host, &[&ann]);
+    // The room that the player has left asks still.
+    let claims: Vec<_> = (0..30).map(|_| claim_in_vain(&mut harness, host, left)).collect();
+    assert_eq!(claims, [None; 30]);
+}
+
+#[test]
+fn a_profile_stays_while_a_room_of_the_game_has_no_host() {
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_with_account("ann", ANN), harness.connect_as("bob"));
+    let host = harness.host(1, 1);
+    let room = harness.running_room_of(host, &[&ann]);
+    let other = harness.host(2, 1);
+    let waits = harness.running_room_of(other, &[&bob]);
+    harness.save_checkpoint(other, waits);
+    harness.lose_host(other, "gone");
+    // It may have what it has to write.
+    let claims: Vec<_> = (0..30).map(|_| claim_in_vain(&mut harness, host, room)).collect();
+    assert_eq!(claims, [None; 30]);
+    let next = harness.host(3, 1);
+    harness.opened(next, waits, None);
+    assert_eq!(claim_in_vain(&mut harness, host, room), Some(5));
+}
+
+/// The claim of a profile that another room has. Returns what the store is told to take it from.
+fn claim_in_vain(harness: &mut LobbyHarness, host: crate::lobby::HostId, room: u64) -> Option<u64> {
+    ask_for(harness, host, room, What::Claim(ANN.0.to_vec()));
+    let (request, job) = harness.store_jobs.remove(0);
+    let StoreJob::ClaimProfile { account: ANN, instead_of, .. } = job else { panic!("{job:?}") };
+    done(harness, &request, StoreOutcome::Held { account: ANN, claim: 5 });
+    instead_of
 }
 
 #[test]

@@ -183,6 +183,27 @@ fn who_has_lost_the_profile_is_out_and_writes_nothing_more() {
 }
 
 #[test]
+fn who_has_come_back_stays_though_a_late_write_of_the_stay_before_is_lost() {
+    let mut scene = Mint::room();
+    scene.join();
+    let claimed = scene.requests();
+    scene.answer(&claimed[0], StoreAnswer::Claimed(ProfileClaim(5), None));
+    // The player goes on to another map, and the write of that is open.
+    scene.inputs.push(RoomInput::ReleaseForTransfer { player: ANN, transfer: TransferId(1) });
+    let open = scene.requests();
+    assert_eq!(open.len(), 1);
+    // The other map has given the profile back; the player comes again, with a new claim.
+    scene.inputs.push(RoomInput::Remove { player: ANN, why: Left::Quit });
+    scene.join();
+    let claimed = scene.requests();
+    scene.answer(&claimed[0], StoreAnswer::Claimed(ProfileClaim(6), None));
+    let outputs = scene.answer(&open[0], StoreAnswer::Saved(vec![ACCOUNT]));
+    let is_out = |output: &RoomOutput| matches!(output, RoomOutput::PlayerOut { .. });
+    assert!(!outputs.iter().any(is_out));
+    assert!(scene.coins().is_some());
+}
+
+#[test]
 fn a_player_who_leaves_before_the_answer_gives_the_profile_back_unchanged() {
     let mut scene = Mint::room();
     scene.join();
