@@ -1,5 +1,7 @@
 //! What players see and can do, and why the game refuses it.
 
+#![expect(clippy::duplicated_attributes, reason = "each variant has a size")]
+
 use ambit::prelude::*;
 
 use crate::goods::{Goods, Ware};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ambit::prelude::*;
-use ambit::test::{Line, TestClient, TestRoom};
+use ambit::test::{Line, Seen, TestClient, TestRoom};
 use fastrand::Rng;
 
 use crate::{
@@ -223,7 +223,7 @@ fn a_month_later_the_hut_stands_and_its_owner_wakes_up_in_it() {
     assert_eq!(room.errors(again), ["hut_is_ready"]);
     // Wood has grown.
     put_at_first::<Tree>(&mut room, again);
-    let tree = room.sees(again).into_iter().find(|it| it.is::<Tree>()).expect("beside her");
+    let tree = room.sees(again).into_iter().find(Seen::is::<Tree>).expect("beside her");
     assert_eq!(tree.gauge("wood"), Some(6.0));
 }
 
@@ -242,8 +242,8 @@ fn what_one_gives_another_is_stored_of_both_and_the_other_reads_it() {
     assert_eq!(goods(&room, ann), Goods::of(Ware::Wood, 2));
     assert_eq!(goods(&room, bob), Goods { wood: 3, ..Goods::coins(8) });
     let gifts = |client| -> Vec<String> {
-        let events = room.events(client).iter().filter_map(|event| event.get::<Gift>());
-        events.map(|gift| gift.what.as_str().to_owned()).collect()
+        let what = |gift: Gift| gift.what.as_str().to_owned();
+        room.events(client).iter().filter_map(|event| event.get().map(what)).collect()
     };
     assert_eq!((gifts(bob), gifts(ann)), (vec!["3 wood".to_owned(), "8 coins".to_owned()], vec![]));
     // One leaves: the store has both.
