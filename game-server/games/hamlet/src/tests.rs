@@ -233,7 +233,7 @@ fn what_one_gives_another_is_stored_of_both_and_the_other_reads_it() {
     let ann = room.join_with_account("ann", ANN, Line::default());
     let bob = room.join_with_account("bob", BOB, Line::default());
     set_goods(&mut room, ann, Goods { wood: 5, ..Goods::coins(8) });
-    let villager = |it: &ambit::test::Seen| it.is::<Villager>() && !it.own;
+    let villager = |it: &Seen| it.is::<Villager>() && !it.own;
     let other = room.sees(ann).into_iter().find(villager).expect("ann sees bob").id.0;
     give(&mut room, ann, &format!("give {other} wood 3"));
     give(&mut room, ann, &format!("pay {other} 8"));
