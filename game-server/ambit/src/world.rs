@@ -460,7 +460,7 @@ impl<G> World<G> {
         self.send_event(event, EventAudience::Everyone)
     }
 
-    /// Sends an event to one player, wherever the avatar is. Otherwise as [`World::announce`]. What
+    /// Sends an event to one player, near or far. Otherwise as [`World::announce`]. What
     /// the player is to know for longer is in a component with `#[audience(owner)]`, of a row for
     /// example.
     pub fn tell<E: EventOf<G>>(&mut self, player: impl Into<PlayerId>, event: E) -> Emitted<'_, G> {

@@ -46,7 +46,7 @@ fn coins_and_results_are_stored_once_though_hosts_and_servers_are_killed() -> Re
     let boards: Value = serde_json::from_str(&boards)?;
     assert_eq!((status, &boards["boards"]), (200, &serde_json::json!(["winners"])));
     let (_, list) = server.get("/results.json?game=wallet&board=winners&period=day")?;
-    ensure!(!list.contains(&account), "accounts are nobody else's business: {list}");
+    ensure!(!list.contains(&account), "a list names no account: {list}");
     let list: Value = serde_json::from_str(&list)?;
     let results = list["results"].as_array().context("a list")?;
     assert_eq!(results.len(), 1, "an account is in it once: {list}");

@@ -120,7 +120,7 @@ impl Room {
     }
 
     /// These profiles are other rooms' now: their players are no longer here. But one who has come
-    /// back since has claimed the profile anew, and what was lost is of the stay before.
+    /// back since has claimed the profile again, and what was lost is of the stay before.
     fn put_out_without_profile<'s>(
         &mut self,
         lost: impl Iterator<Item = &'s ProfileSave>,

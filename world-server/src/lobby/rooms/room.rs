@@ -54,7 +54,7 @@ pub(in crate::lobby) enum RoomLife {
     /// Until its last player has left.
     #[default]
     WhilePlayed,
-    /// Until nobody has played it for long.
+    /// Until no player has been in it for long.
     Lasting,
     /// The operator has it in the list of worlds: as long as the server runs.
     Operated,

@@ -108,7 +108,7 @@ fn a_lasting_room_sleeps_without_players_and_wakes_when_one_comes() {
     assert!(!sleeps(&awake, true) && !host.room.is_asleep());
     let outputs: Vec<_> = (0..3).flat_map(|_| host.tick()).collect();
     assert!(sleeps(&outputs, true) && host.room.is_asleep());
-    // An hour without ticks. The room is as it was, until somebody comes.
+    // An hour without ticks. The room is as it was, until a player comes.
     host.now += Duration::from_hours(1);
     host.join(2, BOB, 2);
     assert!(sleeps(&host.poll(), false) && !host.room.is_asleep());
