@@ -5,6 +5,7 @@
 //! type, so the indices that the macros generate are always right.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::mem::discriminant;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,6 +111,11 @@ impl<G: Game> RoomGame for Typed<G> {
             fn save(&self) -> Option<Vec<u8>>;
             fn is_finished(&self) -> bool;
         }
+    }
+
+    fn world_wide_kinds(&self) -> BTreeSet<u8> {
+        let kinds = (0..).zip(G::kinds());
+        kinds.filter(|(_, declared)| declared.is_world_wide).map(|(index, _)| index).collect()
     }
 
     fn player_values(&self) -> Box<dyn PlayerValues> {

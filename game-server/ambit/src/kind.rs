@@ -26,6 +26,10 @@ pub trait Kind: TypedKind {
     #[doc(hidden)]
     const STEER: Option<SteerFunctions> = None;
 
+    /// Whether all maps of a world have its objects.
+    #[doc(hidden)]
+    const IS_WORLD_WIDE: bool = false;
+
     #[doc(hidden)]
     fn into_components(self, spawn: &Spawn<'_>) -> Vec<Component>;
 
@@ -68,11 +72,12 @@ pub struct DeclaredKind {
     pub(crate) kind: ObjectKind,
     pub(crate) presentation: KindPresentation,
     pub(crate) steering: Option<(&'static str, SteerFunctions)>,
+    pub(crate) is_world_wide: bool,
 }
 
 /// For the derive of [`Declare`](crate::Declare).
 pub fn declared_kind<G, K: KindOf<G>>() -> DeclaredKind {
     let steering = K::STEER.map(|steer| (K::NAME, steer));
     let (kind, presentation) = K::declaration();
-    DeclaredKind { kind, presentation, steering }
+    DeclaredKind { kind, presentation, steering, is_world_wide: K::IS_WORLD_WIDE }
 }

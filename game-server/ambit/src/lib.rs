@@ -167,7 +167,8 @@
 //!
 //! What all players are to know wherever they are, such as the score, is of a kind with
 //! `#[kind(room_wide)]`: its first component is like all others. [`World::state`] finds the one
-//! object of such a kind, [`World::row`] that of a player.
+//! object of such a kind, [`World::row`] that of a player. With `#[kind(world_wide)]` all maps of a
+//! world have it.
 //!
 //! What players need not know belongs in the game's own struct, not in components.
 //!
@@ -205,6 +206,7 @@
 //! | [`Kind`] | `#[kind(name = "...", label = "...", simulated)]` | another name, a label; clients simulate the poses |
 //! | | `#[kind(steered)]`, `#[kind(projectile)]` | clients steer their own; it flies from one avatar to another |
 //! | | `#[kind(room_wide)]` | no place: all players have it ([`RoomWide`]) |
+//! | | `#[kind(world_wide)]` | the same on all maps of a world |
 //! | | `#[look(glyph, shape, colour, material, size, bar, label, figure, by)]` | how simple viewers draw it; `by` is a text that says which variant an object is |
 //! | | `#[variant("rat", figure = beast, size = 0.8, boss)]` | how they draw those whose text is this; they show the bar of a boss to all |
 //! | | `#[effect(arrival, colour, size)]` | what they show when one comes into sight |

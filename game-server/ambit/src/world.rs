@@ -145,7 +145,8 @@ impl<G> World<G> {
         Id::new(self.room.spawn(K::INDEX, components))
     }
 
-    /// Removes an object, now. Returns `false`, and does nothing, if it is gone already.
+    /// Removes an object, now. Returns `false`, and does nothing, if it is gone already, or a copy
+    /// of another map's ([`World::is_copy`]).
     ///
     /// An avatar stays as well, with a warning in the log: it exists as long as its player is in
     /// the room, because the player sees the world through it. To take it out of play, hide it from
@@ -159,7 +160,7 @@ impl<G> World<G> {
     /// [`World::despawn`].
     pub fn despawn_at(&mut self, object: impl Into<ObjectId>, at: GameTime) -> bool {
         let object = object.into();
-        if !self.room.contains(object) {
+        if !self.room.contains(object) || self.room.is_copy(object) {
             return false;
         }
         if self.room.is_avatar(object) {
@@ -187,9 +188,12 @@ impl<G> World<G> {
         Some(K::reader(ObjectRef { world: &self.room, id: object }))
     }
 
-    /// Edits an object; `None` if it is gone.
+    /// Edits an object; `None` if it is gone, or a copy of another map's ([`World::is_copy`]).
     pub fn edit<K: KindOf<G>>(&mut self, id: Id<K>) -> Option<K::Mut<'_>> {
         let object = self.cast::<K>(id.object())?.object();
+        if self.room.is_copy(object) {
+            return None;
+        }
         Some(K::editor(ObjectMut { world: &mut self.room, id: object }))
     }
 
@@ -398,7 +402,8 @@ impl<G> World<G> {
         row: K,
     ) -> Id<K> {
         let player = player.into();
-        if let Some(first) = self.find_room_wide::<K>(Some(player)) {
+        let first = self.find_room_wide::<K>(Some(player));
+        if let Some(first) = first.filter(|first| !self.is_copy(*first)) {
             tracing::error!(
                 player = player.0,
                 "`World::spawn_row` gives a player a second row of the kind {:?}: the first one \
@@ -410,6 +415,13 @@ impl<G> World<G> {
         let id = self.spawn(row);
         self.room.set_owner(id.object(), player);
         id
+    }
+
+    /// Whether an object is the copy of one of another map of the world: of a kind with
+    /// `#[kind(world_wide)]`. It is read-only, follows within about a quarter of a second, and its
+    /// owner may be a player who is not on this map.
+    pub fn is_copy(&self, object: impl Into<ObjectId>) -> bool {
+        self.room.is_copy(object.into())
     }
 
     /// Reads the row of a player; `None` without one.
@@ -458,6 +470,15 @@ impl<G> World<G> {
     /// nameless to those who do not see it.
     pub fn announce<E: EventOf<G>>(&mut self, event: E) -> Emitted<'_, G> {
         self.send_event(event, EventAudience::Everyone)
+    }
+
+    /// Sends an event to all players on all maps of the world, now: at most 64 at a tick. On another
+    /// map it comes some milliseconds later, an object in it is nameless there, and while that map
+    /// changes its host it may be lost. Otherwise as [`World::announce`].
+    pub fn announce_world_wide<E: EventOf<G>>(&mut self, event: E) {
+        if let Some(fields) = self.checked_fields(event) {
+            self.room.announce_world_wide(E::INDEX, fields);
+        }
     }
 
     /// Sends an event to one player, near or far. Otherwise as [`World::announce`]. What
@@ -509,29 +530,37 @@ impl<G> World<G> {
     }
 
     fn send_event<E: EventOf<G>>(&mut self, event: E, audience: EventAudience) -> Emitted<'_, G> {
+        let Some(fields) = self.checked_fields(event) else {
+            return Emitted { world: None, game: PhantomData };
+        };
         let now = self.room.now();
+        self.room.emit(E::INDEX, audience, now, fields);
+        Emitted { world: Some(&mut self.room), game: PhantomData }
+    }
+
+    /// `None`, with an error in the log, for what cannot be sent.
+    fn checked_fields<E: EventOf<G>>(&self, event: E) -> Option<Vec<Value>> {
         let mut fields = event.into_fields();
+        let event = &self.room.schema().events[usize::from(E::INDEX)];
         for value in &mut fields {
             if let Value::Position(position) = value {
                 if !position.is_finite() {
-                    let event = &self.room.schema().events[usize::from(E::INDEX)].name;
+                    let event = &event.name;
                     tracing::error!("a game sends the event {event} with {position:?}: ignored");
-                    return Emitted { world: None, game: PhantomData };
+                    return None;
                 }
                 *position = nearest_on_wire(*position);
             }
         }
-        let event = &self.room.schema().events[usize::from(E::INDEX)];
         if !Value::all_fit(&fields, &event.fields) {
             tracing::error!(
                 "a game sends the event {} with {fields:?}, which is more than its fields allow, \
                  such as a `Listed` beyond its list: ignored",
                 event.name
             );
-            return Emitted { world: None, game: PhantomData };
+            return None;
         }
-        self.room.emit(E::INDEX, audience, now, fields);
-        Emitted { world: Some(&mut self.room), game: PhantomData }
+        Some(fields)
     }
 }
 
@@ -541,7 +570,7 @@ impl<G> World<G> {
     /// components, and get fresher updates of each other.
     pub fn set_team(&mut self, object: impl Into<ObjectId>, team: Option<u8>) {
         let object = object.into();
-        if self.room.contains(object) {
+        if self.room.contains(object) && !self.room.is_copy(object) {
             self.room.set_team(object, team);
         }
     }
@@ -550,7 +579,8 @@ impl<G> World<G> {
     /// its own player's.
     pub fn set_owner(&mut self, object: impl Into<ObjectId>, player: PlayerId) {
         let object = object.into();
-        if self.room.contains(object) && !self.room.is_avatar(object) {
+        let is_free = !self.room.is_avatar(object) && !self.room.is_copy(object);
+        if self.room.contains(object) && is_free {
             self.room.set_owner(object, player);
         }
     }

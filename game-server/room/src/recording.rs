@@ -27,7 +27,7 @@ use ambit_proto::time::GameTime;
 const MAGIC: &[u8; 8] = b"AMBITREC";
 /// Datagrams, inputs and snapshots are recorded as they are, so a new shape of these
 /// (`ambit_proto::message::VERSION`, [`RoomInput`], [`Room::save`]) is a new version here.
-pub const VERSION: u32 = 16;
+pub const VERSION: u32 = 17;
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

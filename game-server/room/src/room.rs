@@ -100,6 +100,7 @@ impl Room {
         world.keep_past(game.lag_compensation());
         world.set_input_timeout(game.input_timeout());
         world.set_player_values(game.player_values());
+        world.set_world_wide_kinds(game.world_wide_kinds());
         Room {
             world,
             network: Network::new(&config, schema, &game.predictors()),
@@ -141,6 +142,7 @@ impl Room {
         self.note_pings(now, outputs);
         self.finish(times, dt, outputs);
         self.world.store_desk().put_out(now, |asked| outputs.push(RoomOutput::Store(asked)));
+        outputs.extend(self.world.take_share().map(RoomOutput::Share));
         self.network.send(now, &self.world, &mut self.stats, |client, bytes| {
             outputs.push(RoomOutput::Datagram { client, bytes });
         });
@@ -455,7 +457,9 @@ impl Room {
             }
             RoomInput::BeginIncarnation(incarnation) => {
                 self.world.store_desk().begin_incarnation(*incarnation);
+                self.world.restart_sharing();
             }
+            RoomInput::MapShare { map, share } => self.world.take_share_of(*map, share),
             RoomInput::Calendar { unix_ms } => self.world.set_calendar(now, *unix_ms),
             RoomInput::AdmitTransfer(arrival) => self.admit_transfer(now, arrival),
         }

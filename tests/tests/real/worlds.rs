@@ -1,7 +1,7 @@
 //! A world of two maps on two hosts: through the gate and back.
 
-use ambit_tests::real::{self, Cluster, Console, ScratchFolder, Server};
-use anyhow::Result;
+use ambit_tests::real::{self, Cluster, Console, ScratchFolder, Server, wait_until};
+use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 #[test]
@@ -104,6 +104,49 @@ fn gates_open_again_at_the_next_leader_after_the_leader_died() -> Result<()> {
     assert!(is_near(&avatar, 25.0, 15.0), "{avatar}");
     assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
     Ok(())
+}
+
+#[test]
+fn all_maps_have_the_shop_of_the_first_one_whatever_dies() -> Result<()> {
+    let scratch = ScratchFolder::new("gates-shop");
+    let server = Server::start(&scratch, &["--hosts", "process:2", "--placement", "zones"])?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    ann.run_command("create glade game=hamlet", "created")?;
+    ann.run_command("start", "started")?;
+    ann.wait_until("the avatar", own_avatar)?;
+    let mut shop = Vec::new();
+    wait_until("the shop where it is", || {
+        shop = offers(&mut ann)?;
+        Ok((shop.len() == 4).then_some(()))
+    })?;
+    ann.type_in("walk-to 59 30")?;
+    ann.wait_until("the other map", |event| event["ev"] == "started" && event["map"] == 1)?;
+    let same = |ann: &mut Console| {
+        wait_until("the shop on the other map", || Ok((offers(ann)? == shop).then_some(())))
+    };
+    same(&mut ann)?;
+    for child in server.children() {
+        real::outlast_suspicion();
+        real::server_signal(child, "KILL")?;
+        server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
+        wait_until("the own avatar", || {
+            let shown = ann.run_command("objects", "objects")?;
+            let objects = shown["objects"].as_array().context("a list")?;
+            Ok(objects.iter().any(|object| object["own"] == true).then_some(()))
+        })?;
+        same(&mut ann)?;
+    }
+    Ok(())
+}
+
+/// The rows of the shop's table, sorted.
+fn offers(console: &mut Console) -> Result<Vec<String>> {
+    let table = console.run_command("table", "table")?;
+    let rows = table["rows"].as_array().context("rows")?.iter();
+    let offers = rows.filter(|row| row["kind"] == "offer");
+    let mut offers: Vec<String> = offers.map(|row| row["components"].to_string()).collect();
+    offers.sort();
+    Ok(offers)
 }
 
 fn own_avatar(event: &Value) -> bool {

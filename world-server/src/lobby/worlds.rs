@@ -42,6 +42,7 @@ use crate::lobby::{Lobby, output};
 
 mod arrivals;
 mod records;
+mod shares;
 pub(super) mod state;
 mod transfers;
 

@@ -52,6 +52,7 @@ struct KindOptions {
     name: Option<LitStr>,
     label: String,
     is_room_wide: bool,
+    is_world_wide: bool,
     is_simulated: bool,
     is_steered: bool,
     is_projectile: bool,
@@ -307,7 +308,7 @@ impl KindOptions {
             return Ok(());
         }
         let known = "`name = \"...\"`, `label = \"...\"`, `simulated`, `steered`, `projectile`, \
-                     `room_wide`";
+                     `room_wide`, `world_wide`";
         attribute.parse_nested_meta(|meta| {
             read_option(&meta, known, |option, meta| {
                 match option {
@@ -317,6 +318,7 @@ impl KindOptions {
                     "steered" => self.is_steered = true,
                     "projectile" => self.is_projectile = true,
                     "room_wide" => self.is_room_wide = true,
+                    "world_wide" => (self.is_room_wide, self.is_world_wide) = (true, true),
                     _ => return Ok(false),
                 }
                 Ok(true)
@@ -559,11 +561,17 @@ fn in_rooms(
                 ::core::option::Option::Some(::ambit::steering::functions_of::<#kind>());
         }
     });
+    let world_wide = options.is_world_wide.then(|| {
+        quote!(
+            const IS_WORLD_WIDE: bool = true;
+        )
+    });
     quote! {
         #[automatically_derived]
         impl ::ambit::Kind for #kind {
             type Ref<'w> = #reader<'w>;
             type Mut<'w> = #editor<'w>;
+            #world_wide
             #steering
 
             fn into_components(

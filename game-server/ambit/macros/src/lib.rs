@@ -52,7 +52,7 @@ fn expand(
 }
 
 /// Declares a kind of object by a struct of components; the first one says where its objects are,
-/// unless the kind is `#[kind(room_wide)]`.
+/// unless the kind is `#[kind(room_wide)]` or `#[kind(world_wide)]`.
 /// The page of the crate `ambit` lists the attributes.
 #[proc_macro_derive(
     Kind,

@@ -75,9 +75,9 @@ pub struct Sky {
     pub changes_in: Gauge<900>,
 }
 
-/// A row of the shop's table.
+/// A row of the shop's table, which all maps have: in the forest one sees what pays.
 #[derive(Kind, Default)]
-#[kind(room_wide, label = "Shop")]
+#[kind(world_wide, label = "Shop")]
 pub struct Offer {
     #[component(words = Ware)]
     pub ware: Text<8>,

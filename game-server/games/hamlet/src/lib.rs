@@ -159,7 +159,7 @@ impl Game for Hamlet {
                 let (brought, taken) = self.shop.trade_with_town(world.rng());
                 self.ledger = (self.ledger.0.with(brought), self.ledger.1.with(taken));
                 self.show_shop(world);
-                world.announce(MarketDay { coins: brought.coins.into() });
+                world.announce_world_wide(MarketDay { coins: brought.coins.into() });
                 world.after(world.calendar().until(MARKET), timer);
             }
         }

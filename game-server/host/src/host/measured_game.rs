@@ -7,6 +7,7 @@
 //! after the call was noted.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -179,6 +180,7 @@ impl Game for MeasuredGame {
             fn predictors(&self) -> Predictors;
             fn sight_checks(&self) -> SightChecks;
             fn player_values(&self) -> Box<dyn PlayerValues>;
+            fn world_wide_kinds(&self) -> BTreeSet<u8>;
             fn is_finished(&self) -> bool;
             fn as_any(&mut self) -> Option<&mut dyn Any>;
         }

@@ -192,6 +192,8 @@ pub enum HostMessage {
     },
     /// A room's game asks this of the store.
     Store(RoomId, AskedOfStore),
+    /// A map of a world tells this the others.
+    Share(RoomId, Vec<u8>),
     /// A room after its last tick.
     Snapshot(RoomId, RoomSnapshot),
     /// The inputs of one tick of a room.

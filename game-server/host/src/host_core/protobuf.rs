@@ -79,6 +79,9 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 carried: order.carried,
             }),
         ),
+        world_to_host::Body::MapShare(told) => {
+            input(told.room, RoomInput::MapShare { map: told.map, share: told.share })
+        }
         world_to_host::Body::Stored(stored) => {
             let number = StoreNumber { incarnation: stored.incarnation, count: stored.count };
             let room = stored.room;
@@ -312,6 +315,9 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
             })
         }
         HostMessage::Store(room, asked) => host_to_world::Body::Store(store_message(room, asked)),
+        HostMessage::Share(room, share) => {
+            host_to_world::Body::Share(pb::MapShare { room: room.0, share, map: 0 })
+        }
         HostMessage::Snapshot(room, snapshot) => host_to_world::Body::RoomSaved(pb::RoomSaved {
             room: room.0,
             at_us: snapshot.at.micros(),

@@ -42,6 +42,9 @@ const MOVE_WITHIN: Duration = Duration::from_secs(20);
 /// For how long revoked tickets are remembered: longer than a checked ticket can wait for its room.
 const REVOKED_FOR: Duration = Duration::from_mins(1);
 
+/// What the other maps of a world tell is taken up to this at a tick, in bytes.
+const MAX_SHARED_BYTES_OF_TICK: usize = 262_144;
+
 /// A client whose first message the host has checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdmittedClient {
@@ -257,6 +260,9 @@ impl RoomHost {
         if self.has_ended {
             return;
         }
+        if let RoomOrder::Input(RoomInput::MapShare { .. }) = order {
+            return self.take_share(order);
+        }
         self.wake();
         match order {
             RoomOrder::RemovePlayer { player, reason, revoked_until } => {
@@ -285,6 +291,21 @@ impl RoomHost {
                 self.close(reason, "the room was closed");
             }
             RoomOrder::HandOver => self.hand_over(),
+        }
+    }
+
+    /// A room that sleeps asks the other maps when it wakes, and what is too much for one tick is
+    /// told again.
+    fn take_share(&mut self, order: RoomOrder) {
+        let shared = self.inputs.iter().map(|input| match input {
+            RoomInput::MapShare { share, .. } => share.len(),
+            _ => 0,
+        });
+        if self.is_asleep || shared.sum::<usize>() > MAX_SHARED_BYTES_OF_TICK {
+            return;
+        }
+        if let RoomOrder::Input(input) = order {
+            self.inputs.push(input);
         }
     }
 
@@ -400,7 +421,8 @@ impl RoomHost {
                 RoomOutput::AtGate { .. }
                 | RoomOutput::Departed { .. }
                 | RoomOutput::Arrived { .. }
-                | RoomOutput::Store(_) => for_world.push(output),
+                | RoomOutput::Store(_)
+                | RoomOutput::Share(_) => for_world.push(output),
             }
         }
         self.room_outputs = room_outputs;
@@ -658,6 +680,7 @@ fn message_of(room: RoomId, output: RoomOutput) -> Option<HostMessage> {
         }
         RoomOutput::Arrived { player, transfer } => HostMessage::Arrived { room, player, transfer },
         RoomOutput::Store(asked) => HostMessage::Store(room, asked),
+        RoomOutput::Share(share) => HostMessage::Share(room, share),
         _ => return None,
     })
 }

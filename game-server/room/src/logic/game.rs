@@ -201,6 +201,7 @@
 //! ```
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
@@ -264,6 +265,12 @@ pub trait Game: Send {
     /// What the game keeps of each player beside the objects; empty. Called once, before the start.
     fn player_values(&self) -> Box<dyn PlayerValues> {
         Box::new(NoValues)
+    }
+
+    /// The room-wide kinds whose objects all maps of the world have: each map its own, and
+    /// read-only copies of the others' ([`World::is_copy`]). The same at every call.
+    fn world_wide_kinds(&self) -> BTreeSet<u8> {
+        BTreeSet::new()
     }
 
     /// Starts the room: creates the obstacles and objects of the world. Called once, at the first

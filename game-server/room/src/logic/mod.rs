@@ -15,6 +15,7 @@ pub mod game;
 pub mod gate;
 pub mod player_values;
 pub mod registry;
+pub mod share;
 pub mod sight;
 pub mod sound;
 pub mod store;

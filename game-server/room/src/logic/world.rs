@@ -35,6 +35,7 @@ mod players;
 mod poses;
 mod room_wide;
 mod save;
+mod shared;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -59,6 +60,7 @@ use self::objects::{Objects, StoredObject, slot_of};
 use self::objects_by_cell::ObjectsByCell;
 use self::past::PastPoses;
 use self::poses::WorldPoses;
+use self::shared::WorldWide;
 use self::timers::Timers;
 use self::trace::WorldTrace;
 use super::controls::{DEFAULT_INPUT_TIMEOUT, HeldControls};
@@ -116,6 +118,8 @@ pub struct World {
     input_timeout: Duration,
     /// The objects without a place, by kind and owner.
     room_wide: BTreeSet<(u8, Option<PlayerId>, ObjectId)>,
+    /// What all maps of the world have in common.
+    world_wide: WorldWide,
     /// Rows that were given to a player in this tick.
     new_rows: Vec<ObjectId>,
     /// Objects whose path continues after `now`, in the order in which they started, and objects
@@ -165,6 +169,7 @@ impl World {
             controls: BTreeMap::new(),
             input_timeout: DEFAULT_INPUT_TIMEOUT,
             room_wide: BTreeSet::new(),
+            world_wide: WorldWide::default(),
             new_rows: Vec::new(),
             moving: Vec::new(),
             changed: Vec::new(),
@@ -186,6 +191,7 @@ impl World {
     /// The room has slept until this tick, which is as long as any other.
     pub(crate) fn wake(&mut self, period: Duration) {
         self.previous_horizon = self.previous_horizon.max(self.now.saturating_sub(period));
+        self.restart_sharing();
     }
 
     /// What a calendar's clock shows at `now` of the room's clock.
@@ -350,7 +356,9 @@ impl World {
         if let Some(slot) = pose_slot {
             self.poses.remove(slot);
         }
-        if !self.room_wide.remove(&(removed.kind, removed.owner, object)) {
+        if self.room_wide.remove(&(removed.kind, removed.owner, object)) {
+            self.note_shared(removed.kind, object);
+        } else {
             self.cells.remove(slot_of(object), self.objects.cells[slot_of(object)]);
         }
         self.changes.push(WorldChange::Despawned { object, at });
@@ -400,8 +408,11 @@ impl World {
             let kind = self.kind(object);
             if self.room_wide.remove(&(kind, before, object)) {
                 self.room_wide.insert((kind, Some(player), object));
-                self.new_rows.push(object);
+                if !self.is_copy(object) {
+                    self.new_rows.push(object);
+                }
                 self.trace.record_state(object);
+                self.note_shared(kind, object);
             }
             self.changes.push(WorldChange::Team { object });
         }
@@ -417,6 +428,7 @@ impl World {
     pub fn set_team(&mut self, object: ObjectId, team: Option<u8>) {
         if std::mem::replace(&mut self.object_mut(object).team, team) != team {
             self.changes.push(WorldChange::Team { object });
+            self.note_shared(self.kind(object), object);
         }
     }
 
@@ -606,8 +618,12 @@ impl World {
             self.overflowing.push(id);
         }
         self.changes.push(WorldChange::Components { object: id, mask, late, path_as_before_until });
-        if self.trace.is_enabled() && self.is_room_wide(id) {
+        if !(self.trace.is_enabled() || self.world_wide.is_used()) {
+            return;
+        }
+        if let Some(kind) = self.find_kind(id).filter(|kind| self.is_kind_room_wide(*kind)) {
             self.trace.record_state(id);
+            self.note_shared(kind, id);
         }
     }
 

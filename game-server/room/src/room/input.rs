@@ -82,6 +82,12 @@ pub enum RoomInput {
         /// Milliseconds since 1970, UTC.
         unix_ms: u64,
     },
+    /// Another map of the world has told this, or is no more.
+    MapShare {
+        map: u32,
+        /// As in [`RoomOutput::Share`](super::RoomOutput::Share); empty for a map that has ended.
+        share: Vec<u8>,
+    },
     /// The room runs at a host that it was given to for this time.
     BeginIncarnation(u32),
     /// A datagram of a client.

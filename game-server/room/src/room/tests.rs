@@ -31,6 +31,7 @@ mod profiles;
 mod room_wide;
 mod sight;
 mod simulation;
+mod world_wide;
 
 const ANN: PlayerId = PlayerId(1);
 const TICK: Duration = Duration::from_millis(50);

@@ -15,6 +15,7 @@ use super::harness::{
 use crate::lobby::HostId;
 
 mod records;
+mod shares;
 
 const FIRST: HostId = HostId(1);
 const SECOND: HostId = HostId(2);

@@ -150,6 +150,7 @@ impl Lobby {
         };
         let lost = self.remove_map(id, why);
         self.rooms.at_mut(room.world).world.maps.remove(&room.map);
+        self.forget_share(room.world, (id, room.map));
         for player in lost.seats.players() {
             let Some(transfer) = self.rooms.at_mut(room.world).world.transfers.get_mut(&player)
             else {

@@ -19,7 +19,7 @@ use super::objects::NO_POSE;
 
 /// The largest number of points of a timeline: twice as many as commands can set within the longest
 /// delay at the highest tick rate.
-const MAX_STORED_POINTS: usize = 32;
+pub(super) const MAX_STORED_POINTS: usize = 32;
 /// How far back timelines are kept: longer than any delay and any tick. Older points are dropped at
 /// the next change.
 const HISTORY_KEPT: Duration = Duration::from_secs(1);
@@ -270,6 +270,17 @@ impl World {
         self.set_component(object, index, Component::Counts(value.within(of.names, of.max)));
     }
 
+    /// Sets a component of an object without a place, and what it will be, from now on.
+    pub(super) fn replace_component(&mut self, object: ObjectId, index: u8, value: Component) {
+        let now = self.now();
+        let is_changed = match (self.component_mut(object, index), value) {
+            (Component::Gauge(gauge), Component::Gauge(value)) => replace_tail(gauge, now, &value),
+            (Component::Flag(flag), Component::Flag(value)) => replace_tail(flag, now, &value),
+            (_, value) => return self.set_component(object, index, value),
+        };
+        self.note_timeline_change(object, index, now, is_changed);
+    }
+
     /// Nothing is sent of a component that is set to the value that it has.
     fn set_component(&mut self, object: ObjectId, index: u8, value: Component) {
         let component = self.component_mut(object, index);
@@ -387,6 +398,25 @@ fn set_from<T: TimelineValue>(
     let is_as_before = timeline.next_after(from).is_none() && before.as_ref() == Some(&value);
     if !is_as_before {
         timeline.replace_from(from, [(from, value)]);
+    }
+    !is_as_before
+}
+
+/// Returns whether that changes any value at `from` or later.
+fn replace_tail<T: TimelineValue>(
+    timeline: &mut Timeline<T>,
+    from: GameTime,
+    values: &Timeline<T>,
+) -> bool {
+    let later = |timeline: &Timeline<T>| -> Vec<(GameTime, T)> {
+        let later = timeline.points().filter(|(time, _)| *time > from);
+        later.map(|(time, value)| (time, value.clone())).collect()
+    };
+    let is_as_before =
+        timeline.value_at(from) == values.value_at(from) && later(timeline) == later(values);
+    if !is_as_before {
+        let tail = values.points().map(|(time, value)| (time, value.clone()));
+        timeline.replace_from(from, tail);
     }
     !is_as_before
 }

@@ -14,10 +14,15 @@ use super::{TraceEvent, World, WorldChange};
 
 impl World {
     /// The first object of a room-wide kind that belongs to this player, or to no player if `owner`
-    /// is `None`.
+    /// is `None`. Those of this map come before copies of other maps'.
     pub fn room_wide(&self, kind: u8, owner: Option<PlayerId>) -> Option<ObjectId> {
         let ids = (kind, owner, ObjectId(0))..=(kind, owner, ObjectId(u64::MAX));
-        self.room_wide.range(ids).next().map(|&(_, _, object)| object)
+        let mut ids = self.room_wide.range(ids).map(|&(_, _, object)| object);
+        let first = ids.next()?;
+        if !self.is_copy(first) {
+            return Some(first);
+        }
+        Some(ids.find(|id| !self.is_copy(*id)).unwrap_or(first))
     }
 
     /// Whether an object exists and its kind is room-wide.
@@ -33,7 +38,8 @@ impl World {
     /// Removes the rows of a player who has left.
     pub(super) fn despawn_rows(&mut self, player: PlayerId) {
         let rows = self.room_wide.iter().filter(|(_, owner, _)| *owner == Some(player));
-        let rows: Vec<ObjectId> = rows.map(|&(_, _, object)| object).collect();
+        let rows: Vec<ObjectId> =
+            rows.map(|&(_, _, object)| object).filter(|row| !self.is_copy(*row)).collect();
         for row in rows {
             self.despawn(row);
         }
@@ -59,6 +65,7 @@ impl World {
         self.room_wide.insert((kind, None, id));
         self.report_spawned(id, kind, None);
         self.trace.record_state(id);
+        self.note_shared(kind, id);
         id
     }
 

@@ -21,6 +21,7 @@ use super::poses::{SavedPoses, WorldPoses};
 use super::timers::{SavedTimers, Timers};
 use super::{ObjectsByCell, World, WorldChange, component_access};
 use crate::logic::controls::HeldControls;
+use crate::logic::share::Copies;
 use crate::saved::{self, BadState};
 
 impl World {
@@ -33,6 +34,7 @@ impl World {
         saved::put(out, &(&self.controls, &self.moving, &self.overflowing));
         saved::put(out, &self.past.to_saved());
         saved::put(out, &(&self.store, self.player_values.save(), self.calendar_ms));
+        saved::put(out, &self.world_wide.copies);
     }
 
     /// Replaces the state of this world, in which the game has started, by the saved one.
@@ -49,6 +51,7 @@ impl World {
         let past: SavedPast = saved::take(bytes)?;
         let values: Vec<u8>;
         (self.store, values, self.calendar_ms) = saved::take(bytes)?;
+        let copies: Copies = saved::take(bytes)?;
         self.player_values.restore(&values)?;
         (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(rng_seed));
         self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;
@@ -74,6 +77,10 @@ impl World {
         if !self.past.restore(past, fits) {
             return Err(BadState::Malformed);
         }
+        if !copies.ids().all(|copy| self.is_room_wide(copy)) {
+            return Err(BadState::Malformed);
+        }
+        self.restore_copies(copies);
         for index in 0..self.moving.len() {
             self.restore_segment(self.moving[index]).ok_or(BadState::Malformed)?;
         }

@@ -1,0 +1,40 @@
+//! What the maps of a world tell each other: passed on, and not looked into.
+//!
+//! Nothing is kept of it: each map tells all again from time to time.
+
+use ambit_host::protocol::messages::{MapShare, world_to_host};
+use ambit_proto::ids::RoomId;
+use ambit_room::logic::share::MAX_SHARE_BYTES;
+
+use crate::lobby::Lobby;
+use crate::lobby::output::HostId;
+use crate::lobby::rooms::room::RoomPhase;
+
+impl Lobby {
+    /// Handles what a map tells the others.
+    pub(in crate::lobby) fn handle_share(&mut self, host: HostId, told: MapShare) {
+        let id = RoomId(told.room);
+        let room = self.rooms.get(id).filter(|room| room.game_host() == Some(host));
+        let Some(room) = room.filter(|_| (1..=MAX_SHARE_BYTES).contains(&told.share.len())) else {
+            return;
+        };
+        let (world, map) = (room.world_id(), room.map());
+        self.tell_other_maps(world, (id, map), &told.share);
+    }
+
+    /// A further map is no more: the others forget what it told.
+    pub(super) fn forget_share(&mut self, world: RoomId, map: (RoomId, u32)) {
+        self.tell_other_maps(world, map, &[]);
+    }
+
+    fn tell_other_maps(&mut self, world: RoomId, (from, map): (RoomId, u32), share: &[u8]) {
+        let Some(known) = self.rooms.get(world) else { return };
+        let others: Vec<RoomId> = known.all_maps().filter(|id| *id != from).collect();
+        for id in others {
+            let Some(room) = self.rooms.get(id) else { continue };
+            let RoomPhase::Running { host } = room.phase else { continue };
+            let told = MapShare { room: id.0, share: share.to_vec(), map };
+            self.outbox.send_to_host(host, world_to_host::Body::MapShare(told));
+        }
+    }
+}
