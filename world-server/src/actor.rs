@@ -538,6 +538,7 @@ fn room_of_order(order: &HostOrder) -> Option<u64> {
         world_to_host::Body::Admit(order) => Some(order.room),
         world_to_host::Body::SyncMembers(order) => Some(order.room),
         world_to_host::Body::Stored(stored) => Some(stored.room),
+        world_to_host::Body::MapShare(told) => Some(told.room),
         world_to_host::Body::Configure(_)
         | world_to_host::Body::Drain(_)
         | world_to_host::Body::AcknowledgeHeartbeat(_)

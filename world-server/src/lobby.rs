@@ -325,7 +325,7 @@ impl Lobby {
                 Body::Departed(departed) => self.handle_departed(now, host, departed),
                 Body::Arrived(arrived) => self.handle_arrived(now, host, &arrived),
                 Body::Store(asked) => self.handle_store_request(host, asked),
-                Body::Share(told) => self.handle_share(host, told),
+                Body::Share(told) => self.handle_share(host, &told),
                 Body::Heartbeat(beat) => self.acknowledge_heartbeat(host, beat),
                 Body::HandingOver(HandingOver {}) => self.note_hand_over(host),
                 // The shell stores checkpoints, and gets the reports of watchers on their own

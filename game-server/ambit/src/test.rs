@@ -802,6 +802,7 @@ impl<G: Game> TestRoom<G> {
                 | RoomOutput::Unresponsive { .. }
                 | RoomOutput::Departed { .. }
                 | RoomOutput::Arrived { .. }
+                | RoomOutput::Share(_)
                 | RoomOutput::MovedAway { .. } => {}
             }
         }

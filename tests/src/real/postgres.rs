@@ -1,6 +1,7 @@
 //! A real PostgreSQL server for one test.
 
 use std::ffi::OsStr;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -17,6 +18,8 @@ pub struct Postgres {
     data: PathBuf,
     port: u16,
     child: Option<Child>,
+    /// It takes only connections over TLS.
+    is_encrypted: bool,
     /// The value for `--store`.
     pub url: String,
 }
@@ -24,6 +27,15 @@ pub struct Postgres {
 impl Postgres {
     /// Makes its files and starts it.
     pub fn start(name: &str) -> Result<Self> {
+        Self::start_with(name, None)
+    }
+
+    /// The same; it takes only connections over TLS. `certificate` and `key` are texts in PEM.
+    pub fn start_with_tls(name: &str, certificate: &str, key: &str) -> Result<Self> {
+        Self::start_with(name, Some((certificate, key)))
+    }
+
+    fn start_with(name: &str, tls: Option<(&str, &str)>) -> Result<Self> {
         // Beside the scratch folder, which its user could not enter.
         let data = std::env::temp_dir().join(format!("ambit-pg-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&data);
@@ -40,7 +52,13 @@ impl Postgres {
         .context("PostgreSQL's files can't be made; `tests/run` installs it")?;
         let port = free_ports(1)?[0];
         let url = format!("postgresql://ambit:se%20cret@127.0.0.1:{port}/postgres");
-        let mut postgres = Self { data, port, child: None, url };
+        if let Some((certificate, key)) = tls {
+            write_as_database_user(&data.join("server.crt"), certificate)?;
+            write_as_database_user(&data.join("server.key"), key)?;
+            let rule = "hostssl all all 127.0.0.1/32 scram-sha-256\n";
+            write_as_database_user(&data.join("pg_hba.conf"), rule)?;
+        }
+        let mut postgres = Self { data, port, child: None, is_encrypted: tls.is_some(), url };
         postgres.resume()?;
         Ok(postgres)
     }
@@ -67,6 +85,7 @@ impl Postgres {
             .args(["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="])
             // What survives here is the end of processes, not of the machine.
             .args(["-c", "fsync=off"])
+            .args(["-c", if self.is_encrypted { "ssl=on" } else { "ssl=off" }])
             .args(["-p", &self.port.to_string(), "-D"])
             .arg(&self.data)
             .current_dir("/")
@@ -103,15 +122,30 @@ impl Drop for Postgres {
     }
 }
 
-/// One of PostgreSQL's programs, which are not in the path on Debian. They refuse to run as root.
+/// One of PostgreSQL's programs, which are not in the path on Debian.
 fn program(name: &str) -> Command {
     let path = newest_version().map_or_else(|_| name.into(), |folder| folder.join(name));
+    as_database_user(path.as_os_str())
+}
+
+/// PostgreSQL's programs refuse to run as root.
+fn as_database_user(program: &OsStr) -> Command {
     if !is_root() {
-        return Command::new(path);
+        return Command::new(program);
     }
     let mut command = Command::new("setpriv");
-    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]).arg(path);
+    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]).arg(program);
     command
+}
+
+/// A file that the server takes for its own: nobody else can read it.
+fn write_as_database_user(path: &Path, text: &str) -> Result<()> {
+    let mut command = as_database_user("sh".as_ref());
+    command.args(["-c", "umask 077; cat >\"$0\""]).arg(path).current_dir("/");
+    let mut child = command.stdin(Stdio::piped()).spawn()?;
+    child.stdin.take().context("a pipe")?.write_all(text.as_bytes())?;
+    ensure!(child.wait()?.success(), "{} can't be written", path.display());
+    Ok(())
 }
 
 fn newest_version() -> Result<PathBuf> {

@@ -92,7 +92,9 @@ fn sixteen_bots_fight_on_when_their_host_dies_and_the_table_adds_up() -> Result<
     }
     // A player reaches 20 points, and the next round is played.
     let first = before.0;
-    wait_until("the next round", || Ok((standing(&mut ann)?.0 > first).then_some(())))?;
+    wait_until("the next round", || {
+        Ok(standing(&mut ann)?.filter(|(round, _)| *round > first).map(drop))
+    })?;
     wait_for_hits(&mut ann, 1)?;
     let summary = bots.finish()?;
     println!("{BOTS} bots, two hosts killed: {summary}");
@@ -103,17 +105,18 @@ fn sixteen_bots_fight_on_when_their_host_dies_and_the_table_adds_up() -> Result<
 /// Waits until `hits` hits were made in the current round, or a later round is played; checks the
 /// sums of the table all the time.
 fn wait_for_hits(console: &mut Console, hits: i64) -> Result<(i64, i64)> {
-    let first = standing(console)?.0;
-    wait_until("hits", || {
-        let now = standing(console)?;
-        Ok((now.1 >= hits || now.0 > first).then_some(now))
-    })
+    let (first, _) = wait_until("the table", || standing(console))?;
+    wait_until("hits", || Ok(standing(console)?.filter(|now| now.1 >= hits || now.0 > first)))
 }
 
-/// The round, and all hits in it.
-fn standing(console: &mut Console) -> Result<(i64, i64)> {
+/// The round, and all hits in it; `None` while the table is not whole, as at the change of a host.
+fn standing(console: &mut Console) -> Result<Option<(i64, i64)>> {
     let table = console.run_command("table", "table")?;
-    let round = rows(&table, "match").next().context("the match")?["components"]["round"].as_i64();
+    let Some(of_match) = rows(&table, "match").next() else { return Ok(None) };
+    if rows(&table, "score").count() < BOTS + 1 {
+        return Ok(None);
+    }
+    let round = of_match["components"]["round"].as_i64();
     let sum = |column: &str| -> i64 {
         let of_all = rows(&table, "score").map(|row| row["components"][column].as_i64());
         of_all.map(Option::unwrap_or_default).sum()
@@ -122,7 +125,7 @@ fn standing(console: &mut Console) -> Result<(i64, i64)> {
     let hits = sum("hits");
     // Two points for a player who hits; a player who is hit loses one, if it has one.
     assert!((hits..=2 * hits).contains(&points), "{table}");
-    Ok((round.context("a round")?, hits))
+    Ok(Some((round.context("a round")?, hits)))
 }
 
 /// No ship has jumped, whatever died, unless it was hit just before: then it comes back elsewhere.

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::Command;
 
 use ambit_tests::real::{
-    Console, Postgres, ScratchFolder, Server, binary, outlast_suspicion, run, server_signal,
-    wait_until,
+    Console, Postgres, ScratchFolder, Server, binary, outlast_suspicion, output, run,
+    server_signal, wait_until,
 };
 use anyhow::{Context, Result, ensure};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use serde_json::Value;
 
 #[test]
@@ -139,4 +140,50 @@ fn exported(store: &Path, account: &str) -> Result<Value> {
     let mut command = Command::new(binary("world-server"));
     command.args(["accounts", "export", account, "--store"]).arg(store);
     Ok(serde_json::from_slice(&run(&mut command)?.stdout)?)
+}
+
+#[test]
+fn a_store_behind_tls_is_reached_only_with_the_right_authority() -> Result<()> {
+    let authority = |name: &str| -> Result<_> {
+        let mut params = CertificateParams::new(Vec::new())?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
+    };
+    let (right, other) = (authority("ambit tests")?, authority("somebody")?);
+    let key = KeyPair::generate()?;
+    let params = CertificateParams::new(vec!["127.0.0.1".to_owned()])?;
+    let certificate = params.signed_by(&key, &right)?;
+    let scratch = ScratchFolder::new("stored-tls");
+    let file = |name: &str, text: String| -> Result<String> {
+        let path = scratch.path().join(name);
+        std::fs::write(&path, text)?;
+        Ok(path.to_str().context("a plain path")?.to_owned())
+    };
+    let (right, other) = (file("ca.pem", right.pem())?, file("other.pem", other.pem())?);
+    let nothing = file("nothing.pem", String::new())?;
+    let postgres = Postgres::start_with_tls("tls", &certificate.pem(), &key.serialize_pem())?;
+    let list = |query: &str| {
+        let url = format!("{}{query}", postgres.url);
+        let mut command = Command::new(binary("world-server"));
+        let output = output(command.args(["accounts", "list", "--store", &url]))?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure!(!said.contains("se%20cret") && !said.contains("se cret"), "{said}");
+        anyhow::Ok((output.status.success(), said))
+    };
+    let (is_listed, said) = list(&format!("?sslrootcert={right}"))?;
+    ensure!(is_listed, "{said}");
+    // The server takes no other connection.
+    let encrypted = "?sslrootcert=";
+    for (query, expected) in [
+        (String::new(), "no encryption"),
+        (format!("{encrypted}{other}"), "UnknownIssuer"),
+        (format!("{encrypted}{nothing}"), "the file holds no certificate"),
+        (format!("{encrypted}/nowhere"), "sslrootcert=/nowhere"),
+        ("?sslmode=require".to_owned(), "sslrootcert=FILE"),
+    ] {
+        let (is_listed, said) = list(&query)?;
+        ensure!(!is_listed && said.contains(expected), "{query}, {expected}: {said}");
+    }
+    Ok(())
 }

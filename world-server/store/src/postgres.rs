@@ -4,13 +4,21 @@
 //! wait. The next batch of jobs connects again.
 
 use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use tokio::runtime::Runtime;
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Config, NoTls, Statement};
+use tokio_postgres::{Client, Config, NoTls, Socket, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::database::{Database, Row, StoreError, Value};
+use crate::place::DatabaseUrl;
 
 /// How long a statement or a new connection may take.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,6 +32,8 @@ pub(crate) struct Postgres {
     /// Drives the connection while a statement waits.
     runtime: Runtime,
     config: Config,
+    /// Over TLS, if it is wanted.
+    tls: Option<MakeRustlsConnect>,
     connection: Option<Connection>,
     call_timeout: Duration,
 }
@@ -38,11 +48,14 @@ impl Postgres {
         let unavailable =
             |error: &dyn std::error::Error| StoreError::Unavailable(error.to_string());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let mut config: Config = url.parse().map_err(|error| unavailable(&error))?;
+        let url = DatabaseUrl::parse(url).map_err(StoreError::Unavailable)?;
+        let DatabaseUrl { mut config, authorities } = url;
+        let tls = authorities.map(|file| encryption(&file)).transpose();
+        let tls = tls.map_err(StoreError::Unavailable)?;
         config.connect_timeout(CALL_TIMEOUT).tcp_user_timeout(CALL_TIMEOUT);
         let runtime = runtime.map_err(|error| unavailable(&error))?;
         let call_timeout = CALL_TIMEOUT;
-        let mut this = Self { runtime, config, connection: None, call_timeout };
+        let mut this = Self { runtime, config, tls, connection: None, call_timeout };
         this.recover()?;
         Ok(this)
     }
@@ -83,6 +96,46 @@ impl Postgres {
     }
 }
 
+/// Connects, and drives the connection in a task of its own. The problem in words if that fails.
+async fn connect<T>(config: &Config, tls: T) -> Result<Client, String>
+where
+    T: MakeTlsConnect<Socket, Stream: Send + 'static>,
+{
+    let connected = tokio::time::timeout(CALL_TIMEOUT, config.connect(tls)).await;
+    // The error's own text leaves out the cause.
+    let cause = |error: tokio_postgres::Error| {
+        std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string)
+    };
+    let (client, connection) =
+        connected.map_err(|_| "it does not answer".to_owned())?.map_err(cause)?;
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "the connection to PostgreSQL has ended");
+        }
+    });
+    Ok(client)
+}
+
+/// TLS with a server for which one of the authorities in this file vouches.
+fn encryption(file: &Path) -> Result<MakeRustlsConnect, String> {
+    let in_context = |problem: String| format!("sslrootcert={}: {problem}", file.display());
+    let mut roots = RootCertStore::empty();
+    let certificates = CertificateDer::pem_file_iter(file);
+    for certificate in certificates.map_err(|error| in_context(error.to_string()))? {
+        let certificate = certificate.map_err(|error| in_context(error.to_string()))?;
+        roots.add(certificate).map_err(|error| in_context(error.to_string()))?;
+    }
+    if roots.is_empty() {
+        return Err(in_context("the file holds no certificate in PEM".to_owned()));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider);
+    let config = config.with_safe_default_protocol_versions();
+    let config = config.map_err(|error| in_context(error.to_string()))?;
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    Ok(MakeRustlsConnect::new(config))
+}
+
 impl Database for Postgres {
     fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
         self.call(sql, async |client, statement| client.execute_raw(statement, values).await)
@@ -108,21 +161,10 @@ impl Database for Postgres {
         }
         let config = &self.config;
         let connected = self.runtime.block_on(async {
-            let connected = tokio::time::timeout(CALL_TIMEOUT, config.connect(NoTls)).await;
-            let (client, connection) =
-                connected.map_err(|_| "it does not answer".to_owned())?.map_err(
-                    // Its own text leaves out the cause.
-                    |error| {
-                        std::error::Error::source(&error)
-                            .map_or(error.to_string(), ToString::to_string)
-                    },
-                )?;
-            tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    tracing::debug!(%error, "the connection to PostgreSQL has ended");
-                }
-            });
-            Ok(client)
+            match &self.tls {
+                Some(tls) => connect(config, tls.clone()).await,
+                None => connect(config, NoTls).await,
+            }
         });
         let client = connected.map_err(|problem: String| {
             StoreError::Unavailable(format!("cannot connect to PostgreSQL: {problem}"))

@@ -3,7 +3,7 @@
 pub struct WorldToHost {
     #[prost(
         oneof = "world_to_host::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"
     )]
     pub body: ::core::option::Option<world_to_host::Body>,
 }
@@ -40,13 +40,15 @@ pub mod world_to_host {
         RoomPiece(super::RoomPiece),
         #[prost(message, tag = "14")]
         Stored(super::Stored),
+        #[prost(message, tag = "15")]
+        MapShare(super::MapShare),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct HostToWorld {
     #[prost(
         oneof = "host_to_world::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"
     )]
     pub body: ::core::option::Option<host_to_world::Body>,
 }
@@ -82,6 +84,8 @@ pub mod host_to_world {
         HandingOver(super::HandingOver),
         #[prost(message, tag = "14")]
         Store(super::StoreRequest),
+        #[prost(message, tag = "15")]
+        Share(super::MapShare),
     }
 }
 /// The host ends because it was asked to: its rooms are not the cause. Their last states follow.
@@ -90,7 +94,7 @@ pub struct HandingOver {}
 /// The first message to a host.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Configure {
-    /// 10. A host of another version refuses and exits.
+    /// 12. A host of another version refuses and exits.
     #[prost(uint32, tag = "1")]
     pub version: u32,
     /// Ed25519 public key that verifies tickets.
@@ -268,6 +272,20 @@ pub struct AtGate {
     pub from_x: f32,
     #[prost(float, tag = "7")]
     pub from_y: f32,
+}
+/// What a map of a world tells the others: a room's message, which the WorldServer passes on to the
+/// rooms of the other maps that run. One that is lost is made up for within 10 seconds.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MapShare {
+    /// Whose message it is; whom it is for.
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+    /// At most 65,536 bytes, in the form of the room's own build. Empty, to a room: that map has ended.
+    #[prost(bytes = "vec", tag = "2")]
+    pub share: ::prost::alloc::vec::Vec<u8>,
+    /// To a room: the number of the map that tells this.
+    #[prost(uint32, tag = "3")]
+    pub map: u32,
 }
 /// The other map has a seat for the player: remove the avatar.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

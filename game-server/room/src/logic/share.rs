@@ -52,15 +52,20 @@ pub struct MapShare {
 pub struct SharedObject {
     /// On its own map.
     pub id: ObjectId,
+    /// Index in the schema.
     pub kind: u8,
+    /// The player whose row it is.
     pub owner: Option<PlayerId>,
+    /// The team that gets its team-only components.
     pub team: Option<u8>,
+    /// All of them, by the clock of its own map.
     pub components: Vec<Component>,
 }
 
 /// An announcement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SharedEvent {
+    /// Index in the schema.
     pub kind: u8,
     /// Without objects: those are of one map.
     pub fields: Vec<FieldValue<ObjectId>>,
@@ -200,7 +205,8 @@ impl ShareSchedule {
         if self.wants_whole && is_time {
             return Some(self.whole(now, false));
         }
-        if self.events.is_empty() && !(is_time && !self.changed.is_empty()) {
+        let is_changed = is_time && !self.changed.is_empty();
+        if self.events.is_empty() && !is_changed {
             return None;
         }
         self.last = Some((now, whole));

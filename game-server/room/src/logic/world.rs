@@ -60,7 +60,7 @@ use self::objects::{Objects, StoredObject, slot_of};
 use self::objects_by_cell::ObjectsByCell;
 use self::past::PastPoses;
 use self::poses::WorldPoses;
-use self::shared::WorldWide;
+use self::shared::SharedWithMaps;
 use self::timers::Timers;
 use self::trace::WorldTrace;
 use super::controls::{DEFAULT_INPUT_TIMEOUT, HeldControls};
@@ -119,7 +119,7 @@ pub struct World {
     /// The objects without a place, by kind and owner.
     room_wide: BTreeSet<(u8, Option<PlayerId>, ObjectId)>,
     /// What all maps of the world have in common.
-    world_wide: WorldWide,
+    shared: SharedWithMaps,
     /// Rows that were given to a player in this tick.
     new_rows: Vec<ObjectId>,
     /// Objects whose path continues after `now`, in the order in which they started, and objects
@@ -169,7 +169,7 @@ impl World {
             controls: BTreeMap::new(),
             input_timeout: DEFAULT_INPUT_TIMEOUT,
             room_wide: BTreeSet::new(),
-            world_wide: WorldWide::default(),
+            shared: SharedWithMaps::default(),
             new_rows: Vec::new(),
             moving: Vec::new(),
             changed: Vec::new(),
@@ -618,7 +618,7 @@ impl World {
             self.overflowing.push(id);
         }
         self.changes.push(WorldChange::Components { object: id, mask, late, path_as_before_until });
-        if !(self.trace.is_enabled() || self.world_wide.is_used()) {
+        if !(self.trace.is_enabled() || self.shared.is_used()) {
             return;
         }
         if let Some(kind) = self.find_kind(id).filter(|kind| self.is_kind_room_wide(*kind)) {

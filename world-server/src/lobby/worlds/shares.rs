@@ -12,7 +12,7 @@ use crate::lobby::rooms::room::RoomPhase;
 
 impl Lobby {
     /// Handles what a map tells the others.
-    pub(in crate::lobby) fn handle_share(&mut self, host: HostId, told: MapShare) {
+    pub(in crate::lobby) fn handle_share(&mut self, host: HostId, told: &MapShare) {
         let id = RoomId(told.room);
         let room = self.rooms.get(id).filter(|room| room.game_host() == Some(host));
         let Some(room) = room.filter(|_| (1..=MAX_SHARE_BYTES).contains(&told.share.len())) else {

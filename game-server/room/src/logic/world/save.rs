@@ -34,7 +34,7 @@ impl World {
         saved::put(out, &(&self.controls, &self.moving, &self.overflowing));
         saved::put(out, &self.past.to_saved());
         saved::put(out, &(&self.store, self.player_values.save(), self.calendar_ms));
-        saved::put(out, &self.world_wide.copies);
+        saved::put(out, &self.shared.copies);
     }
 
     /// Replaces the state of this world, in which the game has started, by the saved one.

@@ -24,7 +24,7 @@ use crate::saved;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct WorldWide {
+pub(super) struct SharedWithMaps {
     /// The kinds whose objects all maps have.
     kinds: BTreeSet<u8>,
     pub(super) copies: Copies,
@@ -35,7 +35,7 @@ pub(super) struct WorldWide {
     is_used: bool,
 }
 
-impl WorldWide {
+impl SharedWithMaps {
     pub(super) fn is_used(&self) -> bool {
         self.is_used
     }
@@ -58,13 +58,13 @@ impl Clocks {
 impl World {
     /// The kinds whose objects all maps of the world have.
     pub(crate) fn set_world_wide_kinds(&mut self, kinds: BTreeSet<u8>) {
-        self.world_wide.is_used = !kinds.is_empty();
-        self.world_wide.kinds = kinds;
+        self.shared.is_used = !kinds.is_empty();
+        self.shared.kinds = kinds;
     }
 
     /// Whether an object is a copy of one of another map. It is read-only.
     pub fn is_copy(&self, object: ObjectId) -> bool {
-        self.world_wide.copy_ids.contains(&object)
+        self.shared.copy_ids.contains(&object)
     }
 
     /// Sends an event to all players on all maps of the world, from now on. On the other maps an
@@ -77,8 +77,8 @@ impl World {
                 *object = ObjectId::default();
             }
         }
-        self.world_wide.is_used = true;
-        let is_shared = self.world_wide.schedule.announce(SharedEvent { kind, fields: shared });
+        self.shared.is_used = true;
+        let is_shared = self.shared.schedule.announce(SharedEvent { kind, fields: shared });
         if !is_shared {
             tracing::error!("a game announces too much on all maps at once: not all are told");
         }
@@ -88,27 +88,27 @@ impl World {
 
     /// The room begins at a host, or wakes: it tells all, and asks the other maps.
     pub(crate) fn restart_sharing(&mut self) {
-        self.world_wide.schedule.restart();
+        self.shared.schedule.restart();
     }
 
     /// A room-wide object has come, has changed or is gone.
     pub(super) fn note_shared(&mut self, kind: u8, object: ObjectId) {
-        if self.world_wide.kinds.contains(&kind) && !self.is_copy(object) {
-            self.world_wide.schedule.note(object);
+        if self.shared.kinds.contains(&kind) && !self.is_copy(object) {
+            self.shared.schedule.note(object);
         }
     }
 
     /// What the other maps are to be told after this tick.
     pub(crate) fn take_share(&mut self) -> Option<Vec<u8>> {
-        if !self.world_wide.is_used {
+        if !self.shared.is_used {
             return None;
         }
-        let is_alone = self.world_wide.copies.is_empty();
+        let is_alone = self.shared.copies.is_empty();
         let DueShare { since, asks, changed, events } =
-            self.world_wide.schedule.due(self.now, is_alone)?;
+            self.shared.schedule.due(self.now, is_alone)?;
         let ids: Vec<ObjectId> = if since.is_none() {
             let of_kinds = self.room_wide.iter();
-            let of_kinds = of_kinds.filter(|(kind, ..)| self.world_wide.kinds.contains(kind));
+            let of_kinds = of_kinds.filter(|(kind, ..)| self.shared.kinds.contains(kind));
             of_kinds.map(|&(.., id)| id).filter(|id| !self.is_copy(*id)).collect()
         } else {
             changed.into_iter().collect()
@@ -141,9 +141,9 @@ impl World {
 
     /// Another map has told this, or is no more if it is empty. What makes no sense changes nothing.
     pub(crate) fn take_share_of(&mut self, map: u32, share: &[u8]) {
-        self.world_wide.is_used = true;
+        self.shared.is_used = true;
         if share.is_empty() {
-            for copy in self.world_wide.copies.forget(map) {
+            for copy in self.shared.copies.forget(map) {
                 self.drop_copy(copy);
             }
             return;
@@ -154,10 +154,10 @@ impl World {
             return;
         };
         let clocks = Clocks { here: self.now, there: share.at };
-        let changes = self.world_wide.copies.take(map, &mut share);
+        let changes = self.shared.copies.take(map, &mut share);
         let CopyChanges { gone, objects, wants_whole } = changes;
         if wants_whole {
-            self.world_wide.schedule.want_whole();
+            self.shared.schedule.want_whole();
         }
         for copy in gone {
             self.drop_copy(copy);
@@ -186,8 +186,8 @@ impl World {
         let copy = copy.unwrap_or_else(|| {
             let copy = self.spawn_room_wide(kind, Vec::new());
             self.object_mut(copy).components.clone_from(&components);
-            self.world_wide.copies.insert(map, id, copy);
-            self.world_wide.copy_ids.insert(copy);
+            self.shared.copies.insert(map, id, copy);
+            self.shared.copy_ids.insert(copy);
             copy
         });
         for (index, component) in (0..).zip(components) {
@@ -213,7 +213,7 @@ impl World {
         };
         let is_complete = specs.len() == components.len();
         let mut pairs = components.iter().zip(specs.iter().map(|spec| &spec.codec));
-        if !self.world_wide.kinds.contains(&kind) || !is_complete || !pairs.all(fits) {
+        if !self.shared.kinds.contains(&kind) || !is_complete || !pairs.all(fits) {
             return None;
         }
         let moved = components.into_iter().map(|component| match component {
@@ -226,14 +226,14 @@ impl World {
 
     fn drop_copy(&mut self, copy: ObjectId) {
         self.despawn(copy);
-        self.world_wide.copy_ids.remove(&copy);
+        self.shared.copy_ids.remove(&copy);
     }
 
     /// After a restoration.
     pub(super) fn restore_copies(&mut self, copies: Copies) {
-        self.world_wide.copy_ids = copies.ids().collect();
-        self.world_wide.is_used |= !copies.is_empty();
-        self.world_wide.copies = copies;
+        self.shared.copy_ids = copies.ids().collect();
+        self.shared.is_used |= !copies.is_empty();
+        self.shared.copies = copies;
     }
 
     /// Of what is shared: names, types and ranges.
@@ -241,7 +241,7 @@ impl World {
         let mut hasher = DefaultHasher::new();
         let kinds = self.schema.kinds.iter().enumerate();
         for (index, kind) in kinds.filter(|(index, _)| {
-            u8::try_from(*index).is_ok_and(|kind| self.world_wide.kinds.contains(&kind))
+            u8::try_from(*index).is_ok_and(|kind| self.shared.kinds.contains(&kind))
         }) {
             (index, &kind.name).hash(&mut hasher);
             format!("{:?}", kind.components).hash(&mut hasher);

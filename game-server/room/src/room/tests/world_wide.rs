@@ -1,5 +1,6 @@
 //! What the maps of one world have in common, when messages between them are lost.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_proto::schema::{Codec, Component, ComponentSpec, EventKind, ObjectKind, Schema};
