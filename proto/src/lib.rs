@@ -58,6 +58,7 @@ pub mod presentation;
 pub mod schema;
 pub mod seeded;
 pub mod space;
+pub mod standing;
 pub mod time;
 pub mod timeline;
 pub mod wire;

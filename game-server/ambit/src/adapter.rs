@@ -127,7 +127,12 @@ impl<G: Game> RoomGame for Typed<G> {
     }
 
     fn join(&mut self, world: &mut RoomWorld, player: PlayerId, name: &str) -> ObjectId {
-        let newcomer = Newcomer { id: player, name, account: world.account(player) };
+        let newcomer = Newcomer {
+            id: player,
+            name,
+            account: world.account(player),
+            standing: world.standing(player),
+        };
         self.0.join(World::of_room_mut(world), newcomer).object()
     }
 
@@ -203,7 +208,12 @@ impl<G: Game> RoomGame for Typed<G> {
         at: Position,
         carried: &[u8],
     ) -> ObjectId {
-        let newcomer = Newcomer { id: player, name, account: world.account(player) };
+        let newcomer = Newcomer {
+            id: player,
+            name,
+            account: world.account(player),
+            standing: world.standing(player),
+        };
         let world = World::of_room_mut(world);
         self.0.arrive(world, newcomer, at, carried).object()
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ambit_proto::ids::{AccountId, ObjectId, PlayerId};
 use ambit_proto::schema::{Codec, Schema};
 use ambit_proto::space::Position;
+use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 use ambit_room::config::{BadParameter, Surroundings};
 use ambit_room::logic::controls::DEFAULT_INPUT_TIMEOUT;
@@ -314,6 +315,8 @@ pub struct Newcomer<'a> {
     pub name: &'a str,
     /// The player's account, if the session has one: the same tomorrow, and in every room.
     pub account: Option<AccountId>,
+    /// Whether the player has made the room, and what the operator trusts the account with.
+    pub standing: Standing,
 }
 
 impl From<Newcomer<'_>> for PlayerId {

@@ -352,6 +352,7 @@ pub use ambit_proto::schema;
 pub use ambit_proto::schema::{Controls, NoControls};
 pub use ambit_proto::seeded::SeededNumbers;
 pub use ambit_proto::space::Position;
+pub use ambit_proto::standing::{OperatorRole, Standing};
 pub use ambit_proto::time::GameTime;
 pub use ambit_steering as steering;
 pub use fastrand::Rng;

@@ -62,6 +62,7 @@ use ambit_proto::map::StaticMap;
 use ambit_proto::message::{FrameValue, ShownComponents, TypedKind};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
+use ambit_proto::standing::Standing;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::logic::game::Left;
 use ambit_room::logic::registry::{Header, Registry};
@@ -314,6 +315,7 @@ impl TestStore {
 struct ClientState {
     client: Client,
     account: Option<AccountId>,
+    standing: Standing,
     /// All that the room has sent, each with its time.
     sent: Vec<(GameTime, Bytes)>,
     line: Line,
@@ -409,6 +411,20 @@ impl<G: Game> TestRoom<G> {
         account: impl Into<Option<AccountId>>,
         line: Line,
     ) -> TestClient {
+        self.join_as(name, account, Standing::default(), line)
+    }
+
+    /// The same; the player has made the room, or is trusted by the operator.
+    ///
+    /// # Panics
+    /// If the game has no avatar for the player.
+    pub fn join_as(
+        &mut self,
+        name: &str,
+        account: impl Into<Option<AccountId>>,
+        standing: Standing,
+        line: Line,
+    ) -> TestClient {
         let number = self.clients.len();
         let config = ClientConfig {
             name: name.to_owned(),
@@ -423,6 +439,7 @@ impl<G: Game> TestRoom<G> {
         self.clients.push(ClientState {
             client: Client::new(&config),
             account: account.into(),
+            standing,
             sent: Vec::new(),
             line,
             up: path(0),
@@ -823,7 +840,9 @@ impl<G: Game> TestRoom<G> {
                 self.with_client(to, |client, now| client.handle_datagram(now, &bytes));
             }
             Cargo::Join => {
-                let ClientState { client, account, .. } = &self.clients[to];
+                let ClientState { client, account, standing, .. } = &self.clients[to];
+                let standing = RoomInput::Standing { player: player(to), standing: *standing };
+                self.inputs.push(standing);
                 self.inputs.push(RoomInput::Join {
                     client: client_id(to),
                     player: player(to),

@@ -9,6 +9,7 @@ use ambit_proto::physics::Arena;
 use ambit_proto::pose::Pose;
 use ambit_proto::schema::Controls as _;
 use ambit_proto::space::{MAX_XY, MAX_Z, MIN_Z, Position};
+use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 use ambit_room::logic::contact::ObjectMotion;
 use ambit_room::logic::world::{EventAudience, World as RoomWorld};
@@ -455,6 +456,12 @@ impl<G> World<G> {
     /// ([`Newcomer::account`](crate::Newcomer::account)).
     pub fn account(&self, player: impl Into<PlayerId>) -> Option<AccountId> {
         self.room.account(player.into())
+    }
+
+    /// Whether a player has made the room, and what the operator trusts it with, as of its last
+    /// join. The default for a player who is not there.
+    pub fn standing(&self, player: impl Into<PlayerId>) -> Standing {
+        self.room.standing(player.into())
     }
 
     /// The round trip to a player's client and back, as of the last second; `None` before it is

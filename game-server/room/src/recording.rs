@@ -205,6 +205,7 @@ mod tests {
     use ambit_proto::message::FieldValue;
     use ambit_proto::pose::PoseCoding;
     use ambit_proto::space::Position;
+    use ambit_proto::standing::Standing;
 
     use super::*;
     use crate::logic::game::{GameCommand, Left};
@@ -250,7 +251,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 16")
+                .starts_with("a recording of version 1, and this build runs those of version 17")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
@@ -289,6 +290,7 @@ mod tests {
                 player,
                 transfer: TransferId(10),
                 account: None,
+                standing: Standing::default(),
                 name: "bob".to_owned(),
                 at: Position::new(1.5, -0.0, 2.0),
                 carried: vec![4],

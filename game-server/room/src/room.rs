@@ -413,6 +413,9 @@ impl Room {
                 self.join(now, (*client, *coding), *player, name, *account, outputs);
                 (*client, *coding) = (REPLAY_CLIENT, PoseCoding::Auto);
             }
+            RoomInput::Standing { player, standing } => {
+                self.world.set_standing(*player, *standing);
+            }
             RoomInput::Disconnect { client, player } => {
                 if !self.disconnect(now, *client, *player) {
                     return Ok(());

@@ -6,6 +6,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
+use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 use ambit_room::logic::game::Left;
 use ambit_room::recording::Header;
@@ -129,6 +130,7 @@ fn a_restored_room_reports_its_transfers_again() {
         player: BOB,
         transfer: TransferId(8),
         account: None,
+        standing: Standing::default(),
         name: "bob".into(),
         at: EAST,
         carried: vec![1],
@@ -143,6 +145,7 @@ fn a_restored_room_reports_its_transfers_again() {
         player: BOB,
         transfer: TransferId(8),
         account: None,
+        standing: Standing::default(),
         name: "bob".into(),
         at: EAST,
         carried: vec![1],
@@ -256,6 +259,7 @@ impl Map {
             player: ANN,
             transfer: TransferId(number),
             account: None,
+            standing: Standing::default(),
             name: "ann".into(),
             at,
             carried: carried.to_vec(),

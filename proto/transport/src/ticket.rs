@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{AccountId, PlayerId, RoomId};
+use ambit_proto::standing::Standing;
 use prost::Message;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
@@ -47,6 +48,8 @@ pub struct Ticket {
     pub name: String,
     /// The account of the player's session, if it has one.
     pub account: Option<AccountId>,
+    /// What the player is in the room.
+    pub standing: Standing,
     /// The host's address, as the host reported it to the lobby.
     pub host: String,
     /// The last second, counted from 1970, at which it is valid.
@@ -79,6 +82,8 @@ struct TicketBody {
     serial: u64,
     #[prost(bytes = "vec", tag = "9")]
     account: Vec<u8>,
+    #[prost(uint32, tag = "10")]
+    standing: u32,
 }
 
 /// Why a ticket was refused.
@@ -339,6 +344,7 @@ impl From<&Ticket> for TicketBody {
             nonce: ticket.nonce.to_vec(),
             serial: ticket.serial,
             account: AccountId::to_bytes(ticket.account),
+            standing: ticket.standing.bits(),
         }
     }
 }
@@ -359,6 +365,7 @@ impl TryFrom<TicketBody> for Ticket {
             nonce: body.nonce.try_into().map_err(|_| TicketError::Malformed)?,
             serial: body.serial,
             account: AccountId::from_bytes(&body.account),
+            standing: Standing::from_bits(body.standing),
         })
     }
 }
@@ -526,6 +533,7 @@ mod tests {
             player: PlayerId(7),
             name: "Zoë".into(),
             account: Some(AccountId([3; 16])),
+            standing: Standing { is_maker: true, role: None },
             host: HERE.into(),
             expires_unix_s: NOW + LIFETIME_S,
             nonce: nonce.to_be_bytes(),

@@ -10,6 +10,7 @@ use ambit_proto::frame::{self, FrameDecoder};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::Schema;
+use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::game::Left;
@@ -155,6 +156,7 @@ fn example_ticket() -> Ticket {
         player: PlayerId(300),
         name: "ann".into(),
         account: None,
+        standing: Standing::default(),
         host: ADDRESS.into(),
         expires_unix_s: 0,
         serial: 0,

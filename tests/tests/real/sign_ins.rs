@@ -73,6 +73,9 @@ fn operators_ban_reserve_export_and_delete_while_the_server_runs() -> Result<()>
     let text = refused["message"].as_str().context("a text")?;
     ensure!(text.contains("it cheats"), "{text}");
     command(&store, &["accounts", "unban", &ann.account])?;
+    command(&store, &["accounts", "role", &ann.account, "moderate"])?;
+    let listed = command(&store, &["accounts", "list"])?;
+    ensure!(listed.contains(&format!("role  {}  moderate", ann.account)), "{listed}");
     wait_until("the end of the ban", || Ok(sign_in(&scratch, &server, &ann.login).ok()))?;
 
     command(&store, &["accounts", "reserve", "Boss", &ann.account])?;

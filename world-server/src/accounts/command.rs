@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use ambit_host::process::USAGE_EXIT_STATUS;
 use ambit_proto::ids::AccountId;
+use ambit_proto::standing::OperatorRole;
 use ambit_store::{AccountBan, BannedAccount, NameOwner, Store, StorePlace};
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, Parser, Subcommand};
 
 use super::unix_time;
@@ -108,9 +109,16 @@ enum AccountOrder {
     },
     /// Makes a reserved name free.
     Release { name: String },
+    /// Trusts an account with a role: games are told, and decide what it may do.
+    Role {
+        #[arg(value_parser = parse_account)]
+        account: AccountId,
+        /// `look`, `moderate`, `operate` or `none`.
+        role: String,
+    },
     /// Prints the account of a name to sign in with (`ann#48213`).
     Find { login: String },
-    /// Prints all reserved names and all bans.
+    /// Prints all reserved names, all bans and all roles.
     List,
 }
 
@@ -205,6 +213,12 @@ async fn carry_out_with(
             }
             writeln!(out, "{name:?} is free")?;
         }
+        AccountOrder::Role { account, role } => {
+            let given = (role != "none").then(|| role.parse::<OperatorRole>()).transpose();
+            let given = given.map_err(|expected| anyhow!("{expected}, or `none`, not {role:?}"))?;
+            store.run(move |tables| tables.set_role(account, given, now)).await?;
+            writeln!(out, "account {account} has the role {role} from its next join on")?;
+        }
         AccountOrder::Find { login } => {
             let sought = login.clone();
             let found = store.run(move |tables| tables.find_password(&sought)).await?;
@@ -220,6 +234,9 @@ async fn carry_out_with(
                 let hours = ends_at.map(|end| (end - now).max(0) / 3_600);
                 let until = hours.map_or_else(|| "for ever".to_owned(), |left| format!("{left} h"));
                 writeln!(out, "ban   {account}  {until}  {reason}")?;
+            }
+            for (account, role) in &names.roles {
+                writeln!(out, "role  {account}  {role}")?;
             }
         }
     }

@@ -123,6 +123,14 @@ const VERSIONS: &[&[&str]] = &[
          MIN(added_at) FROM results WHERE LENGTH(account) > 0 GROUP BY game, board, account",
         "DROP INDEX results_by_score",
     ],
+    &[
+        // What the operator trusts accounts with: 1 look, 2 moderate, 3 operate.
+        "CREATE TABLE roles (
+        account BYTES PRIMARY KEY,
+        role BIGINT NOT NULL,
+        made_at BIGINT NOT NULL
+    )",
+    ],
 ];
 
 /// The tables with data, in the order in which a copy is made; the newest version's.
@@ -137,6 +145,7 @@ pub(crate) const TABLES: &[&str] = &[
     "profiles",
     "lineages",
     "top_lists",
+    "roles",
 ];
 
 /// The newest version of the tables.

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use ambit_proto::ids::AccountId;
+use ambit_proto::standing::OperatorRole;
 use serde_json::{Value as Json, json};
 
 use crate::database::{Database, Row, StoreError, Value};
@@ -50,7 +51,7 @@ pub struct BannedAccount {
     pub ban: AccountBan,
 }
 
-/// All reserved names and all bans.
+/// All reserved names, all bans and all roles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     /// Changes with each change of them.
@@ -59,6 +60,8 @@ pub struct Names {
     pub reserved: BTreeMap<String, AccountId>,
     /// Accounts that may not play.
     pub bans: BTreeMap<AccountId, AccountBan>,
+    /// What the operator trusts accounts with.
+    pub roles: BTreeMap<AccountId, OperatorRole>,
 }
 
 const NAMES_AND_BANS: &str = "names and bans";
@@ -113,7 +116,7 @@ impl<'a> StoreTables<'a> {
         rows.first().map_or(Ok(0), |row| row.integer(0))
     }
 
-    /// All reserved names and bans.
+    /// All reserved names, bans and roles.
     pub fn names(&mut self) -> Result<Names, StoreError> {
         let number = self.names_number()?;
         let rows = self.database.query("SELECT name, account FROM names", &[])?;
@@ -132,7 +135,15 @@ impl<'a> StoreTables<'a> {
                 Ok((account_in(row, 0)?, ban))
             })
             .collect::<Result<_, _>>()?;
-        Ok(Names { number, reserved, bans })
+        let rows = self.database.query("SELECT account, role FROM roles", &[])?;
+        let roles = rows.iter().filter_map(|row| {
+            // A newer build may have others.
+            let role = row.integer(1).map(|number| OperatorRole::from_number(number as u32));
+            let role = role.transpose()?;
+            Some(role.and_then(|role| Ok((account_in(row, 0)?, role))))
+        });
+        let roles = roles.collect::<Result<_, _>>()?;
+        Ok(Names { number, reserved, bans, roles })
     }
 
     /// Reserves a name. Returns the account that has it already, if it is another one.
@@ -186,6 +197,22 @@ impl<'a> StoreTables<'a> {
         Ok(is_gone)
     }
 
+    /// Trusts an account with a role, or with none.
+    pub fn set_role(
+        &mut self,
+        account: AccountId,
+        role: Option<OperatorRole>,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        self.database.execute("DELETE FROM roles WHERE account = $1", &[bytes_of(account)])?;
+        if let Some(role) = role {
+            let sql = "INSERT INTO roles (account, role, made_at) VALUES ($1, $2, $3)";
+            let number = i64::from(role.number());
+            self.database.execute(sql, &[bytes_of(account), number.into(), now.into()])?;
+        }
+        self.count_change()
+    }
+
     /// All that is stored of an account, but the hash of its password: an object of JSON.
     pub fn export(&mut self, account: AccountId) -> Result<Json, StoreError> {
         let id = [bytes_of(account)];
@@ -210,6 +237,9 @@ impl<'a> StoreTables<'a> {
                 Ok(json!({ "reason": row.text(0)?, "ends_at": ends_at, "made_at": made_at }))
             })
             .transpose()?;
+        let roles = self.database.query("SELECT role FROM roles WHERE account = $1", &id)?;
+        let role = roles.first().map(|row| row.integer(0)).transpose()?;
+        let role = role.and_then(|number| OperatorRole::from_number(number as u32));
         let sql = "SELECT game, name, value, stored_at FROM game_values WHERE account = $1 \
                    AND LENGTH(value) > 0 ORDER BY game, name";
         let values = self.database.query(sql, &id)?;
@@ -252,6 +282,7 @@ impl<'a> StoreTables<'a> {
             "password": login,
             "reserved_names": names,
             "ban": ban,
+            "role": role.map(OperatorRole::name),
             "values": values,
             "profiles": profiles,
             "results": results,
@@ -264,7 +295,8 @@ impl<'a> StoreTables<'a> {
         let id = [bytes_of(account)];
         let passwords = self.database.execute("DELETE FROM passwords WHERE account = $1", &id)?;
         let names = self.database.execute("DELETE FROM names WHERE account = $1", &id)?;
-        if names > 0 {
+        let roles = self.database.execute("DELETE FROM roles WHERE account = $1", &id)?;
+        if names + roles > 0 {
             self.count_change()?;
         }
         let values = self.database.execute("DELETE FROM game_values WHERE account = $1", &id)?;
@@ -273,7 +305,7 @@ impl<'a> StoreTables<'a> {
         self.database.execute("DELETE FROM top_lists WHERE who = $1", &id)?;
         let [account] = id;
         let results = self.database.execute(sql, &[Value::Bytes(Vec::new()), account])?;
-        Ok(passwords + names + values + profiles + results)
+        Ok(passwords + names + roles + values + profiles + results)
     }
 
     fn count_change(&mut self) -> Result<(), StoreError> {

@@ -75,3 +75,62 @@ fn a_game_knows_the_accounts_of_its_players() {
     let left = room.edit(|_, game| game.left.clone());
     assert_eq!(left, [Some(account), None]);
 }
+
+/// Who may is named so.
+#[derive(Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Villager))]
+struct Council;
+
+impl Game for Council {
+    const INFO: GameInfo = GameInfo::new("council", "Who has a say.");
+    type Avatar = Villager;
+    type Command = Command;
+    type Refusal = NoRefusal;
+
+    fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Villager> {
+        assert_eq!(newcomer.standing, world.standing(newcomer.id));
+        let path = Path::at(world.centre());
+        world.spawn(Villager { path, account: say(newcomer.standing).into() })
+    }
+
+    fn command(
+        &mut self,
+        world: &mut World<Self>,
+        player: Player<'_, Self>,
+        Command::Show: Command,
+    ) -> Result<(), NoRefusal> {
+        let say = format!("still {}", say(world.standing(player)));
+        world.avatar(player).account().set(&say);
+        Ok(())
+    }
+}
+
+fn say(standing: Standing) -> String {
+    let role = standing.role.map_or("none", OperatorRole::name);
+    format!("{} {role}", standing.is_maker)
+}
+
+#[test]
+fn a_game_knows_the_maker_of_its_room_and_roles_also_at_the_next_host() {
+    let mut room = TestRoom::<Council>::new();
+    let account = AccountId([7; 16]);
+    let standing = Standing { is_maker: true, role: None };
+    let ann = room.join_as("ann", None, standing, Line::default());
+    let standing = Standing { is_maker: false, role: Some(OperatorRole::Moderate) };
+    let bob = room.join_as("bob", account, standing, Line::default());
+    let eve = room.join("eve", Line::default());
+    let expected = [(ann, "true none"), (bob, "false moderate"), (eve, "false none")];
+    for (client, said) in expected {
+        assert_eq!(
+            room.avatar(client).and_then(|seen| seen.text("account").map(str::to_owned)).as_deref(),
+            Some(said)
+        );
+    }
+    room.move_to_another_host();
+    for (client, said) in expected {
+        room.command(client, "show");
+        room.run(1.secs());
+        let seen = room.avatar(client).and_then(|seen| seen.text("account").map(str::to_owned));
+        assert_eq!(seen, Some(format!("still {said}")));
+    }
+}

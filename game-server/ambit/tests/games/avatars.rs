@@ -5,6 +5,7 @@ use ambit::prelude::*;
 use ambit::test::{Line, TestRoom};
 use ambit_proto::ids::ClientId;
 use ambit_proto::pose::PoseCoding;
+use ambit_proto::standing::Standing;
 use ambit_room::config::RoomConfig;
 use ambit_room::room::{Room, RoomInput, RoomOutput, TransferArrival, TransferId};
 
@@ -143,6 +144,7 @@ fn a_player_who_arrives_without_an_avatar_is_refused_at_the_join() {
         player,
         transfer,
         account: Some(AccountId([3; 16])),
+        standing: Standing::default(),
         name: "ghost".into(),
         at: room.world().middle(),
         carried: Vec::new(),

@@ -339,6 +339,10 @@ pub struct Admit {
     /// The account of the player's session; empty without one.
     #[prost(bytes = "vec", tag = "8")]
     pub account: ::prost::alloc::vec::Vec<u8>,
+    /// What the player is beyond a player: 1 for the room's maker, and twice the role that the operator
+    /// has given the account (1 look, 2 moderate, 3 operate).
+    #[prost(uint32, tag = "9")]
+    pub standing: u32,
 }
 /// Notification, the answer to `Admit`: the avatar is in the room.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -7,6 +7,7 @@ use crate::protocol::messages::{
 };
 use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::space::Position;
+use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 
 use super::messages::{
@@ -75,6 +76,7 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 transfer: TransferId(order.number),
                 name: order.name,
                 account: AccountId::from_bytes(&order.account),
+                standing: Standing::from_bits(order.standing),
                 at: Position::on_ground(order.x, order.y),
                 carried: order.carried,
             }),

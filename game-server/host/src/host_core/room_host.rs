@@ -216,7 +216,7 @@ impl RoomHost {
     /// A client has come, with a ticket that the host has checked.
     pub fn handle_join(&mut self, now: GameTime, client: ClientId, admitted: AdmittedClient) {
         let AdmittedClient { ticket, coding } = admitted;
-        let Ticket { player, name, account, serial, .. } = ticket;
+        let Ticket { player, name, account, standing, serial, .. } = ticket;
         if self.has_ended {
             return self.refuse(client, ErrorCode::RoomClosed, "the room was closed");
         }
@@ -234,6 +234,9 @@ impl RoomHost {
         let late = self.lateness.told();
         self.outputs.extend(late.map(|late| late_message(client, late)));
         self.clients.insert(client, ConnectedPlayer { player, serial });
+        if standing != self.room.world().standing(player) {
+            self.inputs.push(RoomInput::Standing { player, standing });
+        }
         self.inputs.push(RoomInput::Join { client, player, name, account, coding });
     }
 

@@ -3,6 +3,7 @@
 use crate::protocol::messages::{host_to_world, world_to_host};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::message;
+use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 
 use super::messages::RoomMember;
@@ -525,6 +526,7 @@ impl Host {
             player,
             name: "ann".into(),
             account: None,
+            standing: Standing::default(),
             host: ADDRESS.into(),
             expires_unix_s: self.time.ticket_unix_s + 30,
             serial,

@@ -91,8 +91,8 @@ struct CopiesOfMap {
 pub(crate) struct CopyChanges {
     /// Copies here that are gone.
     pub(crate) gone: Vec<ObjectId>,
-    /// Objects there with their copies here, if these exist.
-    pub(crate) objects: Vec<(SharedObject, Option<ObjectId>)>,
+    /// What has changed there.
+    pub(crate) objects: Vec<SharedObject>,
     /// The other map does not have what is here.
     pub(crate) wants_whole: bool,
 }
@@ -125,12 +125,12 @@ impl Copies {
             std::mem::take(&mut share.gone)
         };
         let gone = gone.iter().filter_map(|id| known.objects.remove(id)).collect();
-        let objects = objects.into_iter();
-        let objects = objects.map(|object| {
-            let copy = known.objects.get(&object.id).copied();
-            (object, copy)
-        });
-        CopyChanges { gone, objects: objects.collect(), wants_whole }
+        CopyChanges { gone, objects, wants_whole }
+    }
+
+    /// The copy of an object of a map.
+    pub(crate) fn get(&self, map: u32, object: ObjectId) -> Option<ObjectId> {
+        self.maps.get(&map)?.objects.get(&object).copied()
     }
 
     /// An object of a map has this copy.

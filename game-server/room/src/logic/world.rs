@@ -51,6 +51,7 @@ use ambit_proto::message::FieldValue;
 use ambit_proto::schema::{Component, MAX_POINTS, Schema};
 use ambit_proto::seeded::mix_bits;
 use ambit_proto::space::Position;
+use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
 use fastrand::Rng;
@@ -104,6 +105,8 @@ pub struct World {
     players: BTreeMap<PlayerId, WorldPlayer>,
     /// Of those who have one, from before their join until they have left. Kept by the room.
     accounts: BTreeMap<PlayerId, AccountId>,
+    /// Of those who are more than players, likewise.
+    standings: BTreeMap<PlayerId, Standing>,
     store: StoreDesk,
     player_values: Box<dyn PlayerValues>,
     /// Whom the game has put out at this tick, and why.
@@ -161,6 +164,7 @@ impl World {
             timers: Timers::default(),
             players: BTreeMap::new(),
             accounts: BTreeMap::new(),
+            standings: BTreeMap::new(),
             store: StoreDesk::default(),
             player_values: Box::new(NoValues),
             put_out: Vec::new(),

@@ -4,6 +4,7 @@ use ambit_proto::ids::{AccountId, ClientId, PlayerId};
 use ambit_proto::keymap::KeySample;
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
+use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,8 @@ pub enum RoomInput {
         /// How the client wants its poses to be coded; [`PoseCoding::Auto`] in a journal.
         coding: PoseCoding,
     },
+    /// What a player is beyond a player, from now on: before the join, if it is anything.
+    Standing { player: PlayerId, standing: Standing },
     /// A player's connection has ended; the avatar stays for the grace period.
     Disconnect {
         /// The connection; [`REPLAY_CLIENT`] in a journal. Ignored if the player has a newer one.
@@ -123,6 +126,8 @@ pub struct TransferArrival {
     pub name: String,
     /// The account of the player's session, if it has one.
     pub account: Option<AccountId>,
+    /// What the player is in the world.
+    pub standing: Standing,
     /// Where the avatar appears.
     pub at: Position,
     /// The state that the avatar brings along, in the game's own format.

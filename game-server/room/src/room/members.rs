@@ -5,6 +5,7 @@ use std::time::Duration;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{AccountId, ClientId, ObjectId, PlayerId};
 use ambit_proto::pose::PoseCoding;
+use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 
 use super::profiles::CarriedProfile;
@@ -59,6 +60,7 @@ impl Room {
         self.world.set_account(player, account);
         let Some(avatar) = self.create_avatar(player, &name) else {
             self.world.set_account(player, None);
+            self.world.set_standing(player, Standing::default());
             self.close_profile(player, Left::Removed);
             match presence {
                 Presence::Here(client) => {

@@ -6,6 +6,7 @@
 
 use crate::logic::game::{Left, MAX_TRANSFER_STATE_BYTES};
 use ambit_proto::ids::PlayerId;
+use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 
 use super::gates::Departure;
@@ -71,7 +72,8 @@ impl Room {
 
     /// A player comes from another map. The client is not connected yet.
     pub(super) fn admit_transfer(&mut self, now: GameTime, arrival: &TransferArrival) {
-        let &TransferArrival { player, transfer, ref name, account, at, ref carried } = arrival;
+        let &TransferArrival { player, transfer, ref name, account, standing, at, ref carried } =
+            arrival;
         let is_here = |seat: &Seat| seat.arrived_by >= Some(transfer);
         if self.seats.get(&player).is_some_and(is_here) {
             let arrived = RoomOutput::Arrived { player, transfer };
@@ -86,6 +88,7 @@ impl Room {
         self.vacate(player, Left::ToMap);
         let at = if self.world.grid().contains(at) { at } else { self.world.middle() };
         self.world.set_account(player, account);
+        self.world.set_standing(player, standing);
         let (carried, profile): (Vec<u8>, CarriedProfile) =
             saved::all(carried).unwrap_or_else(|error| {
                 tracing::error!(player = player.0, "what a player carries is lost: {error}");
@@ -106,6 +109,7 @@ impl Room {
             self.seats.insert(player, seat);
         } else {
             self.world.set_account(player, None);
+            self.world.set_standing(player, Standing::default());
             self.close_profile(player, Left::Removed);
         }
         self.gate_outputs.push(RoomOutput::Arrived { player, transfer });

@@ -370,6 +370,7 @@ impl Lobby {
             player,
             name: known.name().as_str().to_owned(),
             account: known.account,
+            standing: self.standing_of(world, player),
             host: host.address.clone(),
             expires_unix_s: host_time.as_secs().saturating_add(LIFETIME_S),
             serial: self.counters.tickets,

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
-use ambit_proto::ids::{AccountId, PlayerId};
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
+use ambit_proto::standing::Standing;
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
 
@@ -35,7 +36,7 @@ const HOUR_S: i64 = 60 * MINUTE_S;
 const DAY_S: i64 = 24 * HOUR_S;
 
 impl Lobby {
-    /// Sets which names are reserved and which accounts are banned. Players with a banned account
+    /// Sets which names are reserved, and which accounts are banned or have a role. Players with a banned account
     /// are put out.
     pub fn set_names(&mut self, now: LocalTime, names: ambit_store::Names) {
         self.advance(now);
@@ -44,7 +45,7 @@ impl Lobby {
         let reserved =
             reserved.filter_map(|(name, account)| Some((PlayerName::parse(&name).ok()?, account)));
         self.players.set_reserved(reserved);
-        self.sign_ins.bans = names.bans;
+        (self.sign_ins.bans, self.sign_ins.roles) = (names.bans, names.roles);
         let banned: Vec<(PlayerId, Option<ConnId>, LobbyRefusal)> = self
             .players
             .iter()
@@ -60,6 +61,17 @@ impl Lobby {
             self.end_session(now, player, ErrorCode::Banned);
         }
         self.advance(now);
+    }
+
+    /// What a player is in a room, or in the world that begins with it. A ticket says it, so that a
+    /// role that is given or taken counts from the next one on.
+    pub(in crate::lobby) fn standing_of(&self, room: RoomId, player: PlayerId) -> Standing {
+        let maker = self.rooms.get(room).and_then(|room| room.maker);
+        let account = self.players.get(player).and_then(|player| player.account);
+        Standing {
+            is_maker: maker.is_some_and(|maker| maker.player == player),
+            role: account.and_then(|account| self.sign_ins.roles.get(&account).copied()),
+        }
     }
 
     /// Refuses a way that the operator does not allow.

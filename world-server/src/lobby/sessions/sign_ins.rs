@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ambit_proto::ids::AccountId;
+use ambit_proto::standing::OperatorRole;
 use ambit_store::AccountBan;
 use ambit_transport::address::SourceNetwork;
 
@@ -10,7 +11,7 @@ use crate::lobby::output::ConnId;
 use crate::lobby::rooms::password_guesses::GuessesByNetwork;
 use crate::lobby::sessions::login_guesses::{LoginCheck, LoginGuesses};
 
-/// What the lobby remembers of sign-ins, and which accounts are banned.
+/// What the lobby remembers of sign-ins, which accounts are banned, and which have a role.
 #[derive(Debug, Default)]
 pub(in crate::lobby) struct SignIns {
     pub(in crate::lobby) wrong: GuessesByNetwork,
@@ -21,4 +22,5 @@ pub(in crate::lobby) struct SignIns {
     /// Jobs of each network that the shell has.
     pub(in crate::lobby) jobs: BTreeMap<SourceNetwork, u32>,
     pub(in crate::lobby) bans: BTreeMap<AccountId, AccountBan>,
+    pub(in crate::lobby) roles: BTreeMap<AccountId, OperatorRole>,
 }

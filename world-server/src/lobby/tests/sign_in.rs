@@ -7,10 +7,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use ambit_proto::ids::AccountId;
+use ambit_proto::standing::{OperatorRole, Standing};
 use ambit_store::{AccountBan, Names};
 
 use super::harness::{
-    Client, EPOCH_UNIX_S, LobbyHarness, hello, list_all_players, room, seconds, set_name,
+    Client, EPOCH_UNIX_S, LobbyHarness, hello, list_all_players, room, seconds, set_name, start,
+    ticket_in, verify_ticket,
 };
 use crate::lobby::{
     AccountJob, AccountOutcome, AccountWays, ConnId, JobSource, LobbyConfig, Secret,
@@ -338,6 +340,37 @@ fn answer(harness: &mut LobbyHarness, source: JobSource, outcome: AccountOutcome
     harness.handle_outputs();
 }
 
+#[test]
+fn a_ticket_says_who_has_made_the_room_and_whom_the_operator_trusts() {
+    let mut harness = lobby();
+    let account = AccountId([9; 16]);
+    let bob = open(&mut harness, account);
+    let ann = harness.connect_as("ann");
+    let trust = |harness: &mut LobbyHarness, role| {
+        let roles = BTreeMap::from_iter(role);
+        harness.lobby.set_names(harness.now, Names { number: 1, roles, ..Names::default() });
+        harness.handle_outputs();
+    };
+    trust(&mut harness, Some((account, OperatorRole::Moderate)));
+    let host = harness.host(1, 8);
+    let id = harness.create(&ann, room("den")).id;
+    harness.send(ann.conn, start());
+    harness.opened(host, id, None);
+    harness.join(&bob, id);
+    let standing = |harness: &mut LobbyHarness, client: &Client| {
+        let mut tickets = harness.events(client).into_iter().filter_map(ticket_in);
+        let ticket = tickets.next_back().expect("a ticket");
+        verify_ticket(&ticket, harness.now).expect("a valid ticket").standing
+    };
+    let maker = Standing { is_maker: true, role: None };
+    let moderator = Standing { is_maker: false, role: Some(OperatorRole::Moderate) };
+    assert_eq!(standing(&mut harness, &ann), maker);
+    assert_eq!(standing(&mut harness, &bob), moderator);
+    trust(&mut harness, None);
+    harness.ask(bob.conn, ask::Body::RequestTicket(world::RequestTicket {}));
+    assert_eq!(standing(&mut harness, &bob), Standing::default());
+}
+
 fn one_answer(harness: &mut LobbyHarness, conn: ConnId, number: u64) -> Body {
     let mut answers = harness.answers_to(conn, number);
     assert_eq!(answers.len(), 1, "{answers:?}");
@@ -373,7 +406,8 @@ fn set_names<const R: usize, const B: usize>(
     bans: [(AccountId, AccountBan); B],
 ) {
     let reserved = reserved.map(|(name, account)| (name.to_owned(), account));
-    let names = Names { number: 1, reserved: reserved.into(), bans: BTreeMap::from(bans) };
+    let bans = BTreeMap::from(bans);
+    let names = Names { number: 1, reserved: reserved.into(), bans, roles: BTreeMap::new() };
     harness.lobby.set_names(harness.now, names);
     harness.handle_outputs();
 }

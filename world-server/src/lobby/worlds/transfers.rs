@@ -284,6 +284,7 @@ impl Lobby {
         let known = self.players.at(player);
         let name = known.name().as_str().to_owned();
         let account = AccountId::to_bytes(known.account);
+        let standing = self.standing_of(world, player).bits();
         let transfer = self.transfer_mut(world, player);
         let TransferStep::Arriving { carried, .. } = &transfer.step else {
             return;
@@ -298,6 +299,7 @@ impl Lobby {
             y,
             carried: carried.clone(),
             account,
+            standing,
         };
         self.send_to_room_host(to, world_to_host::Body::Admit(admit));
     }

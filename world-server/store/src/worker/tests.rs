@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use ambit_proto::ids::AccountId;
+use ambit_proto::standing::OperatorRole;
 
 use super::*;
 use crate::games::{GameResult, RoomRequest, ValueKey};
@@ -86,6 +87,28 @@ async fn names_and_bans_have_a_number_that_each_change_raises() {
 }
 
 #[tokio::test]
+async fn roles_are_given_replaced_and_taken_and_go_with_their_account() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    let role = async |account, role| {
+        store.run(move |tables| tables.set_role(account, role, 3)).await.unwrap();
+        store.names().await.unwrap()
+    };
+    let first = store.names().await.unwrap();
+    assert_eq!(first.roles, [].into());
+    let look = role(ANN, Some(OperatorRole::Look)).await;
+    assert!(look.number > first.number, "servers read it");
+    let both = role(BOB, Some(OperatorRole::Operate)).await;
+    assert_eq!(both.roles.len(), 2);
+    let more = role(ANN, Some(OperatorRole::Moderate)).await;
+    assert_eq!(more.roles.get(&ANN), Some(&OperatorRole::Moderate));
+    let exported = store.run(|tables| tables.export(ANN)).await.unwrap();
+    assert_eq!(exported["role"], "moderate");
+    assert_eq!(role(BOB, None).await.roles, [(ANN, OperatorRole::Moderate)].into());
+    store.run(|tables| tables.erase(ANN)).await.unwrap();
+    assert_eq!(store.names().await.unwrap().roles, [].into());
+}
+
+#[tokio::test]
 async fn an_account_can_be_read_and_erased_but_its_ban_stays() {
     let store = Store::open(&StorePlace::Memory).unwrap();
     store.run(|tables| tables.add_password(&ann(), 5)).await.unwrap();
@@ -110,6 +133,7 @@ async fn an_account_can_be_read_and_erased_but_its_ban_stays() {
             "password": { "login": "Ann#12345", "made_at": 5 },
             "reserved_names": [{ "name": "ann", "made_at": 6 }],
             "ban": { "reason": "rude", "ends_at": null, "made_at": 8 },
+            "role": null,
             "values": [{
                 "game": "hamlet", "name": "profile", "value": { "coins": 3 }, "stored_at": 9,
             }],

@@ -5,6 +5,7 @@ use super::*;
 use ambit::{GameInfo, Games, Id, Typed};
 use ambit_field::FieldGame;
 use ambit_proto::space::Position;
+use ambit_proto::standing::Standing;
 use ambit_room::config::RoomConfig;
 use ambit_room::journal::SavedRoom;
 use ambit_room::logic::registry::Registry;
@@ -698,6 +699,7 @@ impl Host {
             player,
             name: "ann".into(),
             account: None,
+            standing: Standing::default(),
             host: String::new(),
             expires_unix_s: 0,
             serial,

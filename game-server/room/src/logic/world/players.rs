@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ambit_proto::ids::{AccountId, ObjectId, PlayerId};
+use ambit_proto::standing::Standing;
 
 use super::World;
 
@@ -52,6 +53,21 @@ impl World {
             Some(account) => self.accounts.insert(player, account),
             None => self.accounts.remove(&player),
         };
+    }
+
+    /// What a player who joins or has joined is beyond a player.
+    pub fn standing(&self, player: PlayerId) -> Standing {
+        self.standings.get(&player).copied().unwrap_or_default()
+    }
+
+    /// Notes what a player is beyond a player, before the game's `join`. Called by the room, and by
+    /// tests of games.
+    pub fn set_standing(&mut self, player: PlayerId, standing: Standing) {
+        if standing == Standing::default() {
+            self.standings.remove(&player);
+        } else {
+            self.standings.insert(player, standing);
+        }
     }
 
     /// Puts a player out of the room at the end of this tick, for this reason. `false` if there is
@@ -127,6 +143,7 @@ impl World {
     pub fn remove_player(&mut self, player: PlayerId) {
         self.players.remove(&player);
         self.accounts.remove(&player);
+        self.standings.remove(&player);
         self.despawn_rows(player);
     }
 

@@ -60,12 +60,18 @@ impl World {
     }
 
     pub(super) fn spawn_room_wide(&mut self, kind: u8, components: Vec<Component>) -> ObjectId {
+        let id = self.insert_room_wide(kind, components);
+        self.note_shared(kind, id);
+        id
+    }
+
+    /// The other maps of the world are not told.
+    pub(super) fn insert_room_wide(&mut self, kind: u8, components: Vec<Component>) -> ObjectId {
         let object = StoredObject::new(kind, components);
         let id = self.objects.insert(object, Position::default(), Cell::default());
         self.room_wide.insert((kind, None, id));
         self.report_spawned(id, kind, None);
         self.trace.record_state(id);
-        self.note_shared(kind, id);
         id
     }
 

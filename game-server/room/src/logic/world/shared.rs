@@ -162,8 +162,8 @@ impl World {
         for copy in gone {
             self.drop_copy(copy);
         }
-        for (object, copy) in objects {
-            self.take_shared_object(map, object, copy, clocks);
+        for object in objects {
+            self.take_shared_object(map, object, clocks);
         }
         for SharedEvent { kind, fields } in share.events {
             let declared = self.schema.events.get(usize::from(kind));
@@ -173,19 +173,13 @@ impl World {
         }
     }
 
-    fn take_shared_object(
-        &mut self,
-        map: u32,
-        object: SharedObject,
-        copy: Option<ObjectId>,
-        clocks: Clocks,
-    ) {
+    fn take_shared_object(&mut self, map: u32, object: SharedObject, clocks: Clocks) {
         let SharedObject { id, kind, owner, team, components } = object;
         let Some(components) = self.components_here(kind, components, clocks) else { return };
+        let copy = self.shared.copies.get(map, id);
         let copy = copy.filter(|copy| self.find_kind(*copy) == Some(kind));
         let copy = copy.unwrap_or_else(|| {
-            let copy = self.spawn_room_wide(kind, Vec::new());
-            self.object_mut(copy).components.clone_from(&components);
+            let copy = self.insert_room_wide(kind, components.clone());
             self.shared.copies.insert(map, id, copy);
             self.shared.copy_ids.insert(copy);
             copy

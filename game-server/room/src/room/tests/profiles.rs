@@ -1,6 +1,7 @@
 //! Profiles that go through gates, and those of rooms that are closed.
 
 use ambit_proto::ids::AccountId;
+use ambit_proto::standing::Standing;
 use serde::{Deserialize, Serialize};
 
 use super::*;
@@ -133,6 +134,7 @@ fn a_profile_goes_along_through_a_gate_and_is_written_before() {
         transfer: TransferId(1),
         name: "ann".to_owned(),
         account: Some(ACCOUNT),
+        standing: Standing::default(),
         at: Position::on_ground(50.0, 50.0),
         carried: carried.expect("the player departs"),
     }));
