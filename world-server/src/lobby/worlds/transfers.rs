@@ -150,7 +150,6 @@ impl Lobby {
         };
         let lost = self.remove_map(id, why);
         self.rooms.at_mut(room.world).world.maps.remove(&room.map);
-        self.forget_share(room.world, (id, room.map));
         for player in lost.seats.players() {
             let Some(transfer) = self.rooms.at_mut(room.world).world.transfers.get_mut(&player)
             else {
@@ -190,6 +189,7 @@ impl Lobby {
                 self.remove_player(now, player, why.clone());
             }
         }
+        self.forget_share(room.world, (id, room.map));
     }
 
     /// Reverses a transfer whose target map was lost.

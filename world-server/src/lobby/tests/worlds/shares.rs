@@ -26,6 +26,8 @@ fn what_a_map_tells_goes_to_the_other_maps_that_run() {
 #[test]
 fn a_map_that_is_lost_is_forgotten_by_the_others() {
     let (mut harness, ann, world) = two_hosts();
+    let bob = harness.connect_as("bob");
+    harness.join(&bob, world);
     let map = harness.move_player(&ann, world, 1);
     let closed = super::RoomClosed { room: map, ..super::RoomClosed::default() };
     harness.send_from_host(SECOND, host_to_world::Body::RoomClosed(closed));
