@@ -419,7 +419,8 @@ pub mod prelude {
     #[doc(no_inline)]
     pub use crate::{
         BadParameter, Camera, Game, GameInfo, Games, Gate, Given, Ground, Left, Newcomer,
-        NoRefusal, Object, ObstacleLook, Player, Scenery, Surroundings, World, no_commands,
+        NoRefusal, Object, ObstacleLook, OperatorRole, Player, Scenery, Standing, Surroundings,
+        World, no_commands,
         sight::{Cone, Sight, SightChecks},
         stored::{StoreKey, StoreReply},
     };
