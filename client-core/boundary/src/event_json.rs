@@ -7,7 +7,7 @@
 use ambit_client_core::client::event::{LobbyEvent, ViewEvent};
 use serde_json::{Value as Json, json};
 
-use crate::schema_json::schema_json;
+use ambit_client_text::schema_json::schema_json;
 
 /// The event with its address.
 pub fn envelope(event: &ViewEvent) -> Json {

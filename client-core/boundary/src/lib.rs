@@ -3,7 +3,7 @@
 //! The core ([`ambit_client_core::client`]) makes all decisions. What happens once in a while
 //! crosses this boundary as JSON, in one form for all languages: settings ([`configure`]), requests
 //! ([`read_request`]), commands ([`calls`]), events ([`event_json`]), what a game declares
-//! ([`schema_json`]), rules and counters ([`reads`]). What happens in each frame crosses it as
+//! ([`schema_json`](ambit_client_text::schema_json)), rules and counters ([`reads`]). What happens in each frame crosses it as
 //! memory that both sides read ([`frame_arrays`]).
 //!
 //! [`PolledClient`] is a client for an owner that does the I/O itself and exchanges bytes: the
@@ -23,7 +23,6 @@ mod output;
 mod polled_client;
 pub mod reads;
 mod requests;
-pub mod schema_json;
 mod settings;
 mod text_table;
 mod view;

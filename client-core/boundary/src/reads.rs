@@ -10,7 +10,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 use serde_json::json;
 
-use crate::schema_json::schema_json;
+use ambit_client_text::schema_json::schema_json;
 
 /// The schema of the game, as JSON ([`schema_json`]).
 pub fn schema(client: &Client) -> Option<String> {

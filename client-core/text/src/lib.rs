@@ -10,3 +10,4 @@ pub mod completion;
 #[cfg(feature = "flags")]
 pub mod flags;
 pub mod json;
+pub mod schema_json;

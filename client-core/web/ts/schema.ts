@@ -1,6 +1,6 @@
 /**
  * What a game declares: what decides bytes, each item with what the game tells players about it.
- * The keys are those of `client-core/boundary/src/schema_json.rs`.
+ * The keys are those of `client-core/text/src/schema_json.rs`.
  */
 
 import type {

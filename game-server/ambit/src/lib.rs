@@ -366,7 +366,7 @@ pub use self::id::Id;
 pub use self::list::{List, Listed};
 pub use self::placement::{Placed, RoomWide};
 #[cfg(feature = "serve")]
-pub use self::serve::{host_all, serve, serve_all};
+pub use self::serve::{host_all, serve, serve_all, serve_shipped};
 #[cfg(feature = "rules")]
 pub use self::{
     adapter::Typed,

@@ -4,6 +4,7 @@ use std::process::{Command, Output};
 
 use ambit_tests::real::{self, Console, ScratchFolder, Server, binary};
 use anyhow::{Context as _, Result};
+use serde_json::{Value as Json, json};
 
 #[test]
 fn one_program_serves_plays_and_replays_its_own_game() -> Result<()> {
@@ -52,6 +53,44 @@ fn one_program_serves_plays_and_replays_its_own_game() -> Result<()> {
     }
     let unknown = run(&scratch, &["replay", "/nowhere/room-1.rec"])?;
     assert_eq!(unknown.status.code(), Some(1), "{}", text(&unknown));
+    Ok(())
+}
+
+#[test]
+fn a_program_prints_what_its_games_declare_and_makes_a_new_game() -> Result<()> {
+    let scratch = ScratchFolder::new("subcommands-new");
+    let declared = run(&scratch, &["schema", "greeting"])?;
+    let declared: Json = serde_json::from_slice(&declared.stdout)?;
+    assert_eq!(
+        (&declared["game"], &declared["kinds"][0]["name"]),
+        (&json!("greeting"), &json!("walker"))
+    );
+    // It has several, so one has to be named.
+    for wrong in [&["schema"][..], &["schema", "chess"], &["schema", "greeting", "more"]] {
+        let refused = run(&scratch, wrong)?;
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(text(&refused).contains("greeting"), "{}", text(&refused));
+    }
+
+    let folder = scratch.path().join("deep-wood");
+    let new = folder.to_str().context("a plain path")?;
+    let repository = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let made = run(&scratch, &["new", new, "--ambit", repository])?;
+    assert!(made.status.success(), "{}", text(&made));
+    assert!(text(&made).contains("cargo run --release"), "{}", text(&made));
+    let written = |file: &str| std::fs::read_to_string(folder.join(file));
+    assert!(written("src/main.rs")?.contains("ambit::serve::<deep_wood::Gather>"));
+    assert!(written("src/lib.rs")?.contains(r#"GameInfo::new("deep-wood","#));
+    assert!(written("deep-wood.service")?.contains("ExecStart=/usr/local/bin/deep-wood "));
+    assert!(written("Cargo.lock")?.contains("ambit"));
+    // What is there is never replaced.
+    std::fs::write(folder.join("src/lib.rs"), "mine")?;
+    let again = run(&scratch, &["new", new])?;
+    assert!(!again.status.success() && text(&again).contains("exists already"));
+    assert_eq!(written("src/lib.rs")?, "mine");
+    let nowhere = run(&scratch, &["new", &format!("{new}-2"), "--ambit", "/nowhere"])?;
+    assert!(!nowhere.status.success() && text(&nowhere).contains("/nowhere"));
+    assert!(!scratch.path().join("deep-wood-2").exists());
     Ok(())
 }
 

@@ -23,6 +23,7 @@ const SHELLS: &[(&str, &str)] = &[
          process_watcher replay room_files web_certificates",
     ),
     ("game-server", "main"),
+    ("game-server/ambit", "serve serve/new_project"),
     ("game-server/games/deus", "content/folders"),
     (
         "world-server",

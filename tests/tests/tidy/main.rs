@@ -30,6 +30,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &[
             "ambit-bots-lib",
             "ambit-client-core",
+            "ambit-client-text",
             "ambit-console-lib",
             "ambit-game-macros",
             "ambit-host",
@@ -68,7 +69,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "world-server",
         &["ambit-host", "ambit-proto", "ambit-room", "ambit-store", "ambit-transport"],
     ),
-    ("world-server/program", &["ambit-game-server", "ambit-world-server"]),
+    ("world-server/program", &["ambit-game", "ambit-game-server"]),
     ("client-core", &["ambit-proto", "ambit-steering", "ambit-transport"]),
     (
         "client-core/client",
@@ -321,7 +322,7 @@ fn files_that_a_page_names_exist() {
             let is_made = place.starts_with("deploy/secrets/");
             if !is_made && folders.iter().any(|folder| place.starts_with(folder)) {
                 // Of this project, or of the one that authors of games copy.
-                let exists = ["", "docs/template"]
+                let exists = ["", "game-server/ambit/starter"]
                     .iter()
                     .any(|folder| root().join(folder).join(place).exists());
                 assert!(exists, "{}: {quoted}", page.path);

@@ -73,7 +73,7 @@ fn names_of_tests_end_at_70_characters() {
 /// The facades for authors of games and of clients, and what is written with them. Their users see
 /// only them: the types are the typed forms of those below, and have the same names.
 fn is_facade(source: &source::Source) -> bool {
-    ["game-server/ambit/", "client-core/client/", "docs/template/"]
+    ["game-server/ambit/", "client-core/client/"]
         .iter()
         .any(|facade| source.path.starts_with(facade))
 }

@@ -8,5 +8,5 @@ fn main() -> ExitCode {
         let _ = writeln!(std::io::stderr(), "world-server: {problem}");
         return ExitCode::from(2);
     }
-    ambit_world_server::run(ambit_game_server::standard())
+    ambit::serve_shipped(ambit_game_server::standard())
 }
