@@ -3,8 +3,8 @@
 //! The core ([`ambit_client_core::client`]) makes all decisions. What happens once in a while
 //! crosses this boundary as JSON, in one form for all languages: settings ([`configure`]), requests
 //! ([`read_request`]), commands ([`calls`]), events ([`event_json`]), what a game declares
-//! ([`schema_json`](ambit_client_text::schema_json)), rules and counters ([`reads`]). What happens in each frame crosses it as
-//! memory that both sides read ([`frame_arrays`]).
+//! ([`schema_json`](ambit_client_text::schema_json)), rules and counters ([`reads`]). What happens
+//! in each frame crosses it as memory that both sides read ([`frame_arrays`]).
 //!
 //! [`PolledClient`] is a client for an owner that does the I/O itself and exchanges bytes: the
 //! browser's. A client on a real network (`ambit_client_core::shell`) is called by the functions of

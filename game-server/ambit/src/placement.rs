@@ -10,8 +10,8 @@
 pub trait Placed {}
 
 /// A kind whose objects have no place, with `#[kind(room_wide)]`: every player in the room has
-/// them, wherever the avatar is; with `#[kind(world_wide)]` on all maps of the world. The state of a match is one ([`World::state`]), or the rows of a
-/// table of players ([`World::row`]).
+/// them, wherever the avatar is; with `#[kind(world_wide)]` on all maps of the world. The state of
+/// a match is one ([`World::state`]), or the rows of a table of players ([`World::row`]).
 ///
 /// [`World::state`]: crate::World::state
 /// [`World::row`]: crate::World::row

@@ -479,9 +479,9 @@ impl<G> World<G> {
         self.send_event(event, EventAudience::Everyone)
     }
 
-    /// Sends an event to all players on all maps of the world, now: at most 64 at a tick. On another
-    /// map it comes some milliseconds later, an object in it is nameless there, and while that map
-    /// changes its host it may be lost. Otherwise as [`World::announce`].
+    /// Sends an event to all players on all maps of the world, now: at most 64 at a tick. On
+    /// another map it comes some milliseconds later, an object in it is nameless there, and while
+    /// that map changes its host it may be lost. Otherwise as [`World::announce`].
     pub fn announce_world_wide<E: EventOf<G>>(&mut self, event: E) {
         if let Some(fields) = self.checked_fields(event) {
             self.room.announce_world_wide(E::INDEX, fields);

@@ -280,7 +280,8 @@ pub struct MapShare {
     /// Whose message it is; whom it is for.
     #[prost(uint64, tag = "1")]
     pub room: u64,
-    /// At most 65,536 bytes, in the form of the room's own build. Empty, to a room: that map has ended.
+    /// At most 65,536 bytes, in the form of the room's own build. Empty, to a room: that map has
+    /// ended.
     #[prost(bytes = "vec", tag = "2")]
     pub share: ::prost::alloc::vec::Vec<u8>,
     /// To a room: the number of the map that tells this.
@@ -339,8 +340,8 @@ pub struct Admit {
     /// The account of the player's session; empty without one.
     #[prost(bytes = "vec", tag = "8")]
     pub account: ::prost::alloc::vec::Vec<u8>,
-    /// What the player is beyond a player: 1 for the room's maker, and twice the role that the operator
-    /// has given the account (1 look, 2 moderate, 3 operate).
+    /// What the player is beyond a player: 1 for the room's maker, and twice the role that the
+    /// operator has given the account (1 look, 2 moderate, 3 operate).
     #[prost(uint32, tag = "9")]
     pub standing: u32,
 }

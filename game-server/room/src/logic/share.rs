@@ -71,6 +71,19 @@ pub struct SharedEvent {
     pub fields: Vec<FieldValue<ObjectId>>,
 }
 
+/// What a map tells the others, and has of them.
+#[derive(Debug, Default)]
+pub(crate) struct SharedWithMaps {
+    /// The kinds whose objects all maps have.
+    pub(crate) kinds: BTreeSet<u8>,
+    pub(crate) copies: Copies,
+    /// The ids of `copies`.
+    pub(crate) copy_ids: BTreeSet<ObjectId>,
+    pub(crate) schedule: ShareSchedule,
+    /// Whether anything is shared.
+    pub(crate) is_used: bool,
+}
+
 /// What a map has of the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Copies {

@@ -61,11 +61,11 @@ use self::objects::{Objects, StoredObject, slot_of};
 use self::objects_by_cell::ObjectsByCell;
 use self::past::PastPoses;
 use self::poses::WorldPoses;
-use self::shared::SharedWithMaps;
 use self::timers::Timers;
 use self::trace::WorldTrace;
 use super::controls::{DEFAULT_INPUT_TIMEOUT, HeldControls};
 use super::player_values::{NoValues, PlayerValues};
+use super::share::SharedWithMaps;
 use super::sound::EventSound;
 use super::statics::Statics;
 use super::store::StoreDesk;
@@ -622,7 +622,7 @@ impl World {
             self.overflowing.push(id);
         }
         self.changes.push(WorldChange::Components { object: id, mask, late, path_as_before_until });
-        if !(self.trace.is_enabled() || self.shared.is_used()) {
+        if !(self.trace.is_enabled() || self.shared.is_used) {
             return;
         }
         if let Some(kind) = self.find_kind(id).filter(|kind| self.is_kind_room_wide(*kind)) {

@@ -56,8 +56,8 @@ pub enum RoomOutput {
     Arrived { player: PlayerId, transfer: TransferId },
     /// The game asks this of the store. To be sent after the journal of this tick.
     Store(AskedOfStore),
-    /// Tell this the other maps of the world: 1 to `MAX_SHARE_BYTES` bytes. A later one makes up for
-    /// one that is lost.
+    /// Tell this the other maps of the world: 1 to `MAX_SHARE_BYTES` bytes. A later one makes up
+    /// for one that is lost.
     Share(Vec<u8>),
     /// The client's player has moved to another map. The client closes the connection by itself
     /// once it knows where to go.

@@ -36,8 +36,8 @@ const HOUR_S: i64 = 60 * MINUTE_S;
 const DAY_S: i64 = 24 * HOUR_S;
 
 impl Lobby {
-    /// Sets which names are reserved, and which accounts are banned or have a role. Players with a banned account
-    /// are put out.
+    /// Sets which names are reserved, and which accounts are banned or have a role. Players with a
+    /// banned account are put out.
     pub fn set_names(&mut self, now: LocalTime, names: ambit_store::Names) {
         self.advance(now);
         let reserved = names.reserved.into_iter();

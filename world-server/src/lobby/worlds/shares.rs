@@ -8,7 +8,6 @@ use ambit_room::logic::share::MAX_SHARE_BYTES;
 
 use crate::lobby::Lobby;
 use crate::lobby::output::HostId;
-use crate::lobby::rooms::room::RoomPhase;
 
 impl Lobby {
     /// Handles what a map tells the others.
@@ -31,8 +30,8 @@ impl Lobby {
         let Some(known) = self.rooms.get(world) else { return };
         let others: Vec<RoomId> = known.all_maps().filter(|id| *id != from).collect();
         for id in others {
-            let Some(room) = self.rooms.get(id) else { continue };
-            let RoomPhase::Running { host } = room.phase else { continue };
+            let runs = self.rooms.get(id).is_some_and(|room| room.game_host().is_some());
+            let Some(host) = self.reachable_host(id).filter(|_| runs) else { continue };
             let told = MapShare { room: id.0, share: share.to_vec(), map };
             self.outbox.send_to_host(host, world_to_host::Body::MapShare(told));
         }

@@ -148,6 +148,7 @@ impl Lobby {
         let Some(room) = self.rooms.at(id).map_identity else {
             return;
         };
+        let has_run = !matches!(self.rooms.at(id).phase, RoomPhase::Opening { .. });
         let lost = self.remove_map(id, why);
         self.rooms.at_mut(room.world).world.maps.remove(&room.map);
         for player in lost.seats.players() {
@@ -189,7 +190,9 @@ impl Lobby {
                 self.remove_player(now, player, why.clone());
             }
         }
-        self.forget_share(room.world, (id, room.map));
+        if has_run {
+            self.forget_share(room.world, (id, room.map));
+        }
     }
 
     /// Reverses a transfer whose target map was lost.

@@ -17,29 +17,9 @@ use ambit_proto::timeline::{Gauge, Timeline, TimelineValue};
 use super::component_access::{MAX_STORED_POINTS, is_empty_timeline};
 use super::{EventAudience, World};
 use crate::logic::share::{
-    Copies, CopyChanges, DueShare, MAX_SHARE_BYTES, MapShare, ShareSchedule, SharedEvent,
-    SharedObject,
+    Copies, CopyChanges, DueShare, MAX_SHARE_BYTES, MapShare, SharedEvent, SharedObject,
 };
 use crate::saved;
-
-/// See the module.
-#[derive(Debug, Default)]
-pub(super) struct SharedWithMaps {
-    /// The kinds whose objects all maps have.
-    kinds: BTreeSet<u8>,
-    pub(super) copies: Copies,
-    /// The ids of `copies`.
-    copy_ids: BTreeSet<ObjectId>,
-    schedule: ShareSchedule,
-    /// Whether anything is shared.
-    is_used: bool,
-}
-
-impl SharedWithMaps {
-    pub(super) fn is_used(&self) -> bool {
-        self.is_used
-    }
-}
 
 /// Which instants of two maps are the same one.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +119,8 @@ impl World {
         Some(bytes)
     }
 
-    /// Another map has told this, or is no more if it is empty. What makes no sense changes nothing.
+    /// Another map has told this, or is no more if it is empty. What makes no sense changes
+    /// nothing.
     pub(crate) fn take_share_of(&mut self, map: u32, share: &[u8]) {
         self.shared.is_used = true;
         if share.is_empty() {
