@@ -184,7 +184,7 @@ impl Game for CountingGame {
     fn step(&mut self, _world: &mut World, _dt: Duration) {}
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut state = saved::of(&self.received);
+        let mut state = saved::section(&self.received);
         state.extend_from_slice(&self.ballast);
         Some(state)
     }

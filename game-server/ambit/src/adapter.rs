@@ -24,7 +24,7 @@ use ambit_room::logic::gate::Gate;
 use ambit_room::logic::player_values::PlayerValues;
 use ambit_room::logic::store::{StoreAnswer, StoreNumber, StoreRequest};
 use ambit_room::logic::world::{DueTimer, World as RoomWorld};
-use ambit_room::saved::BadState;
+use ambit_room::saved::{self, BadState, Saved};
 
 use crate::command::Command;
 use crate::declare::SavedTimer as _;
@@ -108,7 +108,6 @@ impl<G: Game> RoomGame for Typed<G> {
             fn surroundings(&self) -> Surroundings;
             fn planned_objects(&self) -> u64;
             fn sight_checks(&self) -> SightChecks;
-            fn save(&self) -> Option<Vec<u8>>;
             fn is_finished(&self) -> bool;
         }
     }
@@ -233,8 +232,41 @@ impl<G: Game> RoomGame for Typed<G> {
         self.0.stored(World::of_room_mut(world), reply);
     }
 
-    fn restore(&mut self, world: &mut RoomWorld, saved: &[u8]) -> Result<(), BadState> {
-        self.0.restore(World::of_room_mut(world), saved)
+    /// The version stands in front.
+    fn save(&self) -> Option<Vec<u8>> {
+        let game = self.0.save()?;
+        let mut out = Vec::with_capacity(game.len() + 8);
+        saved::put(&mut out, &G::SAVED_VERSION);
+        out.extend(game);
+        Some(out)
+    }
+
+    fn restore(&mut self, world: &mut RoomWorld, mut saved: &[u8]) -> Result<(), BadState> {
+        let version: u32 = saved::take(&mut saved)?;
+        let newest = G::SAVED_VERSION;
+        if version > newest {
+            return Err(BadState::Misfit(format!(
+                "it was saved by version {version} of the game, and this build has {newest}"
+            )));
+        }
+        let avatar = <G::Avatar as KindOf<G>>::INDEX;
+        if world.players().any(|(_, player)| world.find_kind(player.avatar) != Some(avatar)) {
+            return Err(BadState::Misfit("avatars were of another kind".to_owned()));
+        }
+        if let Some(error) =
+            world.timer_payloads().find_map(|payload| G::Timer::from_payload(payload).err())
+        {
+            return Err(BadState::Misfit(format!("a timer cannot be read: {error}")));
+        }
+        self.0.restore(World::of_room_mut(world), Saved::new(version, saved))?;
+        if version < newest {
+            self.0.upgraded(World::of_room_mut(world), version);
+        }
+        Ok(())
+    }
+
+    fn may_move(&self, world: &RoomWorld) -> bool {
+        self.0.may_move(World::of_room(world))
     }
 
     fn as_any(&mut self) -> Option<&mut dyn Any> {

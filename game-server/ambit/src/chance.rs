@@ -26,13 +26,13 @@ impl Default for Dice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::saved;
 
     #[test]
     fn saved_dice_go_on_where_they_were() {
         let mut dice = Dice::default();
         dice.u64(..);
-        let saved = postcard::to_allocvec(&dice).expect("a number");
-        let mut restored: Dice = postcard::from_bytes(&saved).expect("a number");
+        let mut restored: Dice = saved::all(&saved::of(&dice)).expect("a number");
         assert_eq!(restored, dice);
         assert_eq!(restored.u64(..), dice.u64(..));
     }

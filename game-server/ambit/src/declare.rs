@@ -3,7 +3,7 @@
 use ambit_proto::presentation::EventPresentation;
 use ambit_proto::schema::{Controls, EventKind};
 use ambit_room::logic::world::TimerPayload;
-use ambit_room::saved::BadState;
+use ambit_room::saved::{self, BadState};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,10 @@ use crate::player_value::PlayerValue;
 /// `Serialize` and `Deserialize`. `#[declare(unsaved)]` opts out; the rooms of such a game end with
 /// their host, unless it implements [`Game::save`](crate::Game::save) and
 /// [`Game::restore`](crate::Game::restore).
+///
+/// What is saved has the names of fields and variants, so a build with another field reads it:
+/// `#[serde(default)]` is all that it takes. Where a type has changed, `#[declare(version = 1)]`
+/// and [`Game::upgrade`](crate::Game::upgrade) read the old one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not declare what it consists of",
     label = "`Declare` is missing",
@@ -62,6 +66,9 @@ pub trait Declare: Sized {
     /// The version of the crate that declares the game; empty if it has none.
     #[doc(hidden)]
     const VERSION: &'static str;
+    /// `#[declare(version = 3)]`: of what the game saves, so that a later build knows what it reads
+    /// ([`Game::upgrade`](crate::Game::upgrade)). 0 without it.
+    const SAVED_VERSION: u32;
 
     #[doc(hidden)]
     fn kinds() -> Vec<DeclaredKind>;
@@ -73,7 +80,7 @@ pub trait Declare: Sized {
     fn save_fields(&self) -> Option<Vec<u8>>;
 
     #[doc(hidden)]
-    fn restore_fields(&mut self, saved: &[u8]) -> Result<(), BadState>;
+    fn read_fields(saved: &[u8]) -> Result<Self, BadState>;
 }
 
 /// The timers of a game that declares none. For timers, write an enum, derive `Serialize` and
@@ -102,20 +109,20 @@ pub trait TimerOf<G: Declare>: Sized {
 )]
 pub trait SavedTimer: Sized {
     #[doc(hidden)]
-    fn to_payload(&self) -> Result<TimerPayload, postcard::Error>;
+    fn to_payload(&self) -> Result<TimerPayload, String>;
 
     #[doc(hidden)]
-    fn from_payload(payload: &[u8]) -> Result<Self, postcard::Error>;
+    fn from_payload(payload: &[u8]) -> Result<Self, BadState>;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> SavedTimer for T {
-    fn to_payload(&self) -> Result<TimerPayload, postcard::Error> {
-        postcard::to_extend(self, TimerPayload::new())
+    fn to_payload(&self) -> Result<TimerPayload, String> {
+        saved::try_of(self).map(|bytes| TimerPayload::from_slice(&bytes))
     }
 
-    fn from_payload(payload: &[u8]) -> Result<Self, postcard::Error> {
-        postcard::from_bytes(payload)
+    fn from_payload(payload: &[u8]) -> Result<Self, BadState> {
+        saved::all(payload)
     }
 }
 
@@ -136,10 +143,10 @@ pub trait SavedGame: Sized {
 #[diagnostic::do_not_recommend]
 impl<G: Serialize + DeserializeOwned> SavedGame for G {
     fn to_bytes(&self) -> Vec<u8> {
-        ambit_room::saved::of(self)
+        saved::of(self)
     }
 
     fn from_bytes(saved: &[u8]) -> Result<Self, BadState> {
-        ambit_room::saved::all(saved)
+        saved::all(saved)
     }
 }

@@ -13,7 +13,7 @@ use ambit_room::config::{BadParameter, Surroundings};
 use ambit_room::logic::controls::DEFAULT_INPUT_TIMEOUT;
 use ambit_room::logic::game::{GameInfo, Left};
 use ambit_room::logic::gate::Gate;
-use ambit_room::saved::BadState;
+use ambit_room::saved::{BadState, Saved};
 
 use crate::command::Command;
 use crate::declare::Declare;
@@ -267,6 +267,15 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         let _ = (world, reply);
     }
 
+    /// Whether the room may move to a newer build of the game now. A room whose host is to end, while
+    /// hosts of a newer build are there, stays until this is true, or until the host must go; then
+    /// its next host is one of this build, or it ends. So a match may be played to its end, and a
+    /// village moves at once: its players notice no more than when a host dies.
+    fn may_move(&self, world: &World<Self>) -> bool {
+        let _ = world;
+        true
+    }
+
     /// Whether the game is over: the room then closes.
     fn is_finished(&self) -> bool {
         false
@@ -277,12 +286,72 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         self.save_fields()
     }
 
-    /// Continues from what [`save`](Game::save) returned. This game is configured with the same
-    /// parameters and has started; the world is restored already: same objects, same ids, same
-    /// timers.
-    fn restore(&mut self, world: &mut World<Self>, saved: &[u8]) -> Result<(), BadState> {
+    /// Continues from what [`save`](Game::save) returned, perhaps in another build. This game is
+    /// configured with the same parameters and has started; the world is restored already: same
+    /// objects, same ids, same timers. The default is [`upgrade`](Game::upgrade).
+    fn restore(&mut self, world: &mut World<Self>, saved: Saved<'_>) -> Result<(), BadState> {
         let _ = world;
-        self.restore_fields(saved)
+        *self = Self::upgrade(saved.version(), saved)?;
+        Ok(())
+    }
+
+    /// Reads what a build has saved in which the game's declaration had this version
+    /// (`#[declare(version = ...)]`, 0 without it). The default reads this type, whatever the
+    /// version: fields that were added have `#[serde(default)]`. Write it where a type has changed,
+    /// and keep the old one:
+    ///
+    /// ```
+    /// # use ambit::prelude::*;
+    /// use ambit::saved::{BadState, Saved};
+    ///
+    /// /// As it was before version 1: a number instead of a purse for each.
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Version0 {
+    ///     gold: u32,
+    /// }
+    ///
+    /// #[derive(Default, Serialize, Deserialize)]
+    /// struct Purse {
+    ///     coins: u32,
+    /// }
+    ///
+    /// #[derive(Default, Serialize, Deserialize, Declare)]
+    /// #[declare(kinds(Walker), version = 1)]
+    /// struct Stroll {
+    ///     purse: Purse,
+    /// }
+    ///
+    /// impl Game for Stroll {
+    ///     fn upgrade(version: u32, saved: Saved<'_>) -> Result<Self, BadState> {
+    ///         if version == 0 {
+    ///             let Version0 { gold } = saved.read()?;
+    ///             return Ok(Self { purse: Purse { coins: gold } });
+    ///         }
+    ///         saved.read()
+    ///     }
+    ///     // ...
+    ///     # no_commands!();
+    ///     # const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
+    ///     # type Avatar = Walker;
+    ///     # type Refusal = NoRefusal;
+    ///     # fn join(&mut self, world: &mut World<Self>, _: Newcomer) -> Id<Walker> {
+    ///     #     world.spawn(Walker { path: Path::at(world.centre()) })
+    ///     # }
+    /// }
+    /// # #[derive(Kind)]
+    /// # struct Walker { path: Path }
+    /// ```
+    ///
+    /// What a later version has saved is not read: such a room waits for a host of that build.
+    fn upgrade(version: u32, saved: Saved<'_>) -> Result<Self, BadState> {
+        let _ = version;
+        Self::read_fields(saved.bytes())
+    }
+
+    /// The room was saved by a build with an earlier version, and goes on now: `start` has not run
+    /// in its world, so what this version has more, such as objects of a new kind, is made here.
+    fn upgraded(&mut self, world: &mut World<Self>, from: u32) {
+        let _ = (world, from);
     }
 }
 

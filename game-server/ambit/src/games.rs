@@ -79,13 +79,9 @@ impl Games {
             );
         }
         if let Some(saved) = game.0.save_fields()
-            && G::default().restore_fields(&saved).is_err()
+            && let Err(error) = G::read_fields(&saved)
         {
-            panic!(
-                "the game {:?} cannot be read from what it saves; its format has no names, so \
-                 serde's `flatten`, `tag`, `untagged` and `skip_serializing_if` do not work",
-                G::INFO.name
-            );
+            panic!("the game {:?} cannot be read from what it saves: {error}", G::INFO.name);
         }
         let info = G::INFO.parameters(with_zones(table, &zones)).version(version_of::<G>());
         let motions = self.motions.into_iter().chain(motions_of::<G>()).collect();
@@ -132,15 +128,18 @@ fn table_with_words<G: Game>() -> &'static [Parameter] {
     G::Parameters::TABLE.iter().map(with_words).collect::<Vec<_>>().leak()
 }
 
-/// The game's version, and a hash of what a new game saves: a field that is added to the game's
-/// struct changes it, also where the author forgets the version. A game that saves another state at
-/// each start has the version alone.
+/// The game's version, and a hash of the declared one and of what a new game saves: a field that is
+/// added to the game's struct changes it, also where the author forgets the version. A game that
+/// saves another state at each start has the version alone.
 fn version_of<G: Game>() -> &'static str {
     let version = if G::INFO.version.is_empty() { G::VERSION } else { G::INFO.version };
     let saved = G::default().save_fields();
     match saved.filter(|saved| G::default().save_fields().as_ref() == Some(saved)) {
         // It lives as long as the program, which makes it once.
-        Some(saved) => format!("{version}+{:016x}", fnv_1a(&saved)).leak(),
+        Some(mut saved) => {
+            saved.extend(G::SAVED_VERSION.to_be_bytes());
+            format!("{version}+{:016x}", fnv_1a(&saved)).leak()
+        }
         None => version,
     }
 }

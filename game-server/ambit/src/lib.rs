@@ -192,12 +192,15 @@
 //! A room continues at another host when its own one dies. The room saves objects, timers, players
 //! and random numbers; the game's struct is saved with serde. The prelude has `Serialize` and
 //! `Deserialize` with derives of their own, which need no dependency on serde; attributes such as
-//! `#[serde(skip)]` and `with` work as usual. The format has values alone: what needs names in it
-//! (`flatten`, `tag`, `untagged`, `skip_serializing_if`) does not work, and `default` gives a value
-//! to a skipped field only, not to one that was added since. A skipped field is `Default` in the
-//! continued room, so skip only buffers. `#[declare(unsaved)]` opts out. A game with fields that
-//! serde cannot save, such as a simulation, opts out as well, and implements [`Game::save`] and
-//! [`Game::restore`] instead.
+//! `#[serde(skip)]` and `with` work as usual. A skipped field is `Default` in the continued room, so
+//! skip only buffers. An `Option` within an `Option` is not saved as such: both are one.
+//! `#[declare(unsaved)]` opts out. A game with fields that serde cannot save, such as a simulation,
+//! opts out as well, and implements [`Game::save`] and [`Game::restore`] instead.
+//!
+//! What is saved has names, so the next release of a game reads it: a field that was added needs
+//! `#[serde(default)]`; kinds and components are found by their names; where a type has changed,
+//! `#[declare(version = 1)]` and [`Game::upgrade`] read the old one, and [`Game::upgraded`] makes
+//! what is new in the world.
 //!
 //! # Attributes
 //!
@@ -239,7 +242,7 @@
 //! | [`Parameters`] | `#[room(size = "300x300")]` | other defaults of what every room has |
 //! | | `#[parameter(default = 5, range = 1..=9, name = "...", label = "...")]` | of the game's own |
 //! | | `#[parameter(of_room, range = 40.0..=400.0)]` | reads one that every room has, and allows less |
-//! | [`Declare`] | `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., parameters = ..., unsaved)]` | |
+//! | [`Declare`] | `#[declare(kinds(...), events(...), sounds(...), timer = ..., controls = ..., parameters = ..., profile = ..., seat = ..., version = 1, unsaved)]` | |
 //!
 //! An effect is one of `cast`, `hit`, `heal`, `arrival`, `death`, `blast`, `ring`, `beam` and
 //! `warning`; viewers show it, and let it be heard. `size` is how far it reaches, in metres, or

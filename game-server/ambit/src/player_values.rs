@@ -75,11 +75,11 @@ impl<G: Declare + Send + 'static> PlayerValues for TypedValues<G> {
             let (profile, seat) = (values.profile.to_saved(), values.seat.to_saved());
             (player, SavedValues { profile, seat, has_changed: values.has_changed })
         };
-        saved::of(&self.players.iter().map(saved).collect::<Vec<_>>())
+        saved::section(&self.players.iter().map(saved).collect::<Vec<_>>())
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), BadState> {
-        let saved: Vec<(PlayerId, SavedValues)> = saved::all(saved)?;
+        let saved: Vec<(PlayerId, SavedValues)> = saved::only_section(saved)?;
         let values = |(player, saved): (PlayerId, SavedValues)| {
             let SavedValues { profile, seat, has_changed } = saved;
             let profile = G::Profile::from_saved(&profile)?;

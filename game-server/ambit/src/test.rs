@@ -43,6 +43,8 @@
 //! assert_eq!(room.errors(ann), Vec::<String>::new());
 //! ```
 
+mod moves;
+
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -627,40 +629,6 @@ impl<G: Game> TestRoom<G> {
         self.clients[client.0].connected = false;
         self.inputs
             .push(RoomInput::Disconnect { client: client_id(client.0), player: player(client.0) });
-    }
-
-    /// The host dies, and another one goes on with the room as it was at its last tick. The clients
-    /// follow it there.
-    ///
-    /// # Panics
-    /// If the game is not saved with its room, or cannot go on from what it has saved; the message
-    /// says why.
-    pub fn move_to_another_host(&mut self) {
-        let name = G::INFO.name;
-        let saved = self.room.save().unwrap_or_else(|| {
-            panic!("the game {name:?} is not saved, so its rooms end with their host")
-        });
-        let prepared = self.registry.prepare(&self.header);
-        let (config, game) = prepared.expect("the first room was made of the same header");
-        let mut room = Room::restore(config, game, &saved).unwrap_or_else(|error| {
-            panic!("the game {name:?} cannot go on from what it has saved: {error}")
-        });
-        room.finish_replay(self.room.last_tick().unwrap_or_default());
-        self.room = room;
-        self.inputs.clear();
-        self.in_flight.clear();
-        self.incarnation += 1;
-        self.inputs.push(RoomInput::BeginIncarnation(self.incarnation));
-        let ticket = self.ticket();
-        for number in 0..self.clients.len() {
-            if self.clients[number].connected {
-                let body = Some(world_to_client::Body::Ticket(ticket.clone()));
-                let message = WorldToClient { request: 0, body };
-                self.with_client(number, |client, now| {
-                    client.handle_world_message(now, message);
-                });
-            }
-        }
     }
 
     /// Time passes while the room sleeps: a lasting one whose last player has left for some

@@ -38,11 +38,11 @@ pub struct SavedRoom {
 impl JournalEntry {
     /// Encodes the inputs of the tick at this time.
     pub fn new(at: GameTime, inputs: &[RoomInput]) -> Self {
-        Self { at, inputs: saved::of(inputs) }
+        Self { at, inputs: saved::section(inputs) }
     }
 
     pub fn inputs(&self) -> Result<Vec<RoomInput>, BadState> {
-        saved::all(&self.inputs)
+        saved::only_section(&self.inputs)
     }
 }
 

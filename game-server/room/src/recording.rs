@@ -27,7 +27,7 @@ use ambit_proto::time::GameTime;
 const MAGIC: &[u8; 8] = b"AMBITREC";
 /// Datagrams, inputs and snapshots are recorded as they are, so a new shape of these
 /// (`ambit_proto::message::VERSION`, [`RoomInput`], [`Room::save`]) is a new version here.
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 18;
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,12 +84,12 @@ pub fn begin(header: &Header, snapshot: Option<&RoomSnapshot>, out: &mut Vec<u8>
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&VERSION.to_be_bytes());
     let snapshot = snapshot.map(|snapshot| (snapshot.at, &snapshot.state));
-    put_entry(&saved::of(&(header, snapshot)), out);
+    put_entry(&saved::section(&(header, snapshot)), out);
 }
 
 /// Appends one tick to `out`, with a digest of the room before it.
 pub fn append(entry: &JournalEntry, before: Option<&TickDigest>, out: &mut Vec<u8>) {
-    put_entry(&saved::of(&(entry.at, &entry.inputs, before)), out);
+    put_entry(&saved::section(&(entry.at, &entry.inputs, before)), out);
 }
 
 /// A whole recording of what is known of a room.
@@ -111,7 +111,7 @@ impl<'a> Recording<'a> {
             return Err(BadRecording::Version(version));
         }
         let (entry, rest) = split_entry(rest)?.ok_or(BadRecording::Truncated)?;
-        let (header, snapshot): (Header, Option<(GameTime, Vec<u8>)>) = saved::all(entry)?;
+        let (header, snapshot): (Header, Option<(GameTime, Vec<u8>)>) = saved::only_section(entry)?;
         Ok(Recording {
             header,
             snapshot: snapshot.map(|(at, state)| RoomSnapshot { at, state }),
@@ -136,7 +136,7 @@ impl<'a> Recording<'a> {
             return Ok(None);
         };
         self.rest = rest;
-        let (at, inputs, before) = saved::all(entry)?;
+        let (at, inputs, before) = saved::only_section(entry)?;
         let inputs = JournalEntry { at, inputs }.inputs()?;
         Ok(Some(RecordedTick { at, inputs, before }))
     }
@@ -251,7 +251,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 17")
+                .starts_with("a recording of version 1, and this build runs those of version 18")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));

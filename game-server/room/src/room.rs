@@ -16,7 +16,7 @@
 //!    refused.
 //! 2. A player has one connection at most; a newer one supersedes the older.
 //! 3. A player who is not back within the grace period is out.
-//! 4. A room that was restored from a snapshot and has replayed the journal since then
+//! 4. A room that was restored from a snapshot of its build and has replayed the journal since then
 //!    ([`Room::journal`]) has the same state as the room that wrote them.
 
 mod gates;
@@ -49,12 +49,17 @@ use crate::logic::controls::SampleOutcome;
 use crate::logic::game::{Game, GameCommand, Left, Refusal};
 use crate::logic::gate::Gate;
 use crate::logic::sight::Sight;
-use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
+use crate::logic::world::{
+    Adaptation, AppliedInputs, TraceLine, World, WorldChange, layout_of,
+};
 use crate::network::loads::LoadMap;
 use crate::network::viewer::UplinkEvent;
 use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
 use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
+
+/// The format of a snapshot: of its sections, which have no names.
+const SAVED_FORMAT: u32 = 1;
 
 /// A lasting room without players sleeps after this time.
 const SLEEPS_AFTER: Duration = Duration::from_secs(5);
@@ -64,6 +69,8 @@ const MAX_TIMERS_OF_TICK: usize = 10_000;
 
 pub struct Room {
     config: RoomConfig,
+    /// Of the schema, for snapshots.
+    layout: Vec<u8>,
     game: Box<dyn Game>,
     world: World,
     network: Network,
@@ -102,6 +109,7 @@ impl Room {
         world.set_player_values(game.player_values());
         world.set_world_wide_kinds(game.world_wide_kinds());
         Room {
+            layout: layout_of(&schema),
             world,
             network: Network::new(&config, schema, &game.predictors()),
             loads: LoadMap::new(config.grid()),
@@ -177,7 +185,8 @@ impl Room {
     /// not support it. Cost: all objects.
     pub fn save(&self) -> Option<Vec<u8>> {
         let game = self.game.save()?;
-        let mut out = Vec::with_capacity(game.len() + 64 * self.world.len());
+        let mut out = Vec::with_capacity(game.len() + self.layout.len() + 64 * self.world.len());
+        saved::put(&mut out, &(SAVED_FORMAT, &self.layout));
         saved::put(&mut out, &(self.last, &self.seats, &self.names, self.gates.state(), &game));
         saved::put(&mut out, &(&self.profiles, self.empty_since));
         self.world.save(&mut out);
@@ -186,6 +195,9 @@ impl Room {
 
     /// A room of the same configuration in the state of a snapshot; `game` has just been created.
     /// [`Room::replay`] goes on from there, and [`Room::finish_replay`] ends it.
+    ///
+    /// The snapshot may be of a build with another schema, and another type of the game
+    /// ([`adaptation`](crate::logic::world)); a journal is of the same build alone.
     pub fn restore(
         config: RoomConfig,
         game: Box<dyn Game>,
@@ -194,14 +206,35 @@ impl Room {
         let mut room = Room::new(config, game);
         // Creates the statics.
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        let (format, layout): (u32, Vec<u8>) = saved::take(&mut saved)?;
+        if format != SAVED_FORMAT {
+            return Err(BadState::Misfit(format!(
+                "it was saved by a version of Ambit that writes rooms in the format {format}, and \
+                 this one reads {SAVED_FORMAT}"
+            )));
+        }
+        let adaptation = Adaptation::new(&layout, room.world.schema())?;
         let (game, gates): (Vec<u8>, _);
         (room.last, room.seats, room.names, gates, game) = saved::take(&mut saved)?;
         room.gates.restore(gates);
         (room.profiles, room.empty_since) = saved::take(&mut saved)?;
         room.profiles.forget_clients();
-        room.world.restore(&mut saved)?;
-        if !saved.is_empty() || !room.seats.values().all(|seat| room.world.contains(seat.avatar)) {
+        room.world.restore(&mut saved, adaptation.as_ref())?;
+        if !saved.is_empty() {
             return Err(BadState::Malformed);
+        }
+        if !room.seats.values().all(|seat| room.world.contains(seat.avatar)) {
+            return Err(adaptation.map_or(BadState::Malformed, |adaptation| {
+                let gone = adaptation.gone_kinds();
+                BadState::Misfit(format!("avatars are of a kind that it does not have: {gone}"))
+            }));
+        }
+        if let Some(adaptation) = &adaptation {
+            for seat in room.seats.values_mut() {
+                let newest = std::mem::take(&mut seat.newest).into_iter();
+                let known = newest.filter_map(|(kind, n)| Some((adaptation.command(kind)?, n)));
+                seat.newest = known.collect();
+            }
         }
         let players = room.seats.iter();
         room.world.restore_players(

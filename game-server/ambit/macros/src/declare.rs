@@ -6,7 +6,7 @@ use syn::meta::ParseNestedMeta;
 use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{DeriveInput, Path, Result, Token, Type, parenthesized, token};
+use syn::{DeriveInput, LitInt, Path, Result, Token, Type, parenthesized, token};
 
 use crate::attributes::{require_at_most, require_no_generics, unknown_option};
 use crate::{Expansion, stub};
@@ -24,6 +24,7 @@ struct Declaration {
     parameters: Option<Type>,
     profile: Option<Type>,
     seat: Option<Type>,
+    version: Option<LitInt>,
     is_unsaved: bool,
 }
 
@@ -77,7 +78,7 @@ impl Declaration {
     fn read_option(&mut self, meta: &ParseNestedMeta<'_>) -> Result<Option<syn::Error>> {
         const KNOWN: &str = "`kinds(Walker, ...)`, `events(Damage, ...)`, `sounds(Bang, ...)`, \
              `timer = Timer`, `controls = Key`, `parameters = Settings`, `profile = Profile`, \
-             `seat = Seat`, `unsaved`";
+             `seat = Seat`, `version = 1`, `unsaved`";
         let is = |names: &[&str]| names.iter().any(|name| meta.path.is_ident(name));
         let known = [
             "kinds",
@@ -88,6 +89,7 @@ impl Declaration {
             "parameters",
             "profile",
             "seat",
+            "version",
             "unsaved",
         ];
         let mistake = !is(&known);
@@ -108,6 +110,10 @@ impl Declaration {
             self.profile = Some(meta.value()?.parse()?);
         } else if is(&["seat", "seats"]) {
             self.seat = Some(meta.value()?.parse()?);
+        } else if is(&["version"]) {
+            let version: LitInt = meta.value()?.parse()?;
+            version.base10_parse::<u32>()?;
+            self.version = Some(version);
         } else if is(&["unsaved"]) {
             self.is_unsaved = true;
         } else if meta.input.peek(token::Paren) {
@@ -136,7 +142,8 @@ impl Declaration {
             quote_spanned!(sound.span()=> ::ambit::__private::declared_sound::<Self, #sound>())
         });
         let members = self.members(input);
-        let (save, restore) = if self.is_unsaved {
+        let version = self.version.as_ref().map_or_else(|| quote!(0), ToTokens::to_token_stream);
+        let (save, read) = if self.is_unsaved {
             (
                 quote!(::core::option::Option::None),
                 quote! {{
@@ -152,8 +159,7 @@ impl Declaration {
                     ::core::option::Option::Some(::ambit::__private::SavedGame::to_bytes(self))
                 ),
                 quote_spanned!(span=> {
-                    *self = <Self as ::ambit::__private::SavedGame>::from_bytes(saved)?;
-                    ::core::result::Result::Ok(())
+                    <Self as ::ambit::__private::SavedGame>::from_bytes(saved)
                 }),
             )
         };
@@ -172,6 +178,7 @@ impl Declaration {
                         ::core::option::Option::Some(version) => version,
                         ::core::option::Option::None => "",
                     };
+                const SAVED_VERSION: u32 = #version;
 
                 fn kinds() -> ::std::vec::Vec<::ambit::__private::DeclaredKind> {
                     ::std::vec![#(#kind_declarations),*]
@@ -185,10 +192,9 @@ impl Declaration {
                     #save
                 }
 
-                fn restore_fields(
-                    &mut self,
+                fn read_fields(
                     saved: &[u8],
-                ) -> ::core::result::Result<(), ::ambit::saved::BadState> #restore
+                ) -> ::core::result::Result<Self, ::ambit::saved::BadState> #read
             }
 
             #members
@@ -210,6 +216,7 @@ impl Declaration {
             const HAS_TIMERS: bool = false;
             const HAS_PROFILES: bool = false;
             const VERSION: &'static str = "";
+            const SAVED_VERSION: u32 = 0;
 
             fn kinds() -> ::std::vec::Vec<::ambit::__private::DeclaredKind>;
 
@@ -217,10 +224,9 @@ impl Declaration {
 
             fn save_fields(&self) -> ::core::option::Option<::std::vec::Vec<u8>>;
 
-            fn restore_fields(
-                &mut self,
+            fn read_fields(
                 _: &[u8],
-            ) -> ::core::result::Result<(), ::ambit::saved::BadState>;
+            ) -> ::core::result::Result<Self, ::ambit::saved::BadState>;
         };
         let declare = stub::implementation(input, &quote!(::ambit::Declare), &items);
         quote!(#declare #members)

@@ -13,6 +13,7 @@ mod parameters;
 mod parties;
 mod poses;
 mod profiles;
+mod releases;
 mod room_wide;
 mod ships;
 mod sight;

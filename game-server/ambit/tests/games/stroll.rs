@@ -502,8 +502,8 @@ fn a_game_that_cannot_be_read_from_what_it_saves_is_not_offered() {
     #[derive(Default, Serialize, Deserialize, Declare)]
     #[declare(kinds(Walker))]
     struct Forgetful {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        record: Option<u32>,
+        #[serde(skip_serializing)]
+        record: u32,
     }
     impl Game for Forgetful {
         const INFO: GameInfo = GameInfo::new("forgetful", "Saves less than it reads.");

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 
 use ambit::physics::{Arena, BodyId, SharedPhysics, frame_at};
 use ambit::prelude::*;
-use ambit::saved::{self, BadState};
+use ambit::saved::{self, BadState, Saved};
 use ambit::schema::{PosePresentation, Schema};
 use ambit::{Keymap, Keys, Pose};
 use ambit_cubes_physics::{CUBE, CUBE_EDGE_M, PLAYER, POSE_FORMAT, Physics, control};
@@ -306,8 +306,8 @@ impl Game for CubesGame {
         Some(saved::of(&(bodies, players, self.frame, self.settled_until, &self.rounds)))
     }
 
-    fn restore(&mut self, world: &mut CubesWorld, saved: &[u8]) -> Result<(), BadState> {
-        let (bodies, players, frame, settled, rounds): SavedCubes = saved::all(saved)?;
+    fn restore(&mut self, world: &mut CubesWorld, saved: Saved<'_>) -> Result<(), BadState> {
+        let (bodies, players, frame, settled, rounds): SavedCubes = saved.read()?;
         self.physics = Physics::new(self.layout.arena());
         self.objects.clear();
         let mut by_object = BTreeMap::new();

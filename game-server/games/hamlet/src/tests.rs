@@ -1,5 +1,7 @@
 //! The rules, with real clients on virtual time: all goods are accounted for, and a hut stays.
 
+mod releases;
+
 use std::collections::BTreeMap;
 
 use ambit::prelude::*;

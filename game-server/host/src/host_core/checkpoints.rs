@@ -254,8 +254,12 @@ mod tests {
             Some(vec![1; self.0])
         }
 
-        fn restore(&mut self, _: &mut ambit::World<Self>, saved: &[u8]) -> Result<(), BadState> {
-            self.0 = saved.len();
+        fn restore(
+            &mut self,
+            _: &mut ambit::World<Self>,
+            saved: ambit::saved::Saved<'_>,
+        ) -> Result<(), BadState> {
+            self.0 = saved.bytes().len();
             Ok(())
         }
     }

@@ -405,9 +405,18 @@ pub trait Game: Send {
 
     /// Continues from a state that [`Game::save`] returned. This game was created with the same
     /// parameters and has started, in a world that has since been restored: same objects, same ids.
+    /// The state may be of another build ([`saved::all`](crate::saved::all) reads what has other
+    /// fields); the world's objects are of this one already.
     fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
         let _ = (world, saved);
         Err(BadState::Unsupported)
+    }
+
+    /// Whether the room may go on with another build of the game now, which a new release brings:
+    /// its players notice it as they do when a host dies. Asked of a room whose host is to end.
+    fn may_move(&self, world: &World) -> bool {
+        let _ = world;
+        true
     }
 
     /// Whether the game is over: the room then closes.

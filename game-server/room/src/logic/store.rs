@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(number, StoreNumber { incarnation: 1, count: 1 });
         put_out(&mut desk, 0);
         let mut next: StoreDesk =
-            crate::saved::all(&crate::saved::of(&desk)).expect("what was saved");
+            crate::saved::only_section(&crate::saved::section(&desk)).expect("what was saved");
         next.begin_incarnation(2);
         assert_eq!(put_out(&mut next, 50), [(number, load("a"))]);
         let newer = next.ask(at(50), load("b")).unwrap();

@@ -297,7 +297,7 @@ fn a_flood_of_samples_makes_no_long_journal() {
         }
         scene.ticks_without_delivery(1);
         kept += scene.room.journal().len();
-        bytes += saved::of(scene.room.journal()).len();
+        bytes += saved::section(scene.room.journal()).len();
     }
     let most = PLAYERS as usize
         * (usize::from(SAMPLE_BURST) + (TICKS - 1) * usize::from(SAMPLES_PER_TICK));

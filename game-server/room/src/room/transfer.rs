@@ -64,7 +64,7 @@ impl Room {
             self.gate_outputs.push(RoomOutput::MovedAway { client });
         }
         let profile = self.vacate(player, Left::ToMap)?;
-        let carried = saved::of(&(carried, profile));
+        let carried = saved::section(&(carried, profile));
         let departure = Departure { transfer, carried: carried.clone() };
         self.gates.depart(player, departure);
         Some(carried)
@@ -90,7 +90,7 @@ impl Room {
         self.world.set_account(player, account);
         self.world.set_standing(player, standing);
         let (carried, profile): (Vec<u8>, CarriedProfile) =
-            saved::all(carried).unwrap_or_else(|error| {
+            saved::only_section(carried).unwrap_or_else(|error| {
                 tracing::error!(player = player.0, "what a player carries is lost: {error}");
                 Default::default()
             });

@@ -19,7 +19,7 @@ use super::past::SavedPast;
 use super::path_segment::PathSegment;
 use super::poses::{SavedPoses, WorldPoses};
 use super::timers::{SavedTimers, Timers};
-use super::{ObjectsByCell, World, WorldChange, component_access};
+use super::{Adaptation, ObjectsByCell, World, WorldChange, component_access};
 use crate::logic::controls::HeldControls;
 use crate::logic::share::Copies;
 use crate::saved::{self, BadState};
@@ -37,25 +37,47 @@ impl World {
         saved::put(out, &(&self.shared.copies, &self.standings));
     }
 
-    /// Replaces the state of this world, in which the game has started, by the saved one.
-    pub(crate) fn restore(&mut self, bytes: &mut &[u8]) -> Result<(), BadState> {
+    /// Replaces the state of this world, in which the game has started, by the saved one; with an
+    /// adaptation if that is of another schema.
+    pub(crate) fn restore(
+        &mut self,
+        bytes: &mut &[u8],
+        adaptation: Option<&Adaptation>,
+    ) -> Result<(), BadState> {
         let (now, before, rng_seed): (GameTime, GameTime, u64) = saved::take(bytes)?;
         let objects: SavedObjects = saved::take(bytes)?;
-        let poses: SavedPoses = saved::take(bytes)?;
+        let mut poses: SavedPoses = saved::take(bytes)?;
         let timers: SavedTimers = saved::take(bytes)?;
-        let (controls, moving, crowded): (
+        let (mut controls, mut moving, crowded): (
             BTreeMap<PlayerId, HeldControls>,
             Vec<ObjectId>,
             Vec<ObjectId>,
         ) = saved::take(bytes)?;
-        let past: SavedPast = saved::take(bytes)?;
+        let mut past: SavedPast = saved::take(bytes)?;
         let values: Vec<u8>;
         (self.store, values, self.calendar_ms) = saved::take(bytes)?;
-        let copies: Copies;
+        let mut copies: Copies;
         (copies, self.standings) = saved::take(bytes)?;
         self.player_values.restore(&values)?;
         (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(rng_seed));
         self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;
+        if let Some(adaptation) = adaptation {
+            adaptation.apply((now, &self.schema), &mut self.objects, &mut poses)?;
+            let objects = &self.objects;
+            let has_path = |id: &ObjectId| {
+                let first = objects.get(*id).and_then(|object| object.components.first());
+                matches!(first, Some(Component::Path(_)))
+            };
+            moving.retain(has_path);
+            // The other maps tell of their objects again.
+            for copy in std::mem::take(&mut copies).ids() {
+                self.objects.remove(copy);
+            }
+            past.clear();
+            if !adaptation.has_same_controls {
+                controls.clear();
+            }
+        }
         let any_format = self.schema.kinds.iter().find_map(|kind| kind.pose_format().copied());
         self.poses = WorldPoses::from_saved(poses, any_format.unwrap_or(NO_FORMAT));
         self.timers = Timers::from_saved(timers).ok_or(BadState::Malformed)?;

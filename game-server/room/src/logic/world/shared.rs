@@ -107,7 +107,7 @@ impl World {
         let schema = self.schema_hash();
         let objects = objects.collect();
         let share = MapShare { schema, at: self.now, since, asks, objects, gone, events };
-        let bytes = saved::of(&share);
+        let bytes = saved::section(&share);
         if bytes.len() > MAX_SHARE_BYTES {
             tracing::error!(
                 bytes = bytes.len(),
@@ -129,7 +129,7 @@ impl World {
             }
             return;
         }
-        let share: Option<MapShare> = saved::all(share).ok();
+        let share: Option<MapShare> = saved::only_section(share).ok();
         let Some(mut share) = share.filter(|share| share.schema == self.schema_hash()) else {
             tracing::warn!(map, "what another map tells is of another build: not taken over");
             return;

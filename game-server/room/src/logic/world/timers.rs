@@ -21,7 +21,7 @@ use super::World;
 /// The most timers that may wait at once: more is a leak of the game.
 pub const MAX_TIMERS: usize = 1 << 20;
 /// The longest payload of a timer.
-pub const MAX_TIMER_BYTES: usize = 256;
+pub const MAX_TIMER_BYTES: usize = 512;
 
 /// The resolution of game time, and the shortest time from one timer to a timer that it sets.
 const SHORTEST_DELAY: Duration = Duration::from_millis(1);
@@ -150,6 +150,12 @@ impl World {
         self.timers.set(at, payload)
     }
 
+    /// The payloads of all timers that wait, in no order: a game checks after a restore that it can
+    /// read them.
+    pub fn timer_payloads(&self) -> impl Iterator<Item = &[u8]> {
+        self.timers.waiting.iter().map(|timer| timer.payload.as_slice())
+    }
+
     /// Removes the next timer that is due. The room calls this at the beginning of a tick, until
     /// there is none.
     pub fn pop_due_timer(&mut self) -> Option<DueTimer> {
@@ -190,7 +196,7 @@ mod tests {
     fn timers_that_are_too_many_or_too_long_are_refused() {
         let mut timers = Timers::default();
         let long = SmallVec::from_elem(0, MAX_TIMER_BYTES + 1);
-        assert_eq!(timers.set(GameTime::ZERO, long), Err(TimerError::TooLong { bytes: 257 }));
+        assert_eq!(timers.set(GameTime::ZERO, long), Err(TimerError::TooLong { bytes: 513 }));
         for _ in 0..MAX_TIMERS {
             set(&mut timers, 5, 0);
         }
@@ -203,8 +209,8 @@ mod tests {
         for (at, byte) in [(20, 1), (10, 2), (20, 3)] {
             set(&mut timers, at, byte);
         }
-        let bytes = crate::saved::of(&timers.to_saved());
-        let saved = crate::saved::all(&bytes).expect("the bytes were just written");
+        let bytes = crate::saved::section(&timers.to_saved());
+        let saved = crate::saved::only_section(&bytes).expect("the bytes were just written");
         let mut restored = Timers::from_saved(saved).expect("the saved timers are valid");
         for timers in [&mut timers, &mut restored] {
             set(timers, 20, 4);

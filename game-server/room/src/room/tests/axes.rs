@@ -28,8 +28,8 @@ fn axes_of_a_journal_replay_to_the_same_values_at_each_tick() {
             scene.inputs.push(RoomInput::Disconnect { client: ann, player: ANN });
         }
         scene.ticks(1);
-        let bytes = saved::of(scene.room.journal());
-        let journal: Vec<RoomInput> = saved::all(&bytes).expect("a journal");
+        let bytes = saved::section(scene.room.journal());
+        let journal: Vec<RoomInput> = saved::only_section(&bytes).expect("a journal");
         copy.replay(scene.now, &journal);
         let values = axes_of(&scene.room);
         assert_eq!(axes_of(&copy), values, "tick {tick}");

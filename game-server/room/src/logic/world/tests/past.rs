@@ -98,7 +98,7 @@ fn the_past_is_bounded_saved_and_belongs_to_one_object() {
     assert_eq!(entries, 43);
     let mut restored = garage();
     restored.keep_past(Duration::from_mins(1));
-    restored.restore(&mut &saved[..]).expect("it was just saved");
+    restored.restore(&mut &saved[..], None).expect("it was just saved");
     for t in (7_000..10_000).step_by(7) {
         assert_eq!(restored.past_position(first, ms(t)), world.past_position(first, ms(t)));
     }
