@@ -1,7 +1,7 @@
 //! The hamlet over releases: what the next builds of the game could be.
 
 use ambit::prelude::*;
-use ambit::test::{Line, TestRoom};
+use ambit::test::{Line, TestClient};
 
 use super::{ANN, Room, hamlet, put};
 use crate::{Goods, Hut, Tree};
@@ -132,7 +132,7 @@ mod broken {
 }
 
 /// Ann has a plot.
-fn settled() -> (Room, ambit::test::TestClient) {
+fn settled() -> (Room, TestClient) {
     let mut room = hamlet();
     let ann = room.join_with_account("ann", ANN, Line::default());
     super::set_goods(&mut room, ann, Goods { coins: 5, wood: 9, ..Goods::NONE });
