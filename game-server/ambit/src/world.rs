@@ -721,12 +721,10 @@ impl<G: Declare> World<G> {
 
     /// Sets a timer for a time. If that is not after now, the timer comes at the next tick.
     pub fn at<T: TimerOf<G>>(&mut self, time: GameTime, timer: T) {
-        let set = timer.into_declared().to_payload().map_err(|error| error.to_string()).and_then(
-            |payload| {
-                let set = self.room.set_timer(time, payload);
-                set.map_err(|error| error.to_string())
-            },
-        );
+        let set = timer.into_declared().to_payload().and_then(|payload| {
+            let set = self.room.set_timer(time, payload);
+            set.map_err(|error| error.to_string())
+        });
         if let Err(error) = set {
             tracing::error!("a game sets a timer, which is dropped: {error}");
         }

@@ -49,9 +49,7 @@ use crate::logic::controls::SampleOutcome;
 use crate::logic::game::{Game, GameCommand, Left, Refusal};
 use crate::logic::gate::Gate;
 use crate::logic::sight::Sight;
-use crate::logic::world::{
-    Adaptation, AppliedInputs, TraceLine, World, WorldChange, layout_of,
-};
+use crate::logic::world::{Adaptation, AppliedInputs, TraceLine, World, WorldChange, layout_of};
 use crate::network::loads::LoadMap;
 use crate::network::viewer::UplinkEvent;
 use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};

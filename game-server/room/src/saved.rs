@@ -183,11 +183,7 @@ mod tests {
         let sad = of(&hero(Mood::Sad { since: 3 }));
         let read: Hero = all(&sad).expect("its own type");
         assert_eq!(read.at.0.to_bits(), f32::NAN.to_bits(), "bit for bit");
-        let later = LaterHero {
-            mood: LaterMood::Sad { since: 3 },
-            title: String::new(),
-            gold: 7,
-        };
+        let later = LaterHero { mood: LaterMood::Sad { since: 3 }, title: String::new(), gold: 7 };
         assert_eq!(all::<LaterHero>(&sad), Ok(later));
         let misfit = |saved: &[u8]| all::<LaterHero>(saved).expect_err("it misses").to_string();
         let glad = misfit(&of(&hero(Mood::Glad)));

@@ -378,12 +378,7 @@ fn damaged_bytes_of_another_build_are_an_error() {
     room.run(2.secs());
     let saved = room.save();
     let registry = Registry::from(Games::new().with::<second::Village>());
-    let header = Header {
-        game: "village".to_owned(),
-        seed: 1,
-        capacity: 9,
-        ..Header::default()
-    };
+    let header = Header { game: "village".to_owned(), seed: 1, capacity: 9, ..Header::default() };
     let restore = |bytes: &[u8]| {
         let (config, game) = registry.prepare(&header).expect("the defaults");
         let mut room = Room::restore(config, game, bytes)?;

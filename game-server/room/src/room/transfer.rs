@@ -89,8 +89,8 @@ impl Room {
         let at = if self.world.grid().contains(at) { at } else { self.world.middle() };
         self.world.set_account(player, account);
         self.world.set_standing(player, standing);
-        let (carried, profile): (Vec<u8>, CarriedProfile) =
-            saved::only_section(carried).unwrap_or_else(|error| {
+        let (carried, profile): (Vec<u8>, CarriedProfile) = saved::only_section(carried)
+            .unwrap_or_else(|error| {
                 tracing::error!(player = player.0, "what a player carries is lost: {error}");
                 Default::default()
             });
