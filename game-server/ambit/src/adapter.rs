@@ -265,10 +265,6 @@ impl<G: Game> RoomGame for Typed<G> {
         Ok(())
     }
 
-    fn may_move(&self, world: &RoomWorld) -> bool {
-        self.0.may_move(World::of_room(world))
-    }
-
     fn as_any(&mut self) -> Option<&mut dyn Any> {
         Some(&mut self.0)
     }

@@ -267,15 +267,6 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         let _ = (world, reply);
     }
 
-    /// Whether the room may move to a newer build of the game now. A room whose host is to end, while
-    /// hosts of a newer build are there, stays until this is true, or until the host must go; then
-    /// its next host is one of this build, or it ends. So a match may be played to its end, and a
-    /// village moves at once: its players notice no more than when a host dies.
-    fn may_move(&self, world: &World<Self>) -> bool {
-        let _ = world;
-        true
-    }
-
     /// Whether the game is over: the room then closes.
     fn is_finished(&self) -> bool {
         false

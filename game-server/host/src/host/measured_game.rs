@@ -292,10 +292,6 @@ impl Game for MeasuredGame {
     fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
         self.call("restore", None, |game| game.restore(world, saved))
     }
-
-    fn may_move(&self, world: &World) -> bool {
-        noting(&self.times, || PanickedCall::of("may_move"), || self.game.may_move(world))
-    }
 }
 
 #[cfg(test)]

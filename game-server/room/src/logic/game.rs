@@ -412,13 +412,6 @@ pub trait Game: Send {
         Err(BadState::Unsupported)
     }
 
-    /// Whether the room may go on with another build of the game now, which a new release brings:
-    /// its players notice it as they do when a host dies. Asked of a room whose host is to end.
-    fn may_move(&self, world: &World) -> bool {
-        let _ = world;
-        true
-    }
-
     /// Whether the game is over: the room then closes.
     fn is_finished(&self) -> bool {
         false
