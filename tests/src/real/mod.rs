@@ -32,7 +32,7 @@ pub use short_course::write_short_course;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::Once;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -67,20 +67,19 @@ pub fn outlast_suspicion() {
     outage(SUSPICION);
 }
 
-/// Path of one of the project's binaries, built if it is missing.
+/// The programs that tests start.
+const PROGRAMS: [&str; 5] = ["world-server", "game-server", "console", "bots", "test-server"];
+
+/// Path of what cargo has made beside the test; the programs are built if it is a missing one.
 pub fn binary(name: &str) -> PathBuf {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let own = std::env::current_exe().expect("a test knows its own path");
-        let folder =
-            own.parent().and_then(Path::parent).expect("target/PROFILE/deps/test").to_path_buf();
-        let all = ["world-server", "game-server", "console", "bots", "test-server"];
-        if all.iter().any(|name| !folder.join(name).exists()) {
-            build(&folder);
-        }
-        folder
-    });
-    folder.join(name)
+    static BUILT: Once = Once::new();
+    let own = std::env::current_exe().expect("a test knows its own path");
+    let folder = own.parent().and_then(Path::parent).expect("target/PROFILE/deps/test");
+    let path = folder.join(name);
+    if PROGRAMS.contains(&name) && !path.exists() {
+        BUILT.call_once(|| build(folder));
+    }
+    path
 }
 
 /// A process and its descendants, with the pages of memory that each has in use.

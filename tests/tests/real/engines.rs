@@ -4,6 +4,8 @@
 
 mod apart;
 mod c_client;
+mod log;
+mod one_handle;
 mod own_ship;
 mod rows;
 

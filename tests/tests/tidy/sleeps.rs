@@ -6,7 +6,7 @@ use super::source::{Source, files, is_test, without_tests};
 
 /// Where test code sleeps, and how often. Benches and the programs of the tests measure for a given
 /// time.
-const PLACES: [(&str, usize); 18] = [
+const PLACES: [(&str, usize); 19] = [
     // Polls: the interval of a loop that ends with what it waits for.
     ("proto/transport/src/player_connection/tests.rs", 2),
     ("proto/transport/src/quic/reset.rs", 1),
@@ -27,7 +27,8 @@ const PLACES: [(&str, usize); 18] = [
     ("client-core/bevy/tests/plugin.rs", 1),
     // A program plays for a while; a picture comes after the other.
     ("tests/tests/real/engines.rs", 1),
-    ("tests/tests/real/engines/own_ship.rs", 2),
+    ("tests/tests/real/engines/one_handle.rs", 3),
+    ("tests/tests/real/engines/own_ship.rs", 1),
     // On virtual time.
     ("game-server/ambit/tests/games/sleepers.rs", 5),
     ("game-server/games/hamlet/src/tests.rs", 1),

@@ -5,9 +5,10 @@
 use std::ptr::null;
 
 use ambit_client_ffi::{
-    AMBIT_INTERFACE_VERSION, AMBIT_NONE, AmbitEvent, AmbitFrame, AmbitOptions, AmbitText,
-    ObjectRow, Status, ValueRow, ambit_close, ambit_describe, ambit_find, ambit_frame, ambit_hold,
-    ambit_next_event, ambit_request, ambit_start, ambit_text,
+    AMBIT_INTERFACE_VERSION, AMBIT_NONE, AMBIT_SCHEMA, AmbitEvent, AmbitFrame, AmbitOptions,
+    AmbitPlayer, AmbitText, ObjectRow, Status, ValueRow, ambit_close, ambit_describe, ambit_find,
+    ambit_frame, ambit_hold, ambit_next_event, ambit_player, ambit_request, ambit_send,
+    ambit_start, ambit_text,
 };
 use anyhow::{Result, ensure};
 use serde_json::Value;
@@ -99,6 +100,33 @@ impl CClient {
         json(text)
     }
 
+    /// Sends a command by its name, with its values in JSON.
+    pub(crate) fn send(&self, name: &str, values: &str) -> Result<()> {
+        let mut number = 0;
+        let (at, length) = (name.as_ptr(), name.len() as u64);
+        let (values_at, values_length) = (values.as_ptr(), values.len() as u64);
+        let sent =
+            unsafe { ambit_send(self.0, at, length, values_at, values_length, &raw mut number) };
+        ensure!(sent == Status::Ok, "{name} {values}: {sent:?}");
+        Ok(())
+    }
+
+    /// The room's number; 0 without one.
+    pub(crate) fn room(&self) -> Result<u64> {
+        let mut player = AmbitPlayer {
+            size: size_of::<AmbitPlayer>() as u32,
+            state: 0,
+            player: 0,
+            room: 0,
+            name: NO_TEXT,
+            resume_token: null(),
+            resume_token_length: 0,
+        };
+        let status = unsafe { ambit_player(self.0, &raw mut player) };
+        ensure!(status == Status::Ok, "{status:?}");
+        Ok(player.room)
+    }
+
     /// Holds controls.
     pub(crate) fn hold(&self, keys: u32) -> Result<()> {
         let held = ambit_hold(self.0, keys);
@@ -139,6 +167,29 @@ impl CClient {
         Ok(rows.map(|row| (*row, &values[row.first_value as usize..])).collect())
     }
 
+    /// All objects of a frame: kind, flags, position, and the bits of their values
+    /// (of a gauge that runs: of its rate).
+    pub(crate) fn objects(&self) -> Result<Vec<(u32, u32, [f32; 3], Vec<u64>)>> {
+        let schema = self.describe(AMBIT_SCHEMA)?;
+        let frame = self.frame()?;
+        // The arrays are the library's until the next frame.
+        let rows = unsafe { array(frame.objects, frame.object_count as usize) };
+        let values = unsafe { array(frame.values, frame.value_count as usize) };
+        Ok(rows
+            .iter()
+            .map(|row| {
+                let components = schema["kinds"][row.kind as usize]["components"].as_array();
+                let own = &values[row.first_value as usize..];
+                let own = &own[..components.map_or(0, Vec::len)];
+                // Of a gauge that runs, how fast it does.
+                let runs = |value: &ValueRow| value.rate.abs() > 0.0;
+                let shown = |value: &ValueRow| if runs(value) { value.rate } else { value.value };
+                let bits = own.iter().map(|value| shown(value).to_bits()).collect();
+                (row.kind, row.flags, row.position, bits)
+            })
+            .collect())
+    }
+
     /// The text that a value stands for.
     pub(crate) fn text(&self, value: ValueRow) -> Result<String> {
         let mut text = NO_TEXT;
@@ -147,12 +198,12 @@ impl CClient {
         Ok(String::from_utf8(unsafe { array(text.text, text.length as usize) }.to_vec())?)
     }
 
-    /// The rotation of the own avatar, if it is in sight.
-    pub(crate) fn own_rotation(&self) -> Result<Option<[f32; 4]>> {
+    /// The own avatar, if it is in sight.
+    pub(crate) fn own(&self) -> Result<Option<ObjectRow>> {
         let frame = self.frame()?;
         let own = (frame.avatar != AMBIT_NONE).then_some(frame.avatar as usize);
         // The row is the library's until the next frame.
-        Ok(own.map(|index| unsafe { *frame.objects.add(index) }.rotation))
+        Ok(own.map(|index| unsafe { *frame.objects.add(index) }))
     }
 
     /// Leaves.
