@@ -91,7 +91,7 @@ fn operators_ban_reserve_export_and_delete_while_the_server_runs() -> Result<()>
     let backup = scratch.path().join("backup.db");
     let path = backup.to_str().context("a plain path")?;
     let said = command(&store, &["backup", path])?;
-    ensure!(said.starts_with("3 rows"), "{said}");
+    ensure!(said.starts_with("4 rows"), "{said}");
     let exported = command(&store, &["accounts", "export", &ann.account])?;
     let exported: Value = serde_json::from_str(&exported)?;
     assert_eq!(exported["password"]["login"], ann.login.as_str());
@@ -263,14 +263,16 @@ fn pair(key: u8) -> Result<Ed25519KeyPair> {
     Ed25519KeyPair::from_seed_unchecked(&[key; 32]).ok().context("a key")
 }
 
-fn key_set(key: u8) -> Value {
+/// The keys of a service with one key.
+pub(crate) fn key_set(key: u8) -> Value {
     let public = pair(key).map(|pair| BASE64URL_NOPAD.encode(pair.public_key().as_ref()));
     let id = key.to_string();
     json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": id, "x": public.expect("a key") }] })
 }
 
+/// A token of a service.
 #[expect(clippy::disallowed_methods, reason = "a token has an end")]
-fn signed(key: u8, player: &str, audience: &str) -> Result<String> {
+pub(crate) fn signed(key: u8, player: &str, audience: &str) -> Result<String> {
     let end = SystemTime::now().duration_since(UNIX_EPOCH)? + Duration::from_mins(10);
     let part = |value: Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
     let header = part(json!({ "alg": "EdDSA", "kid": key.to_string() }));

@@ -7,6 +7,8 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
+use crate::sign_ins::{key_set, signed};
+
 /// The account that the game shows for the own avatar.
 const IN_GAME: &str = "(frame => {
     for (let index = 0; index < (frame?.count ?? 0); index += 1)
@@ -235,6 +237,50 @@ async fn unfold(page: &Page, summary: &str) -> Result<()> {
     let script = "(await until(() => [...document.querySelectorAll('summary')]
         .find(it => it.innerText === args.summary))).click();";
     page.run(script, json!({ "summary": summary })).await.map(drop)
+}
+
+#[test]
+fn a_player_signs_in_with_a_token_of_the_operator_s_service() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-token");
+    let keys = scratch.path().join("keys.json");
+    std::fs::write(&keys, key_set(1).to_string())?;
+    let keys = keys.to_str().context("a plain path")?;
+    let flags = ["--accounts", "guest,token", "--token-keys", keys, "--token-audience", "here"];
+    let server = Server::start(&scratch, &flags)?;
+    Runtime::new()?.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        assert_eq!(account_of(&ann).await?, None);
+        open_dialog(&ann).await?;
+        ann.press("Sign in with a token").await?;
+        for (token, is_taken) in
+            [(signed(1, "ann", "elsewhere")?, false), (signed(1, "ann", "here")?, true)]
+        {
+            ann.fill("Token", &token).await?;
+            ann.press("Sign in with the token").await?;
+            if !is_taken {
+                let refused = "document.querySelector('dialog .refusal:not([hidden])')?.innerText";
+                let why = ann.wait_for("a refusal", refused, json!({})).await?;
+                let why = why.as_str().unwrap_or_default();
+                ensure!(why.contains("does not accept this token"), "{why}");
+                assert_eq!(account_of(&ann).await?, None);
+            }
+        }
+        wait_for_reload(&ann, "!!ambit().client?.account", json!({})).await?;
+        let account = account_of(&ann).await?.context("an account")?;
+        // The same at once in another browser, and the token is nowhere in the page's memory.
+        let other = Page::open(&scratch, &server, "eve").await?;
+        open_dialog(&other).await?;
+        other.press("Sign in with a token").await?;
+        other.fill("Token", &signed(1, "ann", "here")?).await?;
+        other.press("Sign in with the token").await?;
+        wait_for_reload(&other, "!!ambit().client?.account", json!({})).await?;
+        assert_eq!(account_of(&other).await?, Some(account));
+        let kept = "return JSON.stringify({ ...localStorage, ...sessionStorage });";
+        let kept = other.run(kept, json!({})).await?;
+        ensure!(!kept.as_str().unwrap_or_default().contains("eyJ"), "{kept}");
+        ann.close().await?;
+        other.close().await
+    })
 }
 
 async fn account_of(page: &Page) -> Result<Option<String>> {
