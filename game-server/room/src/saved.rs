@@ -206,6 +206,6 @@ mod tests {
             assert!(all::<Vec<u64>>(&claim).is_err() && all::<String>(&claim).is_err());
         }
         // Lists in lists, deeper than any stack.
-        assert!(all::<IgnoredAny>(&[0x91; 100_000]).is_err());
+        assert!(all::<IgnoredAny>(&vec![0x91; 100_000]).is_err());
     }
 }

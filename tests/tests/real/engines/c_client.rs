@@ -15,6 +15,9 @@ use serde_json::Value;
 
 const NO_TEXT: AmbitText = AmbitText { text: null(), length: 0 };
 
+/// What is shown of an object, but its id and age: kind, flags, position, values.
+pub(crate) type Shown = (u32, u32, [f32; 3], Vec<u64>);
+
 /// A client, which is closed when this is dropped.
 pub(crate) struct CClient(u64);
 
@@ -169,7 +172,7 @@ impl CClient {
 
     /// All objects of a frame: kind, flags, position, and the bits of their values
     /// (of a gauge that runs: of its rate).
-    pub(crate) fn objects(&self) -> Result<Vec<(u32, u32, [f32; 3], Vec<u64>)>> {
+    pub(crate) fn objects(&self) -> Result<Vec<Shown>> {
         let schema = self.describe(AMBIT_SCHEMA)?;
         let frame = self.frame()?;
         // The arrays are the library's until the next frame.

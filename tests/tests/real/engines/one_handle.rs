@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use super::c_client::CClient;
+use super::c_client::{CClient, Shown};
 use super::kill_host;
 
 const TWO_MAPS: &str = r#"{"create_room": {"name": "twins", "game": "field",
@@ -104,9 +104,6 @@ struct Watched {
     /// The objects in sight, and what is room-wide.
     objects: Vec<Shown>,
 }
-
-/// What is shown of an object, but its id and age: kind, flags, position, values.
-type Shown = (u32, u32, [f32; 3], Vec<u64>);
 
 impl Watched {
     /// Enters, and checks that then nothing is told.
