@@ -302,21 +302,21 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
     /// }
     ///
     /// #[derive(Default, Serialize, Deserialize)]
-    /// struct Purse {
+    /// struct Pouch {
     ///     coins: u32,
     /// }
     ///
     /// #[derive(Default, Serialize, Deserialize, Declare)]
     /// #[declare(kinds(Walker), version = 1)]
     /// struct Stroll {
-    ///     purse: Purse,
+    ///     purse: Pouch,
     /// }
     ///
     /// impl Game for Stroll {
     ///     fn upgrade(version: u32, saved: Saved<'_>) -> Result<Self, BadState> {
     ///         if version == 0 {
     ///             let Version0 { gold } = saved.read()?;
-    ///             return Ok(Self { purse: Purse { coins: gold } });
+    ///             return Ok(Self { purse: Pouch { coins: gold } });
     ///         }
     ///         saved.read()
     ///     }

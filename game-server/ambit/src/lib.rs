@@ -192,8 +192,8 @@
 //! A room continues at another host when its own one dies. The room saves objects, timers, players
 //! and random numbers; the game's struct is saved with serde. The prelude has `Serialize` and
 //! `Deserialize` with derives of their own, which need no dependency on serde; attributes such as
-//! `#[serde(skip)]` and `with` work as usual. A skipped field is `Default` in the continued room, so
-//! skip only buffers. An `Option` within an `Option` is not saved as such: both are one.
+//! `#[serde(skip)]` and `with` work as usual. A skipped field is `Default` in the continued room,
+//! so skip only buffers. An `Option` within an `Option` is not saved as such: both are one.
 //! `#[declare(unsaved)]` opts out. A game with fields that serde cannot save, such as a simulation,
 //! opts out as well, and implements [`Game::save`] and [`Game::restore`] instead.
 //!

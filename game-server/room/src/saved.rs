@@ -1,7 +1,7 @@
 //! State as bytes. Values go in, bytes come out, and the values again, bit for bit.
 //!
-//! - What a game declares is saved **with names** ([`of`], [`all`]; MessagePack): a build whose type
-//!   has another field, fewer of them or another order reads it. A field that was added needs
+//! - What a game declares is saved **with names** ([`of`], [`all`]; MessagePack): a build whose
+//!   type has another field, fewer of them or another order reads it. A field that was added needs
 //!   `#[serde(default)]`. A missing field or an unknown variant is an error that names it.
 //! - What a room itself keeps is saved in **sections**, one behind the other, without names
 //!   ([`put`], [`take`]; postcard): smaller, and for the same version of these types alone.

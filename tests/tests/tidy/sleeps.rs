@@ -28,7 +28,7 @@ const PLACES: [(&str, usize); 19] = [
     // A program plays for a while; a picture comes after the other.
     ("tests/tests/real/engines.rs", 1),
     ("tests/tests/real/engines/one_handle.rs", 3),
-    ("tests/tests/real/engines/own_ship.rs", 1),
+    ("tests/tests/real/engines/own_ship.rs", 2),
     // On virtual time.
     ("game-server/ambit/tests/games/sleepers.rs", 5),
     ("game-server/games/hamlet/src/tests.rs", 1),

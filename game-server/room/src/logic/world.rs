@@ -21,7 +21,7 @@
 //! Cost: proportional to moving objects and changes. An object at rest costs nothing; in the steady
 //! state a tick allocates nothing for an object.
 
-mod adaptation;
+pub(crate) mod adaptation;
 mod change;
 mod component_access;
 mod headings;
@@ -72,7 +72,6 @@ use super::statics::Statics;
 use super::store::StoreDesk;
 use crate::config::RoomConfig;
 
-pub(crate) use self::adaptation::{Adaptation, layout_of};
 pub use self::change::{EventAudience, WorldChange};
 pub use self::inputs::AppliedInputs;
 pub use self::path_ahead::PATH_TOLD_AHEAD;

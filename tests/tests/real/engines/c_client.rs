@@ -209,6 +209,11 @@ impl CClient {
         Ok(own.map(|index| unsafe { *frame.objects.add(index) }))
     }
 
+    /// The rotation of the own avatar, if it is in sight.
+    pub(crate) fn own_rotation(&self) -> Result<Option<[f32; 4]>> {
+        Ok(self.own()?.map(|own| own.rotation))
+    }
+
     /// Leaves.
     pub(crate) fn close(self) -> Result<()> {
         let closed = ambit_close(self.0, 1_000);

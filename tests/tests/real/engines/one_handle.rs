@@ -1,15 +1,13 @@
-//! Through the C interface: one handle goes on through gates, broken lines and lost hosts, and what
-//! is the same after them as before causes no event.
+//! Through the C interface: one handle goes on through gates and lost hosts, and what is the same
+//! after them as before causes no event.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_client_ffi::{AMBIT_CALLER_DRIVEN, AMBIT_OBJECT_EVENTS};
-use ambit_tests::real::relay::Relay;
 use ambit_tests::real::{ScratchFolder, Server, outage, wait_until};
 use anyhow::{Context, Result};
 use serde_json::Value;
-use tokio::runtime::Runtime;
 
 use super::c_client::{CClient, Shown};
 use super::kill_host;
@@ -21,7 +19,7 @@ const QUIET_ROOM: &str = r#"{"create_room": {"name": "quiet", "game": "field",
 /// How long nothing is to be told.
 const QUIET: Duration = Duration::from_secs(3);
 /// A gate leads to here or farther from it on the other map.
-const NEAR_M: f32 = 1.0;
+const NEAR_M: f32 = 3.0;
 
 #[test]
 fn one_handle_goes_through_a_gate_to_another_host_and_back() -> Result<()> {
@@ -71,31 +69,13 @@ fn cross(client: &CClient, events: &mut Vec<Value>, gate: &str, behind: [f32; 2]
 }
 
 #[test]
-fn what_is_unchanged_after_a_dark_line_causes_no_event() -> Result<()> {
-    let scratch = ScratchFolder::new("engine-dark");
-    let runtime = Runtime::new()?;
-    let relay = Relay::start(&runtime)?;
-    let server = Server::start(&scratch, &["--advertise", &relay.address.to_string()])?;
-    relay.lead_to(server.world);
-    let client = Watched::start(&scratch, &relay.address.to_string())?;
-    relay.darken_for_all(true);
-    let mut events = Vec::new();
-    wait_until("the loss", || {
-        events.extend(client.events()?);
-        Ok(events.iter().any(|event| event["ev"] == "interrupted").then_some(()))
-    })?;
-    relay.darken_for_all(false);
-    client.check_return(events)
-}
-
-#[test]
 fn what_is_unchanged_after_a_host_s_death_causes_no_event() -> Result<()> {
     let scratch = ScratchFolder::new("engine-death");
     let server = Server::start(&scratch, &["--hosts", "process:1"])?;
     let client = Watched::start(&scratch, &server.world.to_string())?;
     server.wait_for_checkpoints()?;
     kill_host(&server, Duration::ZERO)?;
-    client.check_return(Vec::new())
+    client.check_return()
 }
 
 /// A client in a room in which nothing happens, that is told of all objects.
@@ -141,7 +121,8 @@ impl Watched {
 
     /// After a break each object has gone and come once, with a new id: nothing else is told of
     /// any, during the return and after it.
-    fn check_return(self, mut events: Vec<Value>) -> Result<()> {
+    fn check_return(self) -> Result<()> {
+        let mut events = Vec::new();
         let all = self.objects.len();
         wait_until("all objects", || {
             events.extend(self.events()?);
@@ -150,7 +131,6 @@ impl Watched {
         })?;
         outage(QUIET);
         events.extend(self.events()?);
-        println!("{events:?}");
         assert_eq!(shown(&self.client)?, self.objects);
         let ids = |what: &str| -> BTreeSet<u64> {
             let of_kind = events.iter().filter(|event| event["ev"] == what);

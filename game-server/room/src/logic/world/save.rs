@@ -14,12 +14,13 @@ use ambit_proto::schema::Component;
 use ambit_proto::time::GameTime;
 use fastrand::Rng;
 
+use super::adaptation::Adaptation;
 use super::objects::{NO_POSE, Objects, SavedObjects, slot_of};
 use super::past::SavedPast;
 use super::path_segment::PathSegment;
 use super::poses::{SavedPoses, WorldPoses};
 use super::timers::{SavedTimers, Timers};
-use super::{Adaptation, ObjectsByCell, World, WorldChange, component_access};
+use super::{ObjectsByCell, World, WorldChange, component_access};
 use crate::logic::controls::HeldControls;
 use crate::logic::share::Copies;
 use crate::saved::{self, BadState};
