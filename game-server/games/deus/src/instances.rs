@@ -53,24 +53,34 @@ pub(crate) struct Journey {
     pub(crate) sought: u32,
 }
 
-/// What a hero takes to another map.
+/// What a hero takes to another map. What is empty or zero is left out.
 #[derive(Debug, Serialize, Deserialize)]
 struct CarriedHero {
     next: Phase,
     wave: u8,
     party: u16,
+    #[serde(default, skip_serializing_if = "is_default")]
     sought: u32,
     class: Option<u8>,
     is_alive: bool,
     experience: u32,
+    #[serde(default, skip_serializing_if = "is_default")]
     learned: BTreeSet<u8>,
+    #[serde(default, skip_serializing_if = "is_default")]
     items: Vec<u8>,
     gold: u32,
+    #[serde(default, skip_serializing_if = "is_default")]
     kills: u32,
     /// Until each spell can be cast again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     ready_in: BTreeMap<u8, TimeLeft>,
     /// Who has died in this campaign.
+    #[serde(default, skip_serializing_if = "is_default")]
     fallen: BTreeSet<PlayerId>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Deus {
