@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// What a player is in a room, as of the join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
-    /// The player has made the room. Nobody has made a room of the operator's list.
+    /// The player has made the room. A room of the operator's list has no maker.
     pub is_maker: bool,
     /// What the operator trusts the player's account with, on this server and in all of its games.
     pub role: Option<OperatorRole>,

@@ -138,7 +138,7 @@ fn as_database_user(program: &OsStr) -> Command {
     command
 }
 
-/// A file that the server takes for its own: nobody else can read it.
+/// A file that the server takes for its own: no other user can read it.
 fn write_as_database_user(path: &Path, text: &str) -> Result<()> {
     let mut command = as_database_user("sh".as_ref());
     command.args(["-c", "umask 077; cat >\"$0\""]).arg(path).current_dir("/");

@@ -150,7 +150,7 @@ fn a_store_behind_tls_is_reached_only_with_the_right_authority() -> Result<()> {
         params.distinguished_name.push(DnType::CommonName, name);
         Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
     };
-    let (right, other) = (authority("ambit tests")?, authority("somebody")?);
+    let (right, other) = (authority("ambit tests")?, authority("another one")?);
     let key = KeyPair::generate()?;
     let params = CertificateParams::new(vec!["127.0.0.1".to_owned()])?;
     let certificate = params.signed_by(&key, &right)?;

@@ -26,7 +26,7 @@ pub const MAX_TIMER_BYTES: usize = 512;
 /// The resolution of game time, and the shortest time from one timer to a timer that it sets.
 const SHORTEST_DELAY: Duration = Duration::from_millis(1);
 
-/// The payload of a timer, in the game's own format. An id and a discriminant are stored inline.
+/// The payload of a timer, in the game's own format. A short name is stored inline.
 pub type TimerPayload = SmallVec<[u8; 16]>;
 
 /// Why a timer was not set.
