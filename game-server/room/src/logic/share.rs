@@ -76,6 +76,8 @@ pub struct SharedEvent {
 pub(crate) struct SharedWithMaps {
     /// The kinds whose objects all maps have.
     pub(crate) kinds: BTreeSet<u8>,
+    /// As in [`MapShare`].
+    pub(crate) schema: u64,
     pub(crate) copies: Copies,
     /// The ids of `copies`.
     pub(crate) copy_ids: BTreeSet<ObjectId>,

@@ -40,6 +40,7 @@ impl World {
     pub(crate) fn set_world_wide_kinds(&mut self, kinds: BTreeSet<u8>) {
         self.shared.is_used = !kinds.is_empty();
         self.shared.kinds = kinds;
+        self.shared.schema = self.schema_hash();
     }
 
     /// Whether an object is a copy of one of another map. It is read-only.
@@ -104,7 +105,7 @@ impl World {
                 components: object.components.clone(),
             }
         });
-        let schema = self.schema_hash();
+        let schema = self.shared.schema;
         let objects = objects.collect();
         let share = MapShare { schema, at: self.now, since, asks, objects, gone, events };
         let bytes = saved::section(&share);
@@ -130,7 +131,7 @@ impl World {
             return;
         }
         let share: Option<MapShare> = saved::only_section(share).ok();
-        let Some(mut share) = share.filter(|share| share.schema == self.schema_hash()) else {
+        let Some(mut share) = share.filter(|share| share.schema == self.shared.schema) else {
             tracing::warn!(map, "what another map tells is of another build: not taken over");
             return;
         };
