@@ -13,7 +13,7 @@ use std::f32::consts::TAU;
 use ambit_proto::decimal::DecimalFormat;
 use ambit_proto::ids::ObjectId;
 use ambit_proto::message::{FieldValue, TypedEvent, TypedKind, TypedSound};
-use ambit_proto::schema::{Codec, ComponentSpec, FieldSpec, FieldType, Schema};
+use ambit_proto::schema::{Codec, ComponentAudience, ComponentSpec, FieldSpec, FieldType, Schema};
 
 use crate::client::event::{NamedField, SchemaEvent};
 
@@ -121,7 +121,8 @@ pub fn check_kind<K: TypedKind>(schema: &Schema) -> Result<(), ReadMismatch> {
     let declared = schema.kinds.iter().find(|kind| kind.name == name);
     let declared = declared.ok_or(ReadMismatch::Missing { what, name })?;
     let known = K::declaration().0.components;
-    let missing = known.iter().find(|part| {
+    let mut known = known.iter().filter(|part| part.audience != ComponentAudience::Server);
+    let missing = known.find(|part| {
         let there = declared.components.iter().find(|there| there.name == part.name);
         !there.is_some_and(|there| is_same_type(there, part))
     });

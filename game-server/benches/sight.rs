@@ -136,7 +136,7 @@ fn measure(cells: &str, name: &str, checks: SightChecks, (cell, inner, outer): (
     let mut game = Typed(Sea { checks, ..Sea::default() });
     let schema = game.schema();
     let mut world = RoomWorld::new(&config, schema.clone());
-    let mut network = Network::new(&config, schema, &Vec::new());
+    let mut network = Network::new(&config, &schema, &Vec::new());
     let mut stats = RoomStats::default();
     let mut changes = Vec::new();
     game.start(&mut world);

@@ -14,6 +14,7 @@
 //!    that follows an object knows its position. No other component is a pose. A kind without
 //!    path and pose is *room-wide*: its objects have no place, and every client in the room has
 //!    them.
+//!    Components that no client gets come last, so all others have the same index at both ends.
 //! 3. Each range of a codec or a field is one that the wire can hold. All fields of an event or a
 //!    command fit into one message, and the whole schema, with what the game tells players about
 //!    itself, into one frame.
@@ -36,6 +37,7 @@ mod freshness;
 mod place;
 
 use std::any::{TypeId, type_name};
+use std::borrow::Cow;
 
 use prost::Message;
 
@@ -179,6 +181,9 @@ pub enum ComponentAudience {
     Owner,
     /// The players of the object's team, and the owner of the avatar.
     Team,
+    /// No client: [`Schema::for_clients`] is without it. Such components come last in their kind,
+    /// so all others have the same index at both ends.
+    Server,
 }
 
 /// How a component is encoded. [`crate::message`] describes the bits.
@@ -288,6 +293,11 @@ pub enum SchemaProblem {
          at least one component, and none of these"
     )]
     NoPosition,
+    /// What no client gets stands before what clients get, or a kind has nothing else.
+    #[error(
+        "components that no client gets come last, and a kind has at least one that clients get"
+    )]
+    ServerFirst,
     /// A component other than the first is a pose.
     #[error("only component 0 can be a pose")]
     SecondPose,
@@ -446,10 +456,28 @@ impl Schema {
             .try_for_each(|command| command.check(&place.child("command", &command.name)))?;
         self.check_counts(&place)?;
         control_spec::check_controls(&self.controls, &place)?;
-        self.presentation.check(self, &place)?;
-        let bytes = control::game::Schema::from(self).encoded_len();
-        let bytes = bytes + self.presentation.to_block().len();
+        let shown = self.for_clients();
+        shown.presentation.check(&shown, &place)?;
+        let bytes = control::game::Schema::from(&*shown).encoded_len();
+        let bytes = bytes + shown.presentation.to_block().len();
         place.ensure(bytes <= MAX_SCHEMA_BYTES, || SchemaProblem::SchemaTooLarge { bytes })
+    }
+
+    /// What clients get of it: without the components of [`ComponentAudience::Server`], and without
+    /// what players would read about them.
+    pub fn for_clients(&self) -> Cow<'_, Self> {
+        let is_whole = |kind: &ObjectKind| kind.for_clients().len() == kind.components.len();
+        if self.kinds.iter().all(is_whole) {
+            return Cow::Borrowed(self);
+        }
+        let mut shown = self.clone();
+        for kind in &mut shown.kinds {
+            kind.components.truncate(kind.for_clients().len());
+        }
+        for (kind, presentation) in shown.kinds.iter().zip(&mut shown.presentation.kinds) {
+            presentation.components.truncate(kind.components.len());
+        }
+        Cow::Owned(shown)
     }
 
     /// Each of them counts the names of a choice of a command.
@@ -606,6 +634,13 @@ impl ObjectKind {
         index_of(&self.components, |component| component.name == name)
     }
 
+    /// The components that clients get, if their players may know them: the first ones.
+    fn for_clients(&self) -> &[ComponentSpec] {
+        let is_of_server = |spec: &ComponentSpec| spec.audience == ComponentAudience::Server;
+        let end = self.components.iter().position(is_of_server);
+        &self.components[..end.unwrap_or(self.components.len())]
+    }
+
     /// The format of its poses, if it has poses and not a path.
     pub fn pose_format(&self) -> Option<&PoseFormat> {
         match self.components.first() {
@@ -627,6 +662,11 @@ impl ObjectKind {
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
         place.check_count("components", self.components.len(), MAX_COMPONENTS)?;
         place.check_names("component", self.components.iter().map(|component| &component.name))?;
+        let (shown, others) = self.components.split_at(self.for_clients().len());
+        let are_of_server =
+            others.iter().all(|component| component.audience == ComponentAudience::Server);
+        let is_shown = !shown.is_empty() || others.is_empty();
+        place.ensure(are_of_server && is_shown, || SchemaProblem::ServerFirst)?;
         let has_place = self.components.first().is_some_and(|first| {
             first.is_position() && first.audience == ComponentAudience::Public
         });
@@ -662,7 +702,7 @@ impl ObjectKind {
             let place = place.child("component", &component.name);
             component.codec.find_problem().map_or(Ok(()), |problem| Err(place.error(problem)))
         })?;
-        let bits = self.components.iter().map(|component| component.codec.max_bits()).sum();
+        let bits = shown.iter().map(|component| component.codec.max_bits()).sum();
         place.ensure(bits <= MAX_ENTER_BITS, || SchemaProblem::KindTooLarge { bits })
     }
 }
@@ -699,6 +739,11 @@ impl ComponentSpec {
     /// A component for the object's team and the owner of the avatar.
     pub fn team(name: impl Into<String>, codec: Codec) -> Self {
         Self { audience: ComponentAudience::Team, ..Self::public(name, codec) }
+    }
+
+    /// A component that no client gets.
+    pub fn server(name: impl Into<String>, codec: Codec) -> Self {
+        Self { audience: ComponentAudience::Server, ..Self::public(name, codec) }
     }
 
     fn is_position(&self) -> bool {

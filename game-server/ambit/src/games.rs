@@ -56,6 +56,7 @@ impl Games {
         if let Err(error) = schema.check() {
             panic!("the game {:?} cannot be offered: {error}", G::INFO.name);
         }
+        let schema = schema.for_clients();
         let table = table_with_words::<G>();
         let zones = default_zones::<G>(table, &schema).unwrap_or_else(|error| {
             panic!(

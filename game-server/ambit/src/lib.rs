@@ -216,7 +216,7 @@
 //! | | `#[interest(inner = 2, outer = 3)]` | from how far it is followed, in cells |
 //! | | `#[freshness(engaged_ms, near_m, near_ms, far_ms)]` | target ages of poses |
 //! | | `#[reckoning(order, tolerance_m, tolerance_per_m, converge, converge_ms)]` | dead reckoning of poses |
-//! | a component | `#[audience(owner)]`, `team` | who receives it; all who follow it otherwise |
+//! | a component | `#[audience(owner)]`, `team`, `server` | who receives it, with `server` no client; all who follow it otherwise |
 //! | | `#[component(name = "...", label = "...", unit = "s")]` | of a number: `ms`, `%`; seconds are shown as minutes |
 //! | | `#[component(sign = hide)]` | what a flag means for the object that has it: others do not see it |
 //! | | `#[component(words("open", "closed"))]`, or `words = CHOICE` | what a text may be; a choice has labels and outcomes, too |

@@ -63,7 +63,7 @@ fn print_schema(registry: &Registry, arguments: &[OsString]) -> ExitCode {
         );
         return ExitCode::from(2);
     };
-    match writeln!(io::stdout(), "{:#}", schema_json(&schema)) {
+    match writeln!(io::stdout(), "{:#}", schema_json(&schema.for_clients())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }

@@ -110,7 +110,7 @@ impl Room {
         Room {
             layout: layout_of(&schema),
             world,
-            network: Network::new(&config, schema, &game.predictors()),
+            network: Network::new(&config, &schema, &game.predictors()),
             loads: LoadMap::new(config.grid()),
             config,
             game,
@@ -248,7 +248,7 @@ impl Room {
                 *client = REPLAY_CLIENT;
             }
         }
-        room.network = Network::new(&room.config, room.game.schema(), &room.game.predictors());
+        room.network = Network::new(&room.config, &room.game.schema(), &room.game.predictors());
         room.loads = LoadMap::new(room.config.grid());
         room.stats = RoomStats::default();
         Ok(room)

@@ -459,6 +459,9 @@ pub mod component {
         Public = 0,
         Owner = 1,
         Team = 2,
+        /// No client. Only what a room saves has it: the schema that clients get does not list such
+        /// components, which are the last ones of their kind.
+        Server = 3,
     }
     impl Audience {
         /// String value of the enum field names used in the ProtoBuf definition.
@@ -470,6 +473,7 @@ pub mod component {
                 Self::Public => "PUBLIC",
                 Self::Owner => "OWNER",
                 Self::Team => "TEAM",
+                Self::Server => "SERVER",
             }
         }
         /// Creates an enum from field names used in the ProtoBuf definition.
@@ -478,6 +482,7 @@ pub mod component {
                 "PUBLIC" => Some(Self::Public),
                 "OWNER" => Some(Self::Owner),
                 "TEAM" => Some(Self::Team),
+                "SERVER" => Some(Self::Server),
                 _ => None,
             }
         }

@@ -160,6 +160,7 @@ fn read_component(
         Ok(pb::component::Audience::Public) => ComponentAudience::Public,
         Ok(pb::component::Audience::Owner) => ComponentAudience::Owner,
         Ok(pb::component::Audience::Team) => ComponentAudience::Team,
+        Ok(pb::component::Audience::Server) => ComponentAudience::Server,
         Err(_) => return Err(place.unknown("audience")),
     };
     let codec = match message.codec {
@@ -319,6 +320,7 @@ impl From<&ComponentSpec> for pb::Component {
             ComponentAudience::Public => pb::component::Audience::Public,
             ComponentAudience::Owner => pb::component::Audience::Owner,
             ComponentAudience::Team => pb::component::Audience::Team,
+            ComponentAudience::Server => pb::component::Audience::Server,
         };
         let codec = match component.codec {
             Codec::Path => PbCodec::Path(pb::Path {}),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::pose::Turning;
+use crate::presentation::ComponentPresentation;
 
 #[test]
 fn a_schema_with_one_of_everything_is_valid() {
@@ -143,6 +144,32 @@ fn an_object_without_a_public_path_first_is_refused() {
     check("schema, kind \"avatar\"", |schema| {
         schema.kinds[0].components[0].audience = ComponentAudience::Owner;
         SchemaProblem::NoPosition
+    });
+}
+
+#[test]
+fn clients_get_a_schema_without_the_components_of_the_server() {
+    let mut schema = Schema::example();
+    let shown = schema.clone();
+    assert_eq!(*schema.for_clients(), shown);
+    let count = schema.kinds[0].components.len();
+    let secret = ComponentSpec::server("secret", Codec::Text { max_bytes: MAX_TEXT_BYTES });
+    // Not even together do they have to fit into a datagram.
+    let numbered = |n: usize| ComponentSpec { name: format!("secret{n}"), ..secret.clone() };
+    schema.kinds[0].components.extend((count..MAX_COMPONENTS).map(numbered));
+    let label = ComponentPresentation { label: "Secret".into(), ..Default::default() };
+    schema.presentation.kinds[0].components.resize(MAX_COMPONENTS, label);
+    assert_eq!(schema.check(), Ok(()));
+    let seen = schema.for_clients();
+    assert_eq!(seen.kinds, shown.kinds);
+    assert!(!format!("{seen:?}").contains("ecret"));
+    check("schema, kind \"avatar\"", |schema| {
+        schema.kinds[0].components.insert(1, secret.clone());
+        SchemaProblem::ServerFirst
+    });
+    check("schema, kind \"stone\"", |schema| {
+        schema.kinds[1].components = vec![secret.clone()];
+        SchemaProblem::ServerFirst
     });
 }
 

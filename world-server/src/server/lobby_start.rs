@@ -150,6 +150,7 @@ fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> Lobb
     let parameters: Vec<_> =
         parameters.iter().map(|parameter| registry.offered(limits, game.name, parameter)).collect();
     let schema = registry.schema(game.name).unwrap_or_default();
+    let schema = schema.for_clients();
     LobbyGame {
         name: game.name.to_string(),
         description: game.description.to_string(),
@@ -160,7 +161,7 @@ fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> Lobb
         parameters: parameters.iter().map(parameter_message).collect(),
         max_capacity: limits.largest(game.name, "capacity").map_or(u32::MAX, |most| most as u32),
         presentation: schema.presentation.to_block(),
-        schema: game::Schema::from(&schema).encode_to_vec(),
+        schema: game::Schema::from(&*schema).encode_to_vec(),
     }
 }
 

@@ -20,6 +20,7 @@ const KNOWN: &str = "`name = \"...\"`, `label = \"...\"`, `unit = \"...\"`, `sig
                      `role = winner`, `words(\"...\", ...)`, `words = CHOICE`";
 /// `ambit_proto::schema::MAX_COMPONENTS`.
 const MAX_COMPONENTS: usize = 16;
+const NOT_SHOWN: &str = "no client gets this component: players are shown nothing of it";
 
 /// A component, as its field declares it.
 struct ComponentField<'i> {
@@ -34,6 +35,8 @@ struct ComponentField<'i> {
     audience: TokenStream,
     /// Whether all clients that have the object know it.
     is_public: bool,
+    /// Whether no client gets it.
+    is_of_server: bool,
     /// Whether it says where the object is.
     is_place: bool,
     /// The trait that its type implements: `Place` for the first one, `Attribute` for all others.
@@ -79,11 +82,18 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     for attribute in &input.attrs {
         options.read_kind(attribute)?;
     }
-    let components = fields
+    let mut components = fields
         .into_iter()
         .enumerate()
         .map(|(index, field)| ComponentField::read(index, field, options.is_room_wide))
         .collect::<Result<Vec<_>>>()?;
+    // As the schema wants them: so clients number all others alike, and learn of none of these.
+    components.sort_by_key(|component| component.is_of_server);
+    if components[0].is_of_server {
+        let message = "no client gets anything of this kind: keep it in the game's own struct, or \
+                       give it a component that clients get";
+        return Err(error(&input.ident, message));
+    }
     for attribute in &input.attrs {
         options.read(attribute, &components)?;
     }
@@ -181,6 +191,7 @@ impl<'i> ComponentField<'i> {
             sign: quote!(::core::option::Option::None),
             audience: quote!(Public),
             is_public: true,
+            is_of_server: false,
             is_place,
             role,
             codec,
@@ -188,6 +199,11 @@ impl<'i> ComponentField<'i> {
             text_role: quote!(::core::option::Option::None),
             effect: quote!(::core::option::Option::None),
         }
+    }
+
+    /// Whether a client's view of the kind has it.
+    fn is_viewed(&self) -> bool {
+        !self.is_place && !self.is_of_server
     }
 
     /// Its declaration.
@@ -228,11 +244,16 @@ impl<'i> ComponentField<'i> {
                      where it is. `World::hide` and `Game::sees` hide whole objects",
                 ));
             }
-            (component.audience, component.is_public) = read_audience(attribute)?;
+            let audience = read_audience(attribute)?;
+            component.is_public = audience == "Public";
+            component.is_of_server = audience == "Server";
+            component.audience = quote!(#audience);
         }
+        let is_of_server = component.is_of_server;
         let mut name = None;
         read_options(&field.attrs, "component", KNOWN, |option, meta| {
             match option {
+                _ if is_of_server && option != "name" => return Err(meta.error(NOT_SHOWN)),
                 "name" => name = Some(meta.value()?.parse()?),
                 "label" => component.label = read_label(meta)?,
                 "unit" => component.unit = read_label(meta)?,
@@ -265,6 +286,10 @@ impl<'i> ComponentField<'i> {
         })?;
         component.name = checked_name(name, component.name, component.ident.span())?;
         component.effect = effect::read(&field.attrs, &[])?;
+        let shown = field.attrs.iter().find(|a| a.path().is_ident("effect"));
+        if let Some(shown) = shown.filter(|_| is_of_server) {
+            return Err(error(shown, NOT_SHOWN));
+        }
         Ok(component)
     }
 }
@@ -282,22 +307,24 @@ fn read_words(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     Ok(quote!(::std::vec![#(::ambit::__private::word(#words)),*]))
 }
 
-/// The audience, and whether it is all players.
-fn read_audience(attribute: &Attribute) -> Result<(TokenStream, bool)> {
+/// The variant of `ComponentAudience`.
+fn read_audience(attribute: &Attribute) -> Result<Ident> {
     let mut audience = None;
     attribute.parse_nested_meta(|meta| {
-        let known = [("public", "Public"), ("team", "Team"), ("owner", "Owner")];
+        let known =
+            [("public", "Public"), ("team", "Team"), ("owner", "Owner"), ("server", "Server")];
         let found = known.iter().find(|(name, _)| meta.path.is_ident(name));
         let (_, variant) =
-            found.ok_or_else(|| unknown_option(&meta, "`public`, `team`, `owner`"))?;
-        let variant = format_ident!("{variant}");
-        match audience.replace((quote!(#variant), variant == "Public")) {
+            found.ok_or_else(|| unknown_option(&meta, "`public`, `team`, `owner`, `server`"))?;
+        match audience.replace(format_ident!("{variant}")) {
             None => Ok(()),
             Some(_) => Err(meta.error("a component has one audience")),
         }
     })?;
     audience.ok_or_else(|| {
-        error(attribute, "say which clients receive it: `#[audience(owner)]`, `team` or `public`")
+        let message = "say which clients receive it: `#[audience(owner)]`, `team` or `public`; \
+                       with `server` none does";
+        error(attribute, message)
     })
 }
 
@@ -521,6 +548,9 @@ fn read_component_option(
         let message = format!("there is no component `{component}`; `{option}` names {what}");
         return Err(error(component, message));
     };
+    if components[index].is_of_server {
+        return Err(error(component, NOT_SHOWN));
+    }
     let ty = components[index].ty;
     let number = index as u8;
     Ok(quote_spanned!(component.span()=>
@@ -620,7 +650,7 @@ fn declaration(
     });
     let variants = &options.variants;
     let view = view_name(input);
-    let shown = components.iter().enumerate().filter(|(_, component)| !component.is_place);
+    let shown = components.iter().enumerate().filter(|(_, component)| component.is_viewed());
     let shown = shown.map(|(index, component)| {
         let ComponentField { ident, ty, role, name, is_public, .. } = component;
         let read = if *is_public { quote!(shown_to_all) } else { quote!(shown_to_some) };
@@ -683,7 +713,7 @@ fn declaration(
 }
 
 /// `WalkerRef` and `WalkerMut`, with a method for each component, and `WalkerView`, with a field
-/// for each but the first.
+/// for each that clients get but the first.
 fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStream {
     let kind = &input.ident;
     let vis = &input.vis;
@@ -716,7 +746,7 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
     let editors = methods(true);
     let view = view_name(input);
     let view_doc = format!("A [`{kind}`] as a client shows it.");
-    let shown = components.iter().filter(|component| !component.is_place).map(|component| {
+    let shown = components.iter().filter(|component| component.is_viewed()).map(|component| {
         let ComponentField { ident, ty, role, attributes, is_public, .. } = component;
         let doc = documentation(attributes, &format!("The component `{ident}`."));
         let ident = at_type(ident, ty);
@@ -726,7 +756,7 @@ fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenSt
     });
     // Not derived: of a type that is no component, a derive would complain in its own words.
     let view_text = view.to_string();
-    let fields = components.iter().filter(|component| !component.is_place);
+    let fields = components.iter().filter(|component| component.is_viewed());
     let (printed, compared): (Vec<_>, Vec<_>) = fields
         .map(|ComponentField { ident, ty, .. }| {
             let name = ident.to_string();

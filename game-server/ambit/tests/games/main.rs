@@ -5,6 +5,7 @@ mod avatars;
 mod controls;
 mod decimals;
 mod extremes;
+mod kept_from_clients;
 mod lists;
 mod macro_made;
 mod offered;

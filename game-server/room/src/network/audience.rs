@@ -24,6 +24,8 @@ impl ViewerAccess {
             ComponentAudience::Public => true,
             ComponentAudience::Team => is_ally,
             ComponentAudience::Owner => is_own,
+            // The network's schema has none.
+            ComponentAudience::Server => false,
         };
         let known = components.iter().enumerate().filter(|(_, spec)| may_know(spec.audience));
         ViewerAccess { components: known.fold(0, |mask, (index, _)| mask | 1 << index), is_ally }

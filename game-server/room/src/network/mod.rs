@@ -126,8 +126,10 @@ impl Visibility for GameVisibility<'_> {
 }
 
 impl Network {
-    /// A network without clients, for a world without objects.
-    pub fn new(config: &RoomConfig, schema: Schema, predictors: &Predictors) -> Self {
+    /// A network without clients, for a world without objects. What no client gets is unknown to
+    /// it.
+    pub fn new(config: &RoomConfig, schema: &Schema, predictors: &Predictors) -> Self {
+        let schema = schema.for_clients().into_owned();
         let grid = config.grid();
         let (classes, areas) = interest_classes(config, &schema);
         Network {

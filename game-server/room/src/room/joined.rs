@@ -12,7 +12,7 @@ impl Room {
     /// The message for a client that joins at `now`. `coding` is what it has asked for.
     pub fn joined(&self, room: RoomId, now: GameTime, coding: PoseCoding) -> Joined {
         let config = &self.config;
-        let schema = self.world.schema();
+        let schema = self.world.schema().for_clients();
         let gates = self.gates.all().iter().map(GateArea::from).collect();
         let presentation = Presentation { gates, ..schema.presentation.clone() };
         Joined {
@@ -25,7 +25,7 @@ impl Room {
             cell: config.cell,
             inner: config.inner.into(),
             outer: config.outer.into(),
-            schema: Some(schema.into()),
+            schema: Some((&*schema).into()),
             coding: CodingField::from(coding.or(config.coding)).into(),
             presentation: presentation.to_block(),
         }

@@ -18,8 +18,8 @@ use ambit_proto::control::game as pb;
 use ambit_proto::counts::Counts;
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use ambit_proto::schema::{
-    Codec, CommandKind, Component, ComponentSpec, ControlSpec, CountedChoice, ObjectKind, Schema,
-    TIMELINE_CAPACITY,
+    Codec, CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, CountedChoice,
+    ObjectKind, Schema, TIMELINE_CAPACITY,
 };
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -38,7 +38,10 @@ pub(crate) fn layout_of(schema: &Schema) -> Vec<u8> {
             matches!(component.codec, Codec::Counts(of) if usize::from(of.command) == command)
         })
     };
-    let component = |spec: &ComponentSpec| ComponentSpec::public(spec.name.clone(), spec.codec);
+    let component = |spec: &ComponentSpec| match spec.audience {
+        ComponentAudience::Server => spec.clone(),
+        _ => ComponentSpec::public(spec.name.clone(), spec.codec),
+    };
     let kinds = schema.kinds.iter().map(|kind| ObjectKind {
         name: kind.name.clone(),
         components: kind.components.iter().map(component).collect(),

@@ -14,6 +14,7 @@ pub(super) fn kind_value(index: u8, kind: &ObjectKind) -> Json {
             ComponentAudience::Public => "all",
             ComponentAudience::Owner => "owner",
             ComponentAudience::Team => "team",
+            ComponentAudience::Server => "server",
         };
         object! { name: spec.name.as_str(), audience: audience, codec: codec_value(&spec.codec) }
     });
