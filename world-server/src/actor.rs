@@ -91,6 +91,8 @@ pub(crate) struct WorldServer {
     missed_news: BTreeMap<&'static str, u64>,
     slow_hosts: u64,
     draining: bool,
+    /// This process ends, and hosts get no more orders.
+    holds_orders: bool,
     drained: Option<oneshot::Sender<()>>,
     /// The directory of room recordings (`--record`).
     recording_directory: Option<PathBuf>,
@@ -159,6 +161,7 @@ impl WorldServer {
             missed_news: BTreeMap::new(),
             slow_hosts: 0,
             draining: false,
+            holds_orders: false,
             drained: None,
             recording_directory: parts.recording_directory,
             _lifeline: parts.lifeline,
@@ -237,6 +240,8 @@ impl WorldServer {
                     }
                 }
                 LobbyAction::Close { conn, code, message } => self.close(conn, code, &message),
+                // The next server gives the rooms to hosts.
+                LobbyAction::Host { .. } if self.holds_orders => {}
                 LobbyAction::Host { host, order } => self.send_order(host, after, order),
                 LobbyAction::Store { request, job } => self.begin_store_job(ctx, request, job),
                 LobbyAction::StoreLast { request, job } => self.accounts.begin_last(request, job),
@@ -515,6 +520,8 @@ impl WorldServer {
             drops: drops.map(|(name, count)| (name.to_owned(), count)).collect(),
             draining: self.draining,
             kept: self.checkpoints.keep_stats(),
+            waiting_rooms: self.lobby.waiting_rooms(),
+            files_set_aside: self.checkpoints.files_set_aside(),
             role: None,
         }
     }
@@ -531,6 +538,8 @@ fn room_of_order(order: &HostOrder) -> Option<u64> {
         world_to_host::Body::OpenRoom(order) => Some(order.room),
         world_to_host::Body::RoomPiece(piece) => Some(piece.room),
         world_to_host::Body::CloseRoom(order) => Some(order.room),
+        world_to_host::Body::MoveRoom(order) => Some(order.room),
+        world_to_host::Body::RoomTaken(order) => Some(order.room),
         world_to_host::Body::RemovePlayer(order) => Some(order.room),
         world_to_host::Body::RenamePlayer(order) => Some(order.room),
         world_to_host::Body::ReleaseForTransfer(order) => Some(order.room),
@@ -541,6 +550,7 @@ fn room_of_order(order: &HostOrder) -> Option<u64> {
         world_to_host::Body::MapShare(told) => Some(told.room),
         world_to_host::Body::Configure(_)
         | world_to_host::Body::Drain(_)
+        | world_to_host::Body::HandOver(_)
         | world_to_host::Body::AcknowledgeHeartbeat(_)
         | world_to_host::Body::AcknowledgeJournal(_) => None,
     }

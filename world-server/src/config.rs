@@ -285,7 +285,7 @@ pub struct Config {
     pub room_limit: Vec<RoomLimit>,
 
     /// For `embedded` and `process`: the name of the build of the games of this server's own hosts.
-    /// Rooms that change hosts, and those that `--keep` has kept, go on only at hosts of the same
+    /// Rooms of a host that is lost, and those that `--keep` has kept, go on at hosts of the same
     /// build. By default it is made of the versions and schemas of the games.
     #[arg(long, value_name = "NAME", env = "AMBIT_BUILD", value_parser = parse_build)]
     pub build: Option<String>,

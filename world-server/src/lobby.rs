@@ -328,6 +328,7 @@ impl Lobby {
                 Body::Share(told) => self.handle_share(host, &told),
                 Body::Heartbeat(beat) => self.acknowledge_heartbeat(host, beat),
                 Body::HandingOver(HandingOver {}) => self.note_hand_over(host),
+                Body::RoomHandedOver(room) => self.handle_room_handed_over(now, host, room),
                 // The shell stores checkpoints, and gets the reports of watchers on their own
                 // connections.
                 Body::RoomSaved(_) | Body::RoomTick(_) | Body::ProcessEnded(_) => {}
@@ -443,10 +444,12 @@ impl Lobby {
                 Timer::CatchUp => self.catch_up(now),
                 Timer::EndIdleChildren => self.end_idle_children(),
                 Timer::Worlds => self.open_worlds(now),
+                Timer::Releases => self.ask_rooms_to_move(now),
             }
         }
         if self.pool_changed {
             self.choose_trial(now);
+            self.watch_builds(now);
         }
         self.update_pool(now);
         self.emit_changed_records();

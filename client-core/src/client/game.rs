@@ -13,7 +13,8 @@
 //! 4. A ticket with a higher incarnation means that the room continues on another host. The client
 //!    connects there at once, and keeps showing the last known state until data arrives from there.
 //!    New commands wait meanwhile, and unconfirmed ones are resent, unless the ticket is for
-//!    another map, where they have no meaning.
+//!    another map, where they have no meaning. If the room goes on with another build of the game,
+//!    they get its numbers, and those that it does not know are refused.
 //! 5. While the player is in the room, each accepted command is confirmed, given up as outdated,
 //!    or reported as refused. What the client can neither confirm nor resend is refused with
 //!    `try_again`: it may have been executed.
@@ -24,6 +25,7 @@
 //!
 //! Source: `proto/ambit/game.proto`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::axes::{Axes, AxisKind};
@@ -35,6 +37,7 @@ use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{self, Command, FieldValue, GameCommand};
 use ambit_proto::pose::PoseCoding;
+use ambit_proto::schema::Schema;
 use ambit_proto::time::LocalTime;
 use ambit_steering::SharedMotion;
 use bytes::Bytes;
@@ -69,6 +72,8 @@ const MAX_PENDING_COMMANDS: usize = 64;
 const CONNECTION_BROKE: &str = "the game's connection broke; it may or may not have been executed";
 const MAP_CHANGED: &str = "the player changes to another map; it may or may not have been executed";
 const HOST_CHANGED: &str = "the game moves to another host, which may not have got this command";
+const BUILD_CHANGED: &str =
+    "the game goes on with another version of itself, which does not know this command";
 
 /// A player's game connection and the game behind it.
 pub(crate) struct GameClient<F: ViewFactory> {
@@ -104,6 +109,8 @@ pub(crate) struct GameClient<F: ViewFactory> {
     previous_game: Option<Box<RunningGame<F::View>>>,
     /// Commands given meanwhile.
     pending_commands: Vec<Command>,
+    /// The schema by which commands and controls were numbered last, in this room.
+    schema: Option<Arc<Schema>>,
     /// Of the host of the game that runs.
     silence: Silence,
     /// With which a silent host is redialled, and when: where a lobby answers again, its hosts
@@ -158,6 +165,7 @@ impl<F: ViewFactory> GameClient<F> {
             changes_map: false,
             previous_game: None,
             pending_commands: Vec::new(),
+            schema: None,
             silence: Silence::default(),
             spare_ticket: None,
             out: GameResults::default(),
@@ -253,7 +261,7 @@ impl<F: ViewFactory> GameClient<F> {
         }
         self.backoff.succeed();
         (self.has_started, self.incarnation) = (false, 0);
-        (self.held_keys, self.axes) = (None, None);
+        (self.held_keys, self.axes, self.schema) = (None, None, None);
         (self.out.last_fresh_at, self.out.is_moving) = (None, false);
     }
 
@@ -598,6 +606,7 @@ impl<F: ViewFactory> GameClient<F> {
             Ok(rules) => rules,
             Err(bad) => return self.end(now, codes::BAD_MESSAGE.to_owned(), bad.to_string()),
         };
+        self.renumber(&rules.schema);
         self.close_previous_game(now);
         let again = std::mem::replace(&mut self.has_started, true);
         let motion = self.motion_of(&rules.schema.game);
@@ -641,6 +650,31 @@ impl<F: ViewFactory> GameClient<F> {
         game.handle_timeout(now, &mut self.factory, &mut self.out);
         (self.silence, self.spare_ticket) = (Silence::default(), None);
         self.state = GameState::Playing(game);
+    }
+
+    /// The room may go on with another build of the game: commands that wait get its numbers, by
+    /// their names. Those that it does not know as they were are refused, and keys that were held
+    /// are released if its controls are others.
+    fn renumber(&mut self, schema: &Arc<Schema>) {
+        let Some(before) = self.schema.replace(Arc::clone(schema)) else {
+            return;
+        };
+        if before.controls != schema.controls {
+            (self.held_keys, self.axes) = (None, None);
+        }
+        if before.commands == schema.commands {
+            return;
+        }
+        let mut lost = Vec::new();
+        for command in std::mem::take(&mut self.pending_commands) {
+            match number_in(schema, &before, command.kind) {
+                Some(kind) => self.pending_commands.push(Command { kind, ..command }),
+                None => lost.push(command),
+            }
+        }
+        if let Some(previous) = &self.previous_game {
+            refuse_lost(previous, lost, BUILD_CHANGED, &mut self.out);
+        }
     }
 
     fn connect_to_host(&mut self, ticket: GameTicket) {
@@ -746,6 +780,13 @@ fn refuse_lost<V>(game: &RunningGame<V>, lost: Vec<Command>, why: &str, out: &mu
     for command in lost {
         game.emit_refusal(command.number, code.clone(), why, out);
     }
+}
+
+/// The number of a command kind of `before` in `schema`, if that has the same.
+fn number_in(schema: &Schema, before: &Schema, kind: u8) -> Option<u8> {
+    let known = before.command(kind)?;
+    let number = schema.command_index(&known.name)?;
+    (schema.command(number) == Some(known)).then_some(number)
 }
 
 fn names_object(command: &Command) -> bool {

@@ -112,6 +112,10 @@ impl<G: Game> RoomGame for Typed<G> {
         }
     }
 
+    fn may_move(&self, world: &RoomWorld) -> bool {
+        self.0.may_move(World::of_room(world))
+    }
+
     fn world_wide_kinds(&self) -> BTreeSet<u8> {
         let kinds = (0..).zip(G::kinds());
         kinds.filter(|(_, declared)| declared.is_world_wide).map(|(index, _)| index).collect()

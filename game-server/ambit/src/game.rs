@@ -267,6 +267,15 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
         let _ = (world, reply);
     }
 
+    /// Whether the room may move to a host of a newer build of the game now, between two ticks. Its
+    /// players see a pause as when a host is lost, a second at most on most machines. The room is
+    /// asked after each tick from when there is such a host. A game with rounds allows it between
+    /// two rounds; one that never does ends with the build that it began with.
+    fn may_move(&self, world: &World<Self>) -> bool {
+        let _ = world;
+        true
+    }
+
     /// Whether the game is over: the room then closes.
     fn is_finished(&self) -> bool {
         false

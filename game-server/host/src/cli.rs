@@ -68,9 +68,9 @@ pub struct Options {
     )]
     pub memory: MemoryLimit,
 
-    /// The name of this build of the games. Rooms that change hosts go to hosts of the same build,
-    /// new rooms to the newest build: so a new build can be started beside an old one, whose rooms
-    /// go on. By default it is made of the versions and schemas of the games.
+    /// The name of this build of the games. Rooms move to the build that came last, as soon as
+    /// their games allow it, and rooms of a lost host go on at hosts of the same build. By default
+    /// it is made of the versions and schemas of the games.
     #[arg(long, value_name = "NAME", env = "AMBIT_BUILD", value_parser = parse_build)]
     pub build: Option<String>,
 

@@ -18,6 +18,7 @@ mod inlet;
 mod late_rooms;
 mod measured_game;
 pub(crate) mod outlet;
+mod parted_clients;
 mod recent;
 mod room_thread;
 
@@ -42,6 +43,7 @@ use tokio_util::sync::CancellationToken;
 use self::control::ControlShell;
 use self::counters::{Counters, DropReason};
 use self::inlet::RoomInlet;
+use self::parted_clients::PartedClients;
 use crate::agones::HostLoad;
 use crate::clock_thread::{ClockThread, HostClock};
 pub use crate::host_core::HostEnding;
@@ -104,6 +106,7 @@ pub(crate) struct Shared {
     pub(crate) counters: Arc<Counters>,
     /// What games have counted themselves, by "game/name".
     pub(crate) game_counts: Mutex<BTreeMap<String, u64>>,
+    pub(crate) parted_clients: PartedClients,
     pub(crate) greetings: AcceptanceLimits,
     pub(crate) clock_thread: ClockThread,
     messages: mpsc::Sender<HostMessage>,
@@ -230,6 +233,7 @@ impl GameHost {
             rooms: DashMap::new(),
             counters: Arc::default(),
             game_counts: Mutex::default(),
+            parted_clients: PartedClients::default(),
             greetings: AcceptanceLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
             clock_thread: ClockThread::start(clock).context("cannot start the clock thread")?,
             messages: sender,

@@ -268,6 +268,7 @@ impl HostCore {
             }
             WorldOrder::OpenRoom(order, resume) => self.make_room(now, order, resume),
             WorldOrder::CloseRoom { room, reason } => self.close_room(room, reason),
+            WorldOrder::RoomTaken(room) => self.part_with(room),
             WorldOrder::Room(room, order) => {
                 self.revoke_tickets(now, room, &order);
                 self.order(room, order);
@@ -282,6 +283,7 @@ impl HostCore {
                 self.outputs.push_back(HostOutput::JournalAcknowledged(number));
             }
             WorldOrder::Drain => self.end(now, lease, HostEnding::Drained),
+            WorldOrder::HandOver => self.handle_stop(now, lease),
         }
     }
 
@@ -534,6 +536,15 @@ impl HostCore {
                 self.outputs.push_back(HostOutput::Room(room, RoomOrder::Close(reason)));
             }
             None => {}
+        }
+    }
+
+    /// The room goes on at another host.
+    fn part_with(&mut self, room: RoomId) {
+        if let Some(HostedRoom::Running { .. }) = self.rooms.get(&room) {
+            self.rooms.remove(&room);
+            tracing::info!(room = room.0, "the room goes on at another host");
+            self.outputs.push_back(HostOutput::Room(room, RoomOrder::HandOver));
         }
     }
 

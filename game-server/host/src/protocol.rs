@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 /// Version of the host protocol: `Configure.version`, `HostReady.version`.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// A room is sent in pieces of this size, so that a large room does not make a message too long.
 /// All pieces are sent one behind the other, so the line has to carry a room's snapshot well within

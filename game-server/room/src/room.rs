@@ -173,6 +173,11 @@ impl Room {
         });
     }
 
+    /// Whether the game lets the room move to a host of another build after its last tick.
+    pub fn may_move(&self) -> bool {
+        self.game.may_move(&self.world)
+    }
+
     /// What world and game were given at the last tick. The same inputs at the same ticks give the
     /// same world; so these, and a snapshot ([`Room::save`]), are all that another process needs to
     /// go on with the room.

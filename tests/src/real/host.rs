@@ -27,7 +27,18 @@ impl Host {
         Self::start_at(server.peers, scratch, server, arguments, variables)
     }
 
-    /// The same, at this address of the server.
+    /// The same, of the program that has the test games, too.
+    pub fn start_with_test_games(
+        scratch: &ScratchFolder,
+        server: &Server,
+        arguments: &[&str],
+    ) -> Result<Self> {
+        let mut command = Command::new(binary("test-server"));
+        command.arg("game-server");
+        Self::start_program(command, server.peers, scratch, server, arguments, &[])
+    }
+
+    /// The same as [`Host::start`], at this address of the server.
     pub fn start_at(
         address: SocketAddr,
         scratch: &ScratchFolder,
@@ -35,7 +46,18 @@ impl Host {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Result<Self> {
-        let mut command = Command::new(binary("game-server"));
+        let command = Command::new(binary("game-server"));
+        Self::start_program(command, address, scratch, server, arguments, variables)
+    }
+
+    fn start_program(
+        mut command: Command,
+        address: SocketAddr,
+        scratch: &ScratchFolder,
+        server: &Server,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Self> {
         scratch
             .confine(&mut command)
             .env("AMBIT_HOST_KEY", Self::KEY)

@@ -110,24 +110,36 @@ struct Batch {
 impl SimHost {
     /// Creates a host in the WorldServer's process, with these games.
     pub fn new(registry: Registry) -> Self {
-        Self::with_profile(registry, ADDRESS, 100, 0)
+        Self::with_profile(registry, ADDRESS, 100, 0, String::new())
     }
 
     /// Creates a host in its own process, which can die alone. `capacity` is its number of rooms;
-    /// `instance` identifies the process.
-    pub fn in_own_process(registry: Registry, address: &str, capacity: u32, instance: u64) -> Self {
-        let mut host = Self::with_profile(registry, address, capacity, instance);
+    /// `instance` identifies the process, `build` names the build of its games.
+    pub fn in_own_process(
+        registry: Registry,
+        address: &str,
+        capacity: u32,
+        instance: u64,
+        build: String,
+    ) -> Self {
+        let mut host = Self::with_profile(registry, address, capacity, instance, build);
         (host.is_separate, host.journal_saved) = (true, 0);
         host
     }
 
-    fn with_profile(registry: Registry, address: &str, capacity: u32, instance: u64) -> Self {
+    fn with_profile(
+        registry: Registry,
+        address: &str,
+        capacity: u32,
+        instance: u64,
+        build: String,
+    ) -> Self {
         let profile = HostProfile {
             address: address.to_owned(),
             fingerprint: Fingerprint([1; 32]),
             capacity,
             label: String::new(),
-            build: String::new(),
+            build,
             cores: 1,
             instance: u128::from(instance).to_le_bytes(),
         };

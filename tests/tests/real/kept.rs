@@ -19,27 +19,36 @@ const GRACE: &str = "2m";
 
 #[test]
 fn rooms_of_a_killed_server_go_on_with_all_that_was_confirmed() -> Result<()> {
-    end_server("kept-embedded", "embedded", "KILL")
+    end_server("kept-embedded", "embedded", "KILL", [&[], &[]])
 }
 
 #[test]
 fn rooms_of_a_server_killed_with_its_children_go_on_as_they_were() -> Result<()> {
-    end_server("kept-process", "process:2", "KILL")
+    end_server("kept-process", "process:2", "KILL", [&[], &[]])
 }
 
 #[test]
 fn rooms_go_on_after_a_restart_by_sigterm() -> Result<()> {
-    end_server("kept-restart", "embedded", "TERM")
+    end_server("kept-restart", "embedded", "TERM", [&[], &[]])
+}
+
+#[test]
+fn rooms_of_a_server_that_was_stopped_go_on_in_another_build() -> Result<()> {
+    let builds = [["--build", "one"], ["--build", "two"]];
+    let [first, next] = &builds;
+    end_server("kept-next-build", "embedded", "TERM", [first, next])?;
+    end_server("kept-next-build-children", "process:2", "TERM", [first, next])
 }
 
 /// Players with rooms of their own count commands. Then the server ends and another one starts. In
 /// the end, each command that was confirmed before or after it is in the rooms once.
-fn end_server(name: &str, hosts: &str, signal: &str) -> Result<()> {
+fn end_server(name: &str, hosts: &str, signal: &str, flags_of: [&[&str]; 2]) -> Result<()> {
     let scratch = ScratchFolder::new(name);
     let directory = scratch.path().join("kept");
     let directory = directory.to_str().context("a plain path")?;
     let flags = ["--hosts", hosts, "--keep", directory, "--grace", GRACE];
-    let server = Server::start_with_test_games(&scratch, &flags)?;
+    let [first, next] = flags_of;
+    let server = Server::start_with_test_games(&scratch, &[&flags[..], first].concat())?;
     let players = CountingPlayers::start(&scratch, server.world, PLAYERS);
     server.wait_for_metrics("all players", |metrics| {
         metrics["ambit_host_players"] == PLAYERS as f64
@@ -56,7 +65,7 @@ fn end_server(name: &str, hosts: &str, signal: &str) -> Result<()> {
     server.wait()?;
 
     let ended = now();
-    let flags = [&flags[..], &["--listen", &address]].concat();
+    let flags = [&flags[..], next, &["--listen", &address]].concat();
     let server = Server::start_with_test_games(&scratch, &flags)?;
     server
         .wait_for_metrics("all rooms", |metrics| metrics["ambit_host_rooms"] == PLAYERS as f64)?;

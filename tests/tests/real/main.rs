@@ -26,6 +26,7 @@ mod pilots;
 mod plain_client;
 mod processes;
 mod profiles;
+mod releases;
 mod restarts;
 mod rows;
 mod server;

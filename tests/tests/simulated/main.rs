@@ -23,6 +23,7 @@ mod own_walk;
 mod prediction;
 mod quiet;
 mod reckoning;
+mod releases;
 mod script;
 mod shots;
 mod steering;

@@ -19,8 +19,8 @@ const SHELLS: &[(&str, &str)] = &[
         "game-server/host",
         "agones agones/sidecar clock_thread data_files dial endpoint host host/actor \
          host/connection host/control host/control_stream host/cpu host/inbox host/inlet \
-         host/measured_game host/outlet host/recent host/room_thread host_link process \
-         process_watcher replay room_files web_certificates",
+         host/measured_game host/outlet host/parted_clients host/recent host/room_thread \
+         host_link process process_watcher replay room_files web_certificates",
     ),
     ("game-server", "main"),
     ("game-server/ambit", "serve serve/new_project"),

@@ -201,6 +201,13 @@ impl WorldServer {
         self.call_lobby(ctx, Lobby::drain);
     }
 
+    /// The server ends, and the next one goes on with the rooms: its own hosts hand them over, and
+    /// nothing else is ordered from now on.
+    pub(crate) fn end_own_hosts(&mut self, ctx: &mut Context<Self>) {
+        self.call_lobby(ctx, |lobby, _| lobby.end_own_hosts());
+        self.holds_orders = true;
+    }
+
     /// The server ends, and the next one goes on with the rooms: nothing of this end is kept, and
     /// hosts are disconnected.
     pub(crate) fn leave_rooms(&mut self) {

@@ -77,8 +77,15 @@ impl MetricsCollector {
             gauge "hosts_with_wrong_clock",
                 "Hosts whose clock differed from this server's by seconds when they started",
                 lobby.hosts_with_wrong_clock as u64;
-            counter "rooms_moved", "Rooms that lost their host and had to resume elsewhere",
+            counter "rooms_moved",
+                "Rooms that lost their host, or were handed over, and had to resume elsewhere",
                 lobby.rooms_moved;
+            counter "rooms_misfit",
+                "Rooms that a host of another build could not read, and that went back",
+                lobby.rooms_misfit;
+            gauge "rooms_waiting",
+                "Rooms that wait for a host of the build that saved them",
+                lobby.rooms_waiting as u64;
             counter "rooms_condemned", "Rooms closed because they seemed to crash their hosts",
                 lobby.rooms_condemned;
             counter "rooms_abandoned", "Rooms closed because nobody played them",

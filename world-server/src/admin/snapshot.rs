@@ -7,6 +7,7 @@ use ambit_host::protocol::messages::{
     CallbackTime, HostStats, LateRoom, RoomCallbacks, TickFigures,
 };
 use ambit_proto::control::world;
+use ambit_proto::ids::RoomId;
 
 use crate::keep::planner::KeepStats;
 use crate::lobby::{Host, HostId, LobbyStats};
@@ -26,6 +27,10 @@ pub(crate) struct Snapshot {
     pub(crate) draining: bool,
     /// Only with `--keep`.
     pub(crate) kept: Option<KeepStats>,
+    /// Rooms that wait for a host of the build that saved them, with that build.
+    pub(crate) waiting_rooms: Vec<(RoomId, String)>,
+    /// The files of rooms that were set aside.
+    pub(crate) files_set_aside: Vec<String>,
     /// Only in a cluster: this server's role as text, and whether it is in service.
     pub(crate) role: Option<(String, bool)>,
 }

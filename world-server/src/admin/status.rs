@@ -74,7 +74,14 @@ impl NewestStatus {
 impl StatusPage {
     fn of(snapshot: &Snapshot) -> Self {
         let summary = summary(snapshot);
-        let tables = [rooms(snapshot), hosts(snapshot), maps(snapshot), late(snapshot)];
+        let tables = [
+            rooms(snapshot),
+            hosts(snapshot),
+            maps(snapshot),
+            late(snapshot),
+            waiting(snapshot),
+            set_aside(snapshot),
+        ];
         let html = render(&summary, &tables).expect("a String takes everything");
         let rows = tables.map(|table| table.rows);
         Self {
@@ -192,6 +199,23 @@ fn late(snapshot: &Snapshot) -> StatusTable {
     }
 }
 
+fn waiting(snapshot: &Snapshot) -> StatusTable {
+    let rows = snapshot.waiting_rooms.iter();
+    StatusTable {
+        title: "Rooms that wait for a host of their build",
+        columns: &["room", "build"],
+        rows: rows.map(|(room, build)| vec![room.to_string(), build.clone()]).collect(),
+    }
+}
+
+fn set_aside(snapshot: &Snapshot) -> StatusTable {
+    StatusTable {
+        title: "Files of rooms that were set aside",
+        columns: &["file in the folder of --keep"],
+        rows: snapshot.files_set_aside.iter().map(|file| vec![file.clone()]).collect(),
+    }
+}
+
 /// The number of changes in a window, and the number in the region that has the most.
 fn count_changes(load: &RoomLoad) -> (u64, u64) {
     let changes = || load.changes.iter().map(|count| u64::from(*count));
@@ -218,6 +242,7 @@ fn escape_html(text: &str) -> String {
 mod tests {
     use ambit_host::protocol::messages::{HostReady, HostStats, LateRoom};
     use ambit_proto::control::world::Room;
+    use ambit_proto::ids::RoomId;
 
     use crate::lobby::{Host, HostId};
 
@@ -256,6 +281,18 @@ mod tests {
             "<td>7</td><td>0</td><td>0</td><td>level 1 of 7</td>",
             "<td>8</td><td>40</td><td>10</td><td>no</td>",
         ] {
+            assert!(page.contains(row), "{page}");
+        }
+    }
+
+    #[test]
+    fn rooms_that_wait_and_files_that_were_set_aside_are_listed() {
+        let page = html(&Snapshot {
+            waiting_rooms: vec![(RoomId(7), "one".into())],
+            files_set_aside: vec!["set-aside/room-8.rec".into()],
+            ..Snapshot::default()
+        });
+        for row in ["<td>7</td><td>one</td>", "<td>set-aside/room-8.rec</td>"] {
             assert!(page.contains(row), "{page}");
         }
     }

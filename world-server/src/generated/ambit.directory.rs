@@ -98,7 +98,7 @@ pub struct Room {
     /// Only for a world's first map: the players who have passed through gates, if there are any.
     #[prost(message, optional, tag = "13")]
     pub world: ::core::option::Option<World>,
-    /// Build of the hosts that can take the room over.
+    /// Build that saves the room, whose hosts can take it over.
     #[prost(string, tag = "14")]
     pub build: ::prost::alloc::string::String,
     /// The player who made the room, and where that player came from: limits count by them. An IPv4

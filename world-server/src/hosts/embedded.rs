@@ -26,7 +26,7 @@ pub(crate) async fn start(
 ) -> anyhow::Result<EmbeddedHost> {
     let (host, mut control) = GameHost::new(config, registry)?;
     let (world_end, host_end) = host_link();
-    // It ends with this process and never hands its rooms over.
+    // It ends with this process.
     tokio::spawn(async move { control.run(host_end, &CancellationToken::new()).await });
     let session = HostSession::register(world_end, world, Origin::Embedded, |_| Ok(()))
         .await

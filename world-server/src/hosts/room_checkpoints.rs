@@ -194,6 +194,11 @@ impl RoomCheckpoints {
         self.keeper.as_ref().map(|keeper| keeper.stats()).or(store)
     }
 
+    /// The files of rooms that were set aside, below the folder of `--keep`; the first of many.
+    pub(crate) fn files_set_aside(&self) -> Vec<String> {
+        self.keeper.as_ref().map(|keeper| keeper.files_set_aside()).unwrap_or_default()
+    }
+
     pub(crate) fn keeper(&self) -> Option<&Keeper> {
         self.keeper.as_deref()
     }

@@ -14,7 +14,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ambit_proto::ids::RoomId;
@@ -39,6 +39,8 @@ const WRITE_BYTES: usize = 1 << 20;
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 const UNFINISHED_START: &str = "unfinished-start";
 const SET_ASIDE: &str = "set-aside";
+/// Files of rooms that were set aside, on the page for operators.
+const MOST_LISTED: usize = 64;
 
 /// Takes what is to be kept; see the module.
 #[derive(Debug)]
@@ -53,8 +55,8 @@ pub(crate) struct Keeper {
     started: Instant,
     folder: PathBuf,
     start: Mutex<ThisStart>,
-    /// Files in the folder of the rooms that were set aside.
-    set_aside: AtomicU64,
+    /// The files of the rooms that were set aside, by name.
+    set_aside: Mutex<Vec<String>>,
     /// Locked as long as this lives.
     _lock: File,
 }
@@ -114,7 +116,7 @@ impl Keeper {
         }
         report(folder, &kept);
         let start = ThisStart::begin(folder, !kept.rooms.is_empty())?;
-        let set_aside = count_set_aside(folder)?;
+        let set_aside = list_set_aside(folder)?;
         let salt: LogSalt = system_random()?;
         let keeper = Arc::new(Self {
             planner: Mutex::new(KeepPlanner::new(sync_interval, &kept, segments)),
@@ -124,7 +126,7 @@ impl Keeper {
             started: now(),
             folder: folder.to_owned(),
             start: Mutex::new(start),
-            set_aside: AtomicU64::new(set_aside),
+            set_aside: Mutex::new(set_aside),
             _lock: lock,
         });
         let mut files = SegmentFiles::new(folder, salt);
@@ -140,10 +142,7 @@ impl Keeper {
     }
 
     pub(crate) fn stats(&self) -> KeepStats {
-        KeepStats {
-            set_aside: self.set_aside.load(Ordering::Relaxed),
-            ..self.planner.lock().stats()
-        }
+        KeepStats { set_aside: self.set_aside.lock().len() as u64, ..self.planner.lock().stats() }
     }
 
     /// How rooms are to be restored.
@@ -187,7 +186,13 @@ impl Keeper {
     /// Moves a room that ended the process out of the way, as a recording, before it returns.
     pub(crate) fn set_aside_now(&self, room: &RoomSetAside) -> io::Result<()> {
         set_aside(&self.folder, room)?;
-        self.count_set_aside()
+        self.list_set_aside()
+    }
+
+    /// The first of the files of the rooms that were set aside, by name.
+    pub(crate) fn files_set_aside(&self) -> Vec<String> {
+        let files = self.set_aside.lock();
+        files.iter().take(MOST_LISTED).cloned().collect()
     }
 
     /// The same in its turn, before the room is forgotten.
@@ -301,15 +306,15 @@ impl Keeper {
         };
         let mut written = files.carry_out(&work, &self.unsynced);
         if !work.set_aside.is_empty() {
-            written = written.and_then(|()| self.count_set_aside());
+            written = written.and_then(|()| self.list_set_aside());
         }
         self.planner.lock().handle_done(self.time(), &work, written.is_ok());
         self.wake.notify_all();
         written
     }
 
-    fn count_set_aside(&self) -> io::Result<()> {
-        self.set_aside.store(count_set_aside(&self.folder)?, Ordering::Relaxed);
+    fn list_set_aside(&self) -> io::Result<()> {
+        *self.set_aside.lock() = list_set_aside(&self.folder)?;
         Ok(())
     }
 
@@ -454,12 +459,18 @@ fn set_aside(kept: &Path, room: &RoomSetAside) -> io::Result<()> {
     Ok(())
 }
 
-fn count_set_aside(folder: &Path) -> io::Result<u64> {
-    match fs::read_dir(folder.join(SET_ASIDE)) {
-        Ok(entries) => Ok(entries.count() as u64),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-        Err(error) => Err(error),
-    }
+fn list_set_aside(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder.join(SET_ASIDE)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let name = |entry: io::Result<fs::DirEntry>| {
+        entry.map(|entry| format!("{SET_ASIDE}/{}", entry.file_name().to_string_lossy()))
+    };
+    let mut names = entries.map(name).collect::<io::Result<Vec<_>>>()?;
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Writes the files of the segments.
@@ -749,6 +760,7 @@ mod tests {
         let room = room_set_aside();
         keeper.set_aside_now(&room).unwrap();
         assert_eq!(keeper.stats().set_aside, 1);
+        assert_eq!(keeper.files_set_aside(), [format!("set-aside/room-{}.rec", ROOM.0)]);
         let recording = fs::read(folder.join("set-aside/room-7.rec")).unwrap();
         assert_eq!(recording, recording_of(&room.header, &room.saved));
         // One that is ended on purpose, or has restored all rooms, leaves nothing.

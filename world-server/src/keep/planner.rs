@@ -8,7 +8,8 @@
 //! All entries go to the newest segment, so one sync covers all rooms. Of the snapshots, which
 //! hosts send once a second, the log takes one after [`SNAPSHOT_TICKS`] ticks or when the journal
 //! is as long as the snapshot: large rooms cost a fraction of what they cost with each snapshot,
-//! and after a restart no room has to repeat the ticks of more than a few seconds. A segment
+//! and after a restart no room has to repeat the ticks of more than a few seconds. When the process
+//! is about to end it takes each room's last snapshot, too. A segment
 //! that has grown to a multiple of what it restores to is followed by a new one; an old one is
 //! deleted when no room's newest snapshot is in it any more.
 //!
@@ -218,7 +219,11 @@ impl KeepPlanner {
         self.rooms.get(&room).is_none_or(|progress| {
             let is_long = progress.ticks >= SNAPSHOT_TICKS
                 || progress.journal_bytes >= progress.snapshot_bytes.max(SNAPSHOT_JOURNAL_BYTES);
-            !progress.is_whole || progress.is_due || is_long
+            // This process ends: any build can go on with a room that has nothing after its
+            // snapshot. Not if that could leave another room out.
+            let most = self.waiting.bytes() + 2 * progress.snapshot_bytes;
+            let is_last = self.is_frozen && progress.ticks > 0 && most <= MAX_WAITING_BYTES;
+            !progress.is_whole || progress.is_due || is_long || is_last
         })
     }
 

@@ -180,6 +180,7 @@ impl Lobby {
             return pb::Room {
                 incarnation: room.incarnation,
                 runs_on,
+                build: room.build.clone(),
                 map_identity: Some(identity.to_record()),
                 ..pb::Room::default()
             };
@@ -336,6 +337,7 @@ impl Lobby {
     ) -> Option<(Header, String)> {
         let record_of = |id| pb::Room::decode(*records.get(&RecordKey::Room(id))?).ok();
         let mut world = record_of(id)?;
+        let build = world.build.clone();
         let map = world.map_identity;
         if let Some(identity) = map {
             world = record_of(RoomId(identity.world))?;
@@ -357,7 +359,7 @@ impl Lobby {
             grace_ms: to_millis(self.config.grace),
             parameters,
         };
-        Some((header, world.build))
+        Some((header, build))
     }
 
     /// Whether the room runs, or waits for a host to go on.
@@ -451,7 +453,7 @@ impl Lobby {
         let has_checkpoint = checkpointed.contains(&id);
         if let Some(identity) = &record.map_identity {
             let phase = self.restored_phase(record.runs_on.map(HostId)?, has_checkpoint)?;
-            return self.restore_map(id, identity, record.incarnation, phase, has_checkpoint);
+            return self.restore_map(id, identity, &record, phase, has_checkpoint);
         }
         let members = || record.seats.iter().map(|seat| (PlayerId(seat.player), seat.ready));
         let free = |player: &PlayerId| {
@@ -573,7 +575,10 @@ impl Lobby {
                 self.rooms.get(id).filter(|room| room.phase == (RoomPhase::Running { host }));
             if known.is_some_and(|room| room.incarnation == reported.incarnation) {
                 // Ticks may be missing in the checkpoint.
-                self.rooms.at_mut(id).has_checkpoint = false;
+                let build = self.hosts.build_of(host);
+                let room = self.rooms.at_mut(id);
+                (room.has_checkpoint, room.build) = (false, build);
+                room.release.note_running();
                 self.outbox.push(LobbyAction::AdoptRoom { room: id, host });
                 self.begin_trial_time(now, id);
                 let roster = SyncMembers {

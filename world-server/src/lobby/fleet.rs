@@ -8,6 +8,7 @@ pub(super) mod hosts;
 pub(super) mod placement;
 pub(super) mod policy;
 pub(super) mod pool;
+pub(super) mod releases;
 pub(super) mod restored;
 mod room_placement;
 pub(super) mod silence;

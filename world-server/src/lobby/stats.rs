@@ -30,8 +30,12 @@ pub struct LobbyStats {
     pub rooms_made: u64,
     /// Rooms started.
     pub rooms_started: u64,
-    /// Rooms that lost their host and had to resume elsewhere.
+    /// Rooms that lost their host, or were handed over, and had to resume elsewhere.
     pub rooms_moved: u64,
+    /// Rooms that a host of another build could not read, and that went back to their own.
+    pub rooms_misfit: u64,
+    /// Rooms now that wait for a host of the build that saved them.
+    pub rooms_waiting: usize,
     /// Rooms closed because they seemed to crash their hosts.
     pub rooms_condemned: u64,
     /// Rooms closed because they had no players.
@@ -64,6 +68,7 @@ pub(super) struct LobbyCounters {
     pub(super) rooms_started: u64,
     pub(super) hosts_refused: u64,
     pub(super) rooms_moved: u64,
+    pub(super) rooms_misfit: u64,
     pub(super) rooms_condemned: u64,
     pub(super) rooms_abandoned: u64,
     pub(super) password_guesses_refused: u64,
@@ -100,6 +105,8 @@ impl Lobby {
             rooms_made: self.counters.rooms_made,
             rooms_started: self.counters.rooms_started,
             rooms_moved: self.counters.rooms_moved,
+            rooms_misfit: self.counters.rooms_misfit,
+            rooms_waiting: self.rooms.iter().filter(|room| self.waits_for_host(room)).count(),
             rooms_condemned: self.counters.rooms_condemned,
             rooms_abandoned: self.counters.rooms_abandoned,
             password_guesses_refused: self.counters.password_guesses_refused,

@@ -12,6 +12,7 @@ mod moving;
 mod pool;
 mod random;
 mod records;
+mod releases;
 mod rooms;
 mod running;
 mod sessions;

@@ -35,6 +35,8 @@ pub(super) enum Timer {
     /// Clients that have missed news get lists.
     CatchUp,
     EndIdleChildren,
+    /// Rooms of older builds may be asked to move.
+    Releases,
     /// Worlds of the operator's list may have to be opened.
     Worlds,
 }

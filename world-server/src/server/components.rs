@@ -197,8 +197,10 @@ impl ServerComponents {
     /// takes longer is cut off. In a cluster, clients are sent to the other servers instead. With
     /// `--keep`, the next server goes on with sessions and rooms, and clients look for it.
     pub(super) async fn drain(mut self) {
-        self.hosts_stop.cancel();
         self.member_stop.cancel();
+        if self.keeper.is_none() {
+            self.hosts_stop.cancel();
+        }
         let mut last = ErrorCode::Draining;
         if let Some(keeper) = &self.keeper {
             keeper.freeze();
@@ -210,12 +212,21 @@ impl ServerComponents {
                     b"the server is shutting down; connect again",
                 );
             }
-            if let ClusterRole::Leading { world, .. } = self.roles.borrow().clone() {
-                let _ = tokio::time::timeout(
-                    NOTIFY_TIMEOUT,
-                    world.send(call(|world, _| world.leave_rooms())),
-                )
-                .await;
+            let leading = match self.roles.borrow().clone() {
+                ClusterRole::Leading { world, .. } => Some(world),
+                _ => None,
+            };
+            // No child is started any more.
+            self.hosts_stop.cancel();
+            if let Some(world) = &leading {
+                let ordered = world.send(call(WorldServer::end_own_hosts));
+                if let Ok(Ok(())) = tokio::time::timeout(NOTIFY_TIMEOUT, ordered).await {
+                    self.wait_for_hosts().await;
+                }
+            }
+            if let Some(world) = leading {
+                let left = world.send(call(|world, _| world.leave_rooms()));
+                let _ = tokio::time::timeout(NOTIFY_TIMEOUT, left).await;
             }
         } else if let Some(member) = self.member.take() {
             let _ = member.await;
@@ -230,10 +241,7 @@ impl ServerComponents {
                 tracing::warn!("shutdown: not all players were notified in time");
             }
         }
-        let all_hosts = async { while self.hosts.join_next().await.is_some() {} };
-        if tokio::time::timeout(HOSTS_TIMEOUT, all_hosts).await.is_err() {
-            tracing::warn!("shutdown: not all hosts ended in time");
-        }
+        self.wait_for_hosts().await;
         if tokio::time::timeout(STORE_TIMEOUT, self.accounts.finish()).await.is_err() {
             tracing::error!(
                 "shutdown: the store did not take in time what rooms had left to write"
@@ -253,6 +261,13 @@ impl ServerComponents {
             let _ = tokio::task::spawn_blocking(move || keeper.finish()).await;
         }
         tracing::info!("the server has ended");
+    }
+
+    async fn wait_for_hosts(&mut self) {
+        let all_hosts = async { while self.hosts.join_next().await.is_some() {} };
+        if tokio::time::timeout(HOSTS_TIMEOUT, all_hosts).await.is_err() {
+            tracing::warn!("shutdown: not all hosts ended in time");
+        }
     }
 
     /// Waits until all connections have ended.

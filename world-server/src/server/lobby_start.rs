@@ -10,6 +10,7 @@ use ambit_proto::control::world::{self, parameter};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::config::{Allowed, Parameter};
+use ambit_room::journal::SavedRoom;
 use ambit_room::logic::registry::{GameInfo, Registry};
 use ambit_room::room_limits::RoomLimits;
 use ambit_store::Names;
@@ -82,7 +83,7 @@ pub(super) fn start_lobby(
         LobbySource::Nothing => {}
         LobbySource::Cluster(StoredLobby { write_queue: queue, records, rooms }) => {
             let reconnect_time = LEADER_LEASE + config.host_silence;
-            restore(&mut lobby, now, &records, reconnect_time, &rooms);
+            restore(&mut lobby, now, &records, reconnect_time, &rooms, |saved| saved);
             checkpoints = RoomCheckpoints::with_kept(now, rooms, None);
             write_queue = Some(queue);
         }
@@ -92,7 +93,7 @@ pub(super) fn start_lobby(
                 lobby.restore_one_at_a_time();
             }
             let reconnect_time = config.host_silence + HOSTS_RETURN_TIME;
-            restore(&mut lobby, now, &records, reconnect_time, &rooms);
+            restore(&mut lobby, now, &records, reconnect_time, &rooms, |kept| &kept.saved);
             if let Some(room) = plan.set_aside
                 && let Some(kept) = rooms.get(&room)
                 && let Some((header, build)) = lobby.set_aside_room(now, room)
@@ -139,10 +140,13 @@ fn restore<R>(
     records: &BTreeMap<RecordKey, Vec<u8>>,
     reconnect_time: Duration,
     rooms: &BTreeMap<RoomId, R>,
+    saved: impl Fn(&R) -> &SavedRoom,
 ) {
     let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
     let kept = rooms.keys().copied().collect();
     lobby.restore(now, records, reconnect_time, &kept);
+    let whole = rooms.iter().filter(|(_, room)| saved(room).journal.is_empty());
+    lobby.mark_whole(whole.map(|(id, _)| *id));
 }
 
 fn lobby_game(game: &GameInfo, registry: &Registry, limits: &RoomLimits) -> LobbyGame {

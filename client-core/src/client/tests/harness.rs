@@ -162,6 +162,11 @@ impl ClientHarness {
 
     /// Answers `ConnectGame` so that the client joins the game, with a one-way delay of 40 ms.
     pub(super) fn join_game(&mut self) {
+        self.join_game_of(&schema());
+    }
+
+    /// Lets the client into a game with this schema.
+    pub(super) fn join_game_of(&mut self, schema: &Schema) {
         self.outputs.retain(|output| !matches!(output, ClientOutput::CloseGame));
         assert!(matches!(self.next_output(), Some(ClientOutput::ConnectGame { .. })));
         self.client.handle_game_connected(self.now);
@@ -185,9 +190,9 @@ impl ClientHarness {
             cell: 10.0,
             inner: 1,
             outer: 2,
-            schema: Some((&schema()).into()),
+            schema: Some(schema.into()),
             coding: join.coding,
-            presentation: schema().presentation.to_block(),
+            presentation: schema.presentation.to_block(),
         };
         let body = Some(game_pb::game_to_client::Body::Joined(joined));
         self.client.handle_game_message(self.now, GameToClient { body });

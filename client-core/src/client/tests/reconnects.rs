@@ -295,6 +295,25 @@ fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
 }
 
 #[test]
+fn waiting_commands_get_the_numbers_of_the_build_that_goes_on() {
+    let mut harness = playing_with_an_object();
+    let known = harness.client.act(harness.now, &rest()).expect("in a game");
+    let moved = pb::Ticket { incarnation: 2, ..ticket(ROOM) };
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(moved));
+    let gone = harness.client.act(harness.now, &cast(None)).expect("the command is queued");
+    let mut next = schema();
+    next.commands[2].name = "hurl".into();
+    next.commands.rotate_left(1);
+    next.presentation.commands.rotate_left(1);
+    harness.join_game_of(&next);
+    assert_eq!(refused(&harness.events()), [gone]);
+    harness.advance(ms(100));
+    harness.send(&[]);
+    let sent = harness.host.commands.iter().map(|command| (command.number, command.kind));
+    assert_eq!(sent.collect::<Vec<_>>(), [(known, rest().kind - 1)]);
+}
+
+#[test]
 fn a_command_with_an_object_is_refused_when_the_room_moves() {
     let mut harness = playing_with_an_object();
     let id = harness.client.objects().next().expect("in sight").id;

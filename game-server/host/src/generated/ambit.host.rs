@@ -3,7 +3,7 @@
 pub struct WorldToHost {
     #[prost(
         oneof = "world_to_host::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18"
     )]
     pub body: ::core::option::Option<world_to_host::Body>,
 }
@@ -42,13 +42,19 @@ pub mod world_to_host {
         Stored(super::Stored),
         #[prost(message, tag = "15")]
         MapShare(super::MapShare),
+        #[prost(message, tag = "16")]
+        MoveRoom(super::MoveRoom),
+        #[prost(message, tag = "17")]
+        RoomTaken(super::RoomTaken),
+        #[prost(message, tag = "18")]
+        HandOver(super::HandOver),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct HostToWorld {
     #[prost(
         oneof = "host_to_world::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
     )]
     pub body: ::core::option::Option<host_to_world::Body>,
 }
@@ -86,6 +92,8 @@ pub mod host_to_world {
         Store(super::StoreRequest),
         #[prost(message, tag = "15")]
         Share(super::MapShare),
+        #[prost(message, tag = "16")]
+        RoomHandedOver(super::RoomHandedOver),
     }
 }
 /// The host ends because it was asked to: its rooms are not the cause. Their last states follow.
@@ -94,7 +102,7 @@ pub struct HandingOver {}
 /// The first message to a host.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Configure {
-    /// 12. A host of another version refuses and exits.
+    /// 13. A host of another version refuses and exits.
     #[prost(uint32, tag = "1")]
     pub version: u32,
     /// Ed25519 public key that verifies tickets.
@@ -235,6 +243,29 @@ pub struct RoomOpened {
     /// Unset when the room runs.
     #[prost(message, optional, tag = "2")]
     pub error: ::core::option::Option<::ambit_proto::control::world::Error>,
+}
+/// A host of a newer build has a place for this room: hand it over at the end of the next tick at
+/// which its game allows that. May be repeated.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MoveRoom {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+}
+/// Notification: the `RoomSaved` before this is the whole room, with no `RoomTick` after it, so that
+/// a host of another build may read it. No tick runs here. The answer to `MoveRoom`, and a part of
+/// the end of a host that was asked to end. The room stays this host's until `RoomTaken`: another
+/// WorldServer, which knows nothing of this, lets it run on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RoomHandedOver {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+}
+/// The WorldServer has the room, and gives it to another host: forget it, and leave its players'
+/// connections as they are. They get tickets for the other host.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RoomTaken {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CloseRoom {
@@ -418,6 +449,10 @@ pub struct PlayerOut {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Drain {}
+/// The WorldServer ends, and keeps its rooms for the next one: hand all over, then end, as after a
+/// SIGTERM.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HandOver {}
 /// Notification: a room asks this of the store, for its game or for the profiles of its players. The
 /// host repeats it about once a second until `Stored` answers it, and so does the room's next host,
 /// with the same number. It leaves a host after its report of that tick. The WorldServer carries out

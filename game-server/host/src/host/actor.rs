@@ -19,9 +19,8 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{GameToClient, game_to_client};
 use ambit_proto::ids::{ClientId, RoomId};
 use ambit_proto::time::GameTime;
-use tokio::sync::mpsc;
 
-use super::control_stream::{self, Control, UNREAD};
+use super::control_stream::{self, Control, GameConnection, UNREAD};
 use super::counters::DropReason;
 use super::inbox::{Arrived, Inbox};
 use super::measured_game::CallbackTimes;
@@ -35,7 +34,6 @@ use crate::host_core::tick_loss::TickCount;
 use crate::room_files::RoomFiles;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::stats::RoomStats;
-use ambit_transport::player_connection::PlayerConnection;
 
 /// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its
 /// turn with the rest.
@@ -75,12 +73,6 @@ pub(crate) struct ClientLeft(pub(crate) ClientId);
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Order(pub(crate) RoomOrder);
-
-/// A client's connection and the queue of its control stream.
-pub(crate) struct GameConnection {
-    pub(crate) connection: PlayerConnection,
-    pub(crate) control: mpsc::Sender<Control>,
-}
 
 /// What a room's actor begins with.
 pub(crate) struct RoomSetup {
@@ -236,8 +228,9 @@ impl RoomActor {
                 }
                 RoomHostOutput::Ended => self.end(ctx),
                 RoomHostOutput::HandedOver => {
-                    // The connections stay as they are until the process has ended.
-                    std::mem::forget(std::mem::take(&mut self.connections));
+                    self.setup.inbox.close();
+                    let connections = std::mem::take(&mut self.connections);
+                    shared.parted_clients.add(shared.clock.now(), connections.into_values());
                     self.end(ctx);
                 }
             }

@@ -24,8 +24,8 @@ use quinn::{RecvStream, SendStream};
 use tokio::sync::mpsc;
 
 use super::Shared;
-use super::actor::{Attach, ClientLeft, Detach, GameConnection};
-use super::control_stream::{self, Control, close};
+use super::actor::{Attach, ClientLeft, Detach};
+use super::control_stream::{self, Control, GameConnection, close};
 use super::counters::DropReason;
 use super::inbox::{SHARE, Slot};
 use super::inlet::RoomInlet;

@@ -207,6 +207,7 @@ impl<'a> ControlShell<'a> {
                 None => return,
                 Some(HostOutput::World(message)) => self.send(message),
                 Some(HostOutput::SendStats) => {
+                    self.shared.parted_clients.close_late(self.shared.clock.now());
                     let stats = Box::new(self.stats());
                     self.send(HostMessage::Stats(stats));
                 }

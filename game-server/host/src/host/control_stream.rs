@@ -31,6 +31,12 @@ const LAST_WITHIN: Duration = Duration::from_millis(500);
 /// Why a client is closed with `slow_reader`.
 pub(crate) const UNREAD: &str = "this client does not read the game stream";
 
+/// A client's connection and the queue of its control stream.
+pub(crate) struct GameConnection {
+    pub(crate) connection: PlayerConnection,
+    pub(crate) control: mpsc::Sender<Control>,
+}
+
 /// A message for a client.
 pub(crate) enum Control {
     /// The connection stays open.

@@ -29,6 +29,8 @@ struct Waiting {
     datagrams: Vec<Arrived>,
     /// How often the room has taken them.
     taken: u64,
+    /// The room has gone on at another host.
+    is_closed: bool,
 }
 
 /// One client's way into the inbox, and how much of its share is used.
@@ -53,12 +55,22 @@ impl Inbox {
         waiting.taken += 1;
         std::mem::swap(&mut waiting.datagrams, empty);
     }
+
+    /// From now on nothing is kept: the room has gone on at another host, and its clients are about
+    /// to follow.
+    pub(crate) fn close(&self) {
+        let mut waiting = self.waiting.lock();
+        (waiting.datagrams, waiting.is_closed) = (Vec::new(), true);
+    }
 }
 
 impl Slot {
     /// Adds a datagram; `false` when the client's share is used up.
     pub(crate) fn push(&mut self, at: GameTime, datagram: Bytes) -> bool {
         let mut waiting = self.inbox.waiting.lock();
+        if waiting.is_closed {
+            return true;
+        }
         if self.taken != waiting.taken {
             (self.taken, self.used) = (waiting.taken, 0);
         }
@@ -94,5 +106,16 @@ mod tests {
         assert!(flooding.push(GameTime::ZERO, datagram(9)), "each tick has a new share");
         assert_eq!(drain(&inbox), [(1, 9)]);
         assert_eq!(drain(&inbox), []);
+    }
+
+    #[test]
+    fn what_comes_after_the_room_has_left_is_dropped_without_a_report() {
+        let inbox = Arc::new(Inbox::default());
+        let mut slot = inbox.slot(ClientId(1));
+        inbox.close();
+        assert!((0..2 * SHARE).all(|_| slot.push(GameTime::ZERO, Bytes::new())));
+        let mut datagrams = Vec::new();
+        inbox.swap(&mut datagrams);
+        assert!(datagrams.is_empty());
     }
 }

@@ -285,6 +285,10 @@ impl Game for MeasuredGame {
         self.measure(Callback::Join, Some(player), arrive)
     }
 
+    fn may_move(&self, world: &World) -> bool {
+        noting(&self.times, || PanickedCall::of("may_move"), || self.game.may_move(world))
+    }
+
     fn save(&self) -> Option<Vec<u8>> {
         noting(&self.times, || PanickedCall::of("save"), || self.game.save())
     }

@@ -39,6 +39,8 @@ pub enum WorldOrder {
         /// What its players receive.
         reason: ErrorCode,
     },
+    /// The WorldServer gives this room, which was handed over, to another host.
+    RoomTaken(RoomId),
     /// Something for one of the rooms.
     Room(RoomId, RoomOrder),
     /// The heartbeats up to this number have arrived. The lease counts from when it was sent.
@@ -47,6 +49,8 @@ pub enum WorldOrder {
     AcknowledgeJournal(u64),
     /// Close all rooms, and end.
     Drain,
+    /// Hand all rooms over, and end.
+    HandOver,
 }
 
 /// What the WorldServer expects of a host.
@@ -133,6 +137,9 @@ pub enum RoomOrder {
     Input(RoomInput),
     /// Send a snapshot: another WorldServer may have none.
     SendSnapshot,
+    /// Hand the room over after the next tick at which its game allows that
+    /// ([`HostMessage::RoomHandedOver`]), and wait for the WorldServer.
+    Move,
     /// The room ends for all, for this reason.
     Close(ErrorCode),
     /// End here: the room goes on at another host.
@@ -196,6 +203,8 @@ pub enum HostMessage {
     Share(RoomId, Vec<u8>),
     /// A room after its last tick.
     Snapshot(RoomId, RoomSnapshot),
+    /// The last snapshot is the whole room, and no tick follows here.
+    RoomHandedOver(RoomId),
     /// The inputs of one tick of a room.
     Journal {
         room: RoomId,

@@ -40,6 +40,10 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
         world_to_host::Body::CloseRoom(order) => {
             WorldOrder::CloseRoom { room: RoomId(order.room), reason: order.reason() }
         }
+        world_to_host::Body::MoveRoom(order) => {
+            WorldOrder::Room(RoomId(order.room), RoomOrder::Move)
+        }
+        world_to_host::Body::RoomTaken(order) => WorldOrder::RoomTaken(RoomId(order.room)),
         world_to_host::Body::RemovePlayer(order) => WorldOrder::Room(
             RoomId(order.room),
             RoomOrder::RemovePlayer {
@@ -97,6 +101,7 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
             WorldOrder::AcknowledgeJournal(kept.serial)
         }
         world_to_host::Body::Drain(_) => WorldOrder::Drain,
+        world_to_host::Body::HandOver(_) => WorldOrder::HandOver,
     })
 }
 
@@ -326,6 +331,9 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
             state: snapshot.state,
             has_more: false,
         }),
+        HostMessage::RoomHandedOver(room) => {
+            host_to_world::Body::RoomHandedOver(pb::RoomHandedOver { room: room.0 })
+        }
         HostMessage::Journal { room, entry, number } => {
             host_to_world::Body::RoomTick(pb::RoomTick {
                 room: room.0,

@@ -88,8 +88,8 @@ pub enum RoomHostOutput {
     Sleep(bool),
     /// The room has ended: tick it no more.
     Ended,
-    /// The room goes on at another host: tick it no more, and leave the connections as they are
-    /// until the process ends. The clients are sent to the other host meanwhile.
+    /// The room goes on at another host: tick it no more, and leave the connections as they are for
+    /// a while. The clients are sent to the other host meanwhile.
     HandedOver,
 }
 
@@ -116,6 +116,19 @@ pub struct RoomHost {
     is_over: bool,
     has_ended: bool,
     is_asleep: bool,
+    departure: RoomDeparture,
+}
+
+/// How far a room has got on its way to a host of another build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RoomDeparture {
+    /// It stays here.
+    No,
+    /// It leaves after the next tick at which its game allows it.
+    Asked,
+    /// The WorldServer was sent all of it. No tick runs: what comes now is for the next host. If
+    /// another WorldServer asks for the room instead, it goes on here.
+    HandedOver,
 }
 
 struct ConnectedPlayer {
@@ -149,6 +162,7 @@ impl RoomHost {
             outputs: VecDeque::new(),
             is_over: false,
             has_ended: false,
+            departure: RoomDeparture::No,
         }
     }
 
@@ -210,6 +224,9 @@ impl RoomHost {
     /// A datagram of a client, which arrived at this time of the room. Of clients that are gone
     /// there may be some; the room ignores them.
     pub fn handle_datagram(&mut self, client: ClientId, at: GameTime, bytes: Bytes) {
+        if self.departure == RoomDeparture::HandedOver {
+            return;
+        }
         self.inputs.push(RoomInput::Datagram { client, at, bytes });
     }
 
@@ -282,10 +299,15 @@ impl RoomHost {
             // This WorldServer is a new one, and learns from the room itself that it has ended.
             RoomOrder::SendSnapshot if self.is_over => self.finish_game(),
             RoomOrder::SendSnapshot => {
+                self.departure = RoomDeparture::No;
                 if let Some(checkpoints) = &mut self.checkpoints {
                     checkpoints.restart();
                 }
             }
+            RoomOrder::Move if self.departure == RoomDeparture::No => {
+                self.departure = RoomDeparture::Asked;
+            }
+            RoomOrder::Move => {}
             RoomOrder::Close(reason) => {
                 let id = self.id;
                 let asked = self.room.last_requests().into_iter();
@@ -338,15 +360,15 @@ impl RoomHost {
         self.confirm_until.is_some()
     }
 
-    /// Whether the game is over, so that no tick runs any more.
+    /// Whether no tick runs: the game is over, or the room is handed over.
     pub fn is_over(&self) -> bool {
-        self.is_over
+        self.is_over || self.departure == RoomDeparture::HandedOver
     }
 
     /// Ticks the room, with what has come in since the last time. The game's code may panic; then
     /// [`RoomHost::handle_panic`] has to follow.
     pub fn tick(&mut self, now: GameTime) {
-        if self.has_ended {
+        if self.has_ended || self.departure == RoomDeparture::HandedOver {
             return;
         }
         if self.is_over {
@@ -445,6 +467,8 @@ impl RoomHost {
             self.is_over = true;
         } else if is_finished {
             self.finish_game();
+        } else {
+            self.consider_departure();
         }
     }
 
@@ -536,7 +560,25 @@ impl RoomHost {
         }
     }
 
+    /// The room leaves if it is to, and its game allows it after this tick.
+    fn consider_departure(&mut self) {
+        if self.departure != RoomDeparture::Asked || !self.room.may_move() {
+            return;
+        }
+        self.departure =
+            if self.send_all() { RoomDeparture::HandedOver } else { RoomDeparture::No };
+    }
+
     fn hand_over(&mut self) {
+        if self.departure != RoomDeparture::HandedOver {
+            self.send_all();
+        }
+        self.has_ended = true;
+        self.outputs.push_back(RoomHostOutput::HandedOver);
+    }
+
+    /// Sends all that the room is after its last tick. Returns whether that was possible.
+    fn send_all(&mut self) -> bool {
         self.room.send_final_updates(&mut self.room_outputs);
         for output in self.room_outputs.drain(..) {
             if let RoomOutput::Datagram { client, bytes } = output {
@@ -547,11 +589,12 @@ impl RoomHost {
             checkpoints.hurry();
             if let Some(snapshot) = checkpoints.snapshot(self.id, &self.room, last) {
                 let snapshot = HostMessage::Snapshot(self.id, snapshot);
-                self.outputs.push_back(RoomHostOutput::World(snapshot));
+                let is_all = HostMessage::RoomHandedOver(self.id);
+                self.outputs.extend([snapshot, is_all].map(RoomHostOutput::World));
+                return true;
             }
         }
-        self.has_ended = true;
-        self.outputs.push_back(RoomHostOutput::HandedOver);
+        false
     }
 
     fn finish_once_kept(&mut self) {

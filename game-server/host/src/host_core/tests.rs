@@ -293,6 +293,40 @@ fn a_child_that_is_asked_to_end_hands_its_rooms_over_at_once() {
 }
 
 #[test]
+fn a_world_server_that_ends_has_all_rooms_handed_over() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.open(1);
+    host.order(WorldOrder::HandOver);
+    assert_eq!(
+        host.poll(),
+        [
+            HostOutput::World(HostMessage::HandingOver),
+            HostOutput::Room(ROOM, RoomOrder::HandOver),
+            HostOutput::End(HostEnding::HandedOver),
+        ]
+    );
+}
+
+#[test]
+fn a_room_that_is_to_move_stays_until_the_world_server_has_taken_it() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.open(1);
+    host.order(WorldOrder::Room(ROOM, RoomOrder::Move));
+    assert_eq!(host.poll(), [HostOutput::Room(ROOM, RoomOrder::Move)]);
+    host.core.handle_room_message(HostMessage::RoomHandedOver(ROOM));
+    assert_eq!(host.poll(), [HostOutput::World(HostMessage::RoomHandedOver(ROOM))]);
+    assert!(host.core.has_room(ROOM));
+    host.order(WorldOrder::RoomTaken(ROOM));
+    assert_eq!(host.poll(), [HostOutput::Room(ROOM, RoomOrder::HandOver)]);
+    assert!(!host.core.has_room(ROOM));
+    // It may come back.
+    host.order(WorldOrder::RoomTaken(ROOM));
+    assert_eq!(host.poll(), []);
+    host.open(3);
+    assert!(host.core.has_room(ROOM));
+}
+
+#[test]
 fn a_remote_host_hands_over_only_to_a_live_world_server() {
     let mut host = Host::configured(LEASE);
     host.open(1);

@@ -412,6 +412,13 @@ pub trait Game: Send {
         Err(BadState::Unsupported)
     }
 
+    /// Whether the room may move to a host of a newer build now, between two ticks. It is asked
+    /// after each tick from when such a host has a place for it.
+    fn may_move(&self, world: &World) -> bool {
+        let _ = world;
+        true
+    }
+
     /// Whether the game is over: the room then closes.
     fn is_finished(&self) -> bool {
         false

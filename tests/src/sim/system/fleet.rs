@@ -111,6 +111,8 @@ pub enum ProcessState {
 /// State that all host processes share.
 pub(super) struct Fleet {
     registry: Registry,
+    /// Of the hosts that are started from now on.
+    build: String,
     rng: Rng,
     /// Number of children that the lobby wants.
     pub(super) wanted_children: u32,
@@ -172,6 +174,7 @@ impl Fleet {
     pub(super) fn new(seed: u64, registry: Registry, wanted_children: u32) -> Self {
         Fleet {
             registry,
+            build: String::new(),
             rng: Rng::with_seed(seed ^ 0xf1ee7),
             wanted_children,
             starting_children: 0,
@@ -207,6 +210,11 @@ impl System {
     pub fn add_remote(&mut self, address: &str) {
         let event = HostEvent::Started { origin: Origin::Remote, address: address.to_owned() };
         self.schedule_at_host(self.now, HostId(0), event);
+    }
+
+    /// Names the build of the games of the hosts that start from now on.
+    pub fn set_build(&mut self, build: &str) {
+        build.clone_into(&mut self.fleet.build);
     }
 
     /// The hosts in their own processes, with their states.
@@ -503,8 +511,13 @@ impl System {
         }
         self.fleet.last_host += 1;
         let id = HostId(self.fleet.last_host);
-        let mut host =
-            SimHost::in_own_process(self.fleet.registry.clone(), address, CAPACITY, id.0);
+        let mut host = SimHost::in_own_process(
+            self.fleet.registry.clone(),
+            address,
+            CAPACITY,
+            id.0,
+            self.fleet.build.clone(),
+        );
         host.connect(self.now);
         self.hosts.insert(id, HostProcess::new(host, origin));
         self.lobby.handle_host_start(self.now, id, origin);

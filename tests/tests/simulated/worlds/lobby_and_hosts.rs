@@ -209,7 +209,8 @@ impl LobbyAndHosts {
         self.hosts_started += 1;
         let id = HostId(self.hosts_started);
         let address = format!("127.0.0.1:{}", 7_000 + id.0);
-        let mut host = SimHost::in_own_process(self.registry.clone(), &address, 8, id.0);
+        let mut host =
+            SimHost::in_own_process(self.registry.clone(), &address, 8, id.0, String::new());
         host.connect(self.now);
         let linked = LinkedHost { host, orders: VecDeque::new(), to_lobby: VecDeque::new() };
         self.hosts.insert(id, linked);

@@ -231,6 +231,23 @@ fn the_next_process_continues_and_deletes_nothing_that_it_needs() {
 }
 
 #[test]
+fn a_process_that_ends_takes_the_last_snapshot_of_each_room() {
+    let mut planner = planner(&KeptState::default(), BTreeSet::new());
+    planner.handle_snapshot(ROOMS[0], snapshot(50, 100));
+    planner.handle_tick(ROOMS[0], &tick(100, 1));
+    assert!(!planner.wants_snapshot(ROOMS[0]));
+    planner.freeze();
+    assert!(planner.wants_snapshot(ROOMS[0]));
+    planner.handle_snapshot(ROOMS[0], snapshot(100, 100));
+    assert!(!planner.wants_snapshot(ROOMS[0]), "nothing has come since");
+    let begun = begun_by(&write(&mut planner, LocalTime::from_millis(10))).unwrap();
+    let mut kept = KeptState::default();
+    kept.read(begun.0, &begun.1).unwrap();
+    let saved = &kept.rooms[&ROOMS[0]].saved;
+    assert_eq!((saved.snapshot.clone(), saved.journal.len()), (snapshot(100, 100), 0));
+}
+
+#[test]
 fn writes_go_on_during_a_sync_which_covers_only_what_came_before() {
     let mut planner = planner(&KeptState::default(), [1].into());
     write(&mut planner, LocalTime::from_millis(10));

@@ -29,7 +29,7 @@ use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, to_millis};
 
 /// A room that loses a second host within this time after it was resumed may crash its hosts.
-const SUSPECT_WINDOW: Duration = Duration::from_secs(3);
+pub(in crate::lobby) const SUSPECT_WINDOW: Duration = Duration::from_secs(3);
 /// So may a room that has lost this many hosts before they could resume it. One such loss is not
 /// enough: the host may have been failing already.
 const MAX_FAILED_RESUMES: u32 = 2;
@@ -43,8 +43,9 @@ impl Lobby {
         }
     }
 
-    /// A host was asked to end: its end raises no suspicion against its rooms.
+    /// A host was asked to end: its end raises no suspicion against its rooms, and it gets no more.
     pub(in crate::lobby) fn note_hand_over(&mut self, host: HostId) {
+        self.hosts.retire(host);
         let its = self.rooms.iter().filter(|room| room.game_host() == Some(host));
         for id in its.map(|room| room.id).collect::<Vec<_>>() {
             self.rooms.at_mut(id).resumed_at = None;
@@ -52,14 +53,26 @@ impl Lobby {
     }
 
     /// Moves the rooms of a lost host, or returns their players to the lobby with the reason.
-    pub(in crate::lobby) fn move_rooms_of(&mut self, now: LocalTime, host: HostId, reason: &str) {
+    /// `build` was the host's.
+    pub(in crate::lobby) fn move_rooms_of(
+        &mut self,
+        now: LocalTime,
+        host: HostId,
+        build: &str,
+        reason: &str,
+    ) {
         let lost =
             self.rooms.iter().filter(|room| room.game_host() == Some(host)).map(|room| room.id);
         let lost: Vec<RoomId> = lost.collect();
         let mut fresh = Vec::new();
         for &id in &lost {
             let room = self.rooms.at_mut(id);
-            room.failed_resumes += u32::from(room.phase == RoomPhase::Moving { host: Some(host) });
+            let was_resuming = room.phase == RoomPhase::Moving { host: Some(host) };
+            room.failed_resumes += u32::from(was_resuming);
+            if was_resuming && room.build != build && room.failed_resumes >= MAX_FAILED_RESUMES {
+                self.note_misfit(now, id, build.to_owned(), "it seems to crash its hosts");
+                continue;
+            }
             let too_soon = room.resumed_at.is_some_and(|at| now.since(at) < SUSPECT_WINDOW);
             if too_soon || room.failed_resumes >= MAX_FAILED_RESUMES {
                 fresh.push(id);
@@ -98,6 +111,7 @@ impl Lobby {
             } else {
                 room.suspect |= fresh.contains(&id);
                 (room.phase, room.resumed_at) = (RoomPhase::Moving { host: None }, None);
+                room.release.stop_asking();
                 self.timers.cancel(Timer::Quarantine(id));
                 self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
                 self.counters.rooms_moved += 1;
@@ -163,6 +177,11 @@ impl Lobby {
         }
         self.timers.cancel(Timer::Opening(id));
         if let Some(error) = opened.error {
+            if self.tries_other_build(self.rooms.at(id)) {
+                let build = self.hosts.build_of(from);
+                self.note_misfit(now, id, build, &error.message);
+                return self.place_hostless_rooms(now);
+            }
             let message = format!(
                 "no other game server could resume room {id}: {}",
                 sanitized(&error.message)
@@ -173,8 +192,14 @@ impl Lobby {
                 LobbyRefusal::new(ErrorCode::HostDied, message),
             );
         }
+        if let Some(host) = self.hosts.get(from) {
+            room.build.clone_from(&host.build);
+        }
+        room.release.note_running();
         (room.phase, room.resumed_at, room.failed_resumes) =
             (RoomPhase::Running { host: from }, Some(now), 0);
+        // It may have come to an older build than the newest.
+        self.pool_changed = true;
         self.begin_trial_time(now, id);
         if self.rooms.at(id).suspect {
             self.timers.set(Timer::Quarantine(id), now + SUSPECT_WINDOW);

@@ -61,7 +61,8 @@ impl Lobby {
         tracing::warn!(host = id.0, "host given up; its rooms resume on other hosts: {reason}");
         self.hosts.retire(id);
         self.outbox.push(LobbyAction::DisconnectHost { host: id });
-        self.move_rooms_of(now, id, &reason);
+        let build = self.hosts.build_of(id);
+        self.move_rooms_of(now, id, &build, &reason);
         if self.hosts.is_absent(id) {
             self.hosts.remove(id);
         }

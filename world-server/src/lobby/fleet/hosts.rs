@@ -43,7 +43,7 @@ pub struct Host {
     pub capacity: u32,
     /// A name for people.
     pub label: String,
-    /// The build of its game code: rooms can resume only on hosts of the same build.
+    /// The build of its game code, which saves its rooms.
     pub build: String,
     /// Number of threads that run rooms.
     pub cores: u32,
@@ -277,6 +277,22 @@ impl Hosts {
         if let Some(host) = self.ready.get_mut(&id) {
             host.leaving = true;
         }
+    }
+
+    /// The build of a host; empty if there is no such host.
+    pub(in crate::lobby) fn build_of(&self, id: HostId) -> String {
+        self.get(id).map(|host| host.build.clone()).unwrap_or_default()
+    }
+
+    /// Whether the host gets no more rooms.
+    pub(in crate::lobby) fn is_leaving(&self, id: HostId) -> bool {
+        self.get(id).is_some_and(|host| host.leaving)
+    }
+
+    /// Whether hosts of several builds are there.
+    pub(in crate::lobby) fn has_several_builds(&self) -> bool {
+        let mut builds = self.ready.values().map(|host| &host.build);
+        builds.next().is_some_and(|first| builds.any(|other| other != first))
     }
 
     pub(in crate::lobby) fn note_stats(&mut self, now: LocalTime, id: HostId, stats: HostStats) {

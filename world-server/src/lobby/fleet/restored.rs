@@ -82,8 +82,11 @@ impl Lobby {
 
     /// A room ends. If it was kept, and has not run here or has failed, the shell sets it aside.
     pub(in crate::lobby) fn set_aside_unrestored(&mut self, id: RoomId, why: &LobbyRefusal) {
+        let keeps = self.config.keeps_rooms || self.config.stores_rooms;
         let kept = self.rooms.get(id).filter(|room| room.has_checkpoint);
-        let Some(room) = kept.filter(|_| self.restored.unproven.contains(&id)) else {
+        let Some(room) = kept.filter(|room| {
+            self.restored.unproven.contains(&id) || keeps && room.release.is_misfit()
+        }) else {
             return;
         };
         let has_failed = matches!(

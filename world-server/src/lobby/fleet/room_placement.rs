@@ -6,14 +6,12 @@ use std::collections::BTreeSet;
 use ambit_proto::ids::RoomId;
 
 use crate::lobby::Lobby;
-use crate::lobby::fleet::placement::HostCandidate;
 use crate::lobby::output::HostId;
 use crate::lobby::rooms::room::LobbyRoom;
 
 impl Lobby {
-    /// Chooses a host for a room. A room that has started needs a host of the same build; other
-    /// rooms prefer the newest build if it has capacity. Hosts in `excluded` are not used, and a
-    /// suspect room gets an idle host, if there is one.
+    /// Chooses a host for a room, of a build that may run it ([`Lobby::retain_builds`]). Hosts in
+    /// `excluded` are not used, and a suspect room gets an idle host, if there is one.
     pub(in crate::lobby) fn place_room(
         &self,
         id: RoomId,
@@ -22,14 +20,7 @@ impl Lobby {
         let room = self.rooms.at(id);
         let mut hosts = self.hosts.candidates(&self.rooms);
         hosts.retain(|host| !excluded.contains(&host.host));
-        if room.is_build_bound() {
-            hosts.retain(|host| self.hosts.has_build(host.host, &room.build));
-        } else if let Some(newest) = self.hosts.newest_build() {
-            let is_newest = |host: &HostCandidate| self.hosts.has_build(host.host, newest);
-            if hosts.iter().any(|host| is_newest(host) && host.has_capacity()) {
-                hosts.retain(is_newest);
-            }
-        }
+        self.retain_builds(room, &mut hosts);
         if room.suspect && hosts.iter().any(|host| host.rooms == 0 && host.has_capacity()) {
             hosts.retain(|host| host.rooms == 0);
         }

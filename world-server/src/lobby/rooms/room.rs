@@ -21,6 +21,7 @@ use crate::lobby::output::{HostId, RequestSource};
 use crate::lobby::request::CreateRoomRequest;
 use crate::lobby::rooms::bans::Bans;
 use crate::lobby::rooms::password_guesses::GuessesByNetwork;
+use crate::lobby::rooms::release::RoomRelease;
 use crate::lobby::rooms::seats::Seats;
 use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::text::LobbyRoomName;
@@ -88,8 +89,11 @@ pub(in crate::lobby) struct LobbyRoom {
     pub(in crate::lobby) seed: u64,
     /// How often it was given to a game host.
     pub(in crate::lobby) incarnation: u32,
-    /// The build of the host that opened it; for a further map, the world's.
+    /// The build that saves it: that of its host. For a further map that has not started, the
+    /// world's.
     pub(in crate::lobby) build: String,
+    /// Its way to another build.
+    pub(in crate::lobby) release: RoomRelease,
     /// Whether the shell has a checkpoint of it, so that it can resume elsewhere.
     pub(in crate::lobby) has_checkpoint: bool,
     /// When a host last resumed it.
@@ -169,6 +173,7 @@ impl LobbyRoom {
             seed: 0,
             incarnation: 0,
             build: String::new(),
+            release: RoomRelease::default(),
             has_checkpoint: false,
             resumed_at: None,
             failed_resumes: 0,
@@ -207,10 +212,9 @@ impl LobbyRoom {
         matches!(self.phase, RoomPhase::Running { .. } | RoomPhase::Moving { .. })
     }
 
-    /// Whether it needs a host of its build: it has started, or the state carried to it comes from
-    /// that build.
-    pub(in crate::lobby) fn is_build_bound(&self) -> bool {
-        self.has_started() || self.map_identity.is_some()
+    /// Whether another build could not read it, and no host of its own build is there.
+    pub(in crate::lobby) fn waits_for_build(&self) -> bool {
+        self.phase == RoomPhase::Moving { host: None } && self.release.is_misfit()
     }
 
     pub(in crate::lobby) fn name(&self) -> &LobbyRoomName {

@@ -63,9 +63,12 @@ impl Lobby {
         host: HostId,
         resume_with: Option<Vec<RoomMember>>,
     ) {
-        let build = self.hosts.get(host).map(|host| host.build.clone()).unwrap_or_default();
+        let build = self.hosts.build_of(host);
         let room = self.rooms.at_mut(id);
-        (room.incarnation, room.build) = (room.incarnation + 1, build);
+        room.incarnation += 1;
+        if resume_with.is_none() {
+            room.build = build;
+        }
         let order = HostOrder::OpenRoom { assignment: self.room_assignment(id), resume_with };
         self.pool_changed = true;
         self.outbox.push(LobbyAction::Host { host, order });
@@ -100,7 +103,7 @@ impl Lobby {
     fn why_no_ticket(&self, world: RoomId, player: PlayerId) -> LobbyRefusal {
         let map = self.avatar_place(world, player).map_or(world, |(map, _)| map);
         let room = self.rooms.at(map);
-        if matches!(room.phase, RoomPhase::Moving { .. }) && self.restored.waits_for_members(map) {
+        if self.waits_for_host(room) {
             let message = format!(
                 "room {world} waits for a game server of build `{}`, and goes on as soon as there \
                  is one",
@@ -162,10 +165,11 @@ impl Lobby {
 
     /// Removes a lost host; its rooms may resume elsewhere.
     pub(in crate::lobby) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
+        let build = self.hosts.build_of(host);
         self.hosts.remove(host);
         self.pool_changed = true;
         self.timers.cancel(Timer::HostSilence(host));
-        self.move_rooms_of(now, host, reason);
+        self.move_rooms_of(now, host, &build, reason);
     }
 
     /// Handles the answer to `OpenRoom`. Messages about a room that is closed or belongs to another
@@ -269,6 +273,13 @@ impl Lobby {
             // The next host gets its order only after the directory has stored it.
             return self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
         }
+        if self.tries_other_build(room) {
+            return self.give_up_other_build(now, id);
+        }
+        if room.waits_for_build() {
+            self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
+            return self.place_hostless_rooms(now);
+        }
         if self.restored.waits_for_members(id) {
             return self.go_on_waiting(now, id);
         }
@@ -309,6 +320,8 @@ impl Lobby {
     ) {
         let room = self.rooms.at_mut(id);
         room.phase = RoomPhase::Running { host };
+        // It may be of an older build than the newest.
+        self.pool_changed = true;
         if room.map_identity.is_some() {
             return self.resend_transfer_orders(id);
         }

@@ -474,6 +474,10 @@ impl RandomRun {
                     host_to_world::Body::Arrived(messages::Arrived { room, player, number }),
                 ));
             }
+            world_to_host::Body::MoveRoom(messages::MoveRoom { room }) => {
+                let handed_over = messages::RoomHandedOver { room };
+                self.gates.push((host, host_to_world::Body::RoomHandedOver(handed_over)));
+            }
             _ => {}
         }
     }

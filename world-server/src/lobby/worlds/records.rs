@@ -149,7 +149,7 @@ impl Lobby {
         &mut self,
         id: RoomId,
         identity: &pb::MapIdentity,
-        incarnation: u32,
+        record: &pb::Room,
         phase: RoomPhase,
         has_checkpoint: bool,
     ) -> Option<()> {
@@ -161,7 +161,8 @@ impl Lobby {
         for player in world.world.players_of_map(id) {
             room.seats.take(player).ok()?;
         }
-        (room.phase, room.incarnation) = (phase, incarnation);
+        (room.phase, room.incarnation) = (phase, record.incarnation);
+        room.build.clone_from(&record.build);
         room.has_checkpoint = has_checkpoint;
         let maps = &mut self.rooms.at_mut(RoomId(identity.world)).world.maps;
         if identity.map == 0 || maps.contains_key(&identity.map) {

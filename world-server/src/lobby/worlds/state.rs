@@ -25,6 +25,13 @@ pub(in crate::lobby) struct WorldState {
     pub(super) arrivals: BTreeMap<PlayerId, RecentArrival>,
 }
 
+impl WorldState {
+    /// Whether a player is on the way to this map, or from it.
+    pub(in crate::lobby) fn has_transfer_of(&self, map: RoomId) -> bool {
+        self.transfers.values().any(|transfer| [transfer.from, transfer.to].contains(&map))
+    }
+}
+
 /// The map that a member is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MemberPlace {

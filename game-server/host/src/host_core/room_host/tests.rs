@@ -378,13 +378,67 @@ fn a_room_that_is_handed_over_sends_a_snapshot_and_keeps_its_connections() {
     host.tick();
     host.order(RoomOrder::HandOver);
     let outputs = host.poll();
-    let [.., RoomHostOutput::World(last), RoomHostOutput::HandedOver] = &outputs[..] else {
+    let [.., RoomHostOutput::World(last), is_all, RoomHostOutput::HandedOver] = &outputs[..] else {
         panic!("{outputs:?}")
     };
     let HostMessage::Snapshot(_, snapshot) = last else { panic!("{outputs:?}") };
     assert_eq!(snapshot.at, host.now);
+    assert_eq!(*is_all, RoomHostOutput::World(HostMessage::RoomHandedOver(ID)));
     assert_eq!(last_messages(outputs.clone()), []);
     assert_eq!(host.tick(), []);
+}
+
+#[test]
+fn a_room_that_is_to_move_sends_all_after_its_next_tick_and_waits() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    host.order(RoomOrder::Move);
+    assert_eq!(host.poll(), []);
+    let outputs = host.tick();
+    let journal = position(&outputs, |it| matches!(it, RoomHostOutput::Journal(_)));
+    let snapshot = position(&outputs, |it| match it {
+        RoomHostOutput::World(HostMessage::Snapshot(_, saved)) => saved.at == host.now,
+        _ => false,
+    });
+    let is_all = RoomHostOutput::World(HostMessage::RoomHandedOver(ID));
+    assert!(journal < snapshot && outputs.last() == Some(&is_all), "{outputs:?}");
+    // What comes now is for the next host.
+    host.order(RoomOrder::Move);
+    host.room.handle_datagram(ClientId(1), host.now, Bytes::from_static(b"late"));
+    assert!(host.room.inputs().is_empty() && host.room.is_over());
+    assert_eq!(host.tick(), []);
+    host.order(RoomOrder::HandOver);
+    assert_eq!(host.poll(), [RoomHostOutput::HandedOver]);
+}
+
+#[test]
+fn a_room_that_was_handed_over_in_vain_goes_on() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    host.order(RoomOrder::Move);
+    host.tick();
+    assert_eq!(host.tick(), []);
+    // The WorldServer is another one, and knows nothing of it.
+    host.order(RoomOrder::SendSnapshot);
+    let outputs = host.tick();
+    let is_snapshot =
+        |it: &RoomHostOutput| matches!(it, RoomHostOutput::World(HostMessage::Snapshot(..)));
+    assert!(outputs.iter().any(is_snapshot), "{outputs:?}");
+    assert!(!host.tick().is_empty() && !host.room.is_over());
+}
+
+#[test]
+fn a_room_moves_when_its_game_allows_it() {
+    let room = Room::new(RoomConfig::default(), Box::<Typed<GameOfRounds>>::default());
+    let mut host = Host::saved(4, room);
+    host.order(RoomOrder::Move);
+    let is_all = RoomHostOutput::World(HostMessage::RoomHandedOver(ID));
+    let has_left = |outputs: Vec<RoomHostOutput>| outputs.contains(&is_all);
+    // A round has ten ticks, and one has run.
+    let left = (1..=20).find(|_| has_left(host.tick()));
+    assert_eq!(left, Some(9));
 }
 
 #[test]
@@ -653,6 +707,33 @@ impl ambit::Game for Leaving {
         let low = Position::on_ground(198.0, 0.0);
         let high = Position::on_ground(200.0, 200.0);
         vec![ambit::Gate { low, high, map: 1, at: Position::on_ground(5.0, 100.0) }]
+    }
+}
+
+/// Has rounds of ten ticks, and moves between two of them.
+#[derive(Default, serde::Serialize, serde::Deserialize, ambit::Declare)]
+#[declare(kinds(Walker))]
+struct GameOfRounds {
+    ticks: u32,
+}
+
+impl ambit::Game for GameOfRounds {
+    const INFO: GameInfo = GameInfo::new("rounds", "Has rounds.");
+    type Avatar = Walker;
+    ambit::no_commands!();
+    type Refusal = ambit::NoRefusal;
+
+    fn join(&mut self, world: &mut ambit::World<Self>, _: ambit::Newcomer<'_>) -> Id<Walker> {
+        let path = ambit::component::Path::at(world.centre());
+        world.spawn(Walker { path })
+    }
+
+    fn step(&mut self, _: &mut ambit::World<Self>, _: Duration) {
+        self.ticks += 1;
+    }
+
+    fn may_move(&self, _: &ambit::World<Self>) -> bool {
+        self.ticks.is_multiple_of(10)
     }
 }
 

@@ -291,6 +291,11 @@ impl RandomRun {
                 self.opening
                     .push((host, RoomHere { room: open.room, incarnation: open.incarnation }));
             }
+            world_to_host::Body::RoomTaken(taken) => {
+                if let Some(rooms) = self.hosts.get_mut(&host) {
+                    rooms.runs.remove(&taken.room);
+                }
+            }
             world_to_host::Body::CloseRoom(close) => {
                 self.opening.retain(|(at, here)| (*at, here.room) != (host, close.room));
                 if let Some(rooms) = self.hosts.get_mut(&host) {
