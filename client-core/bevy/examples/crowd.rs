@@ -5,6 +5,8 @@
 //! Both are players in one room, and take turns. Prints the medians, in microseconds; stays on the
 //! server that it is given and ends by itself.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+
 use std::env;
 use std::thread::sleep;
 use std::time::{Duration, Instant};

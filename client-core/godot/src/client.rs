@@ -354,7 +354,7 @@ impl ClientNode {
         self.instance.as_mut().ok_or_else(|| Failure {
             status: Status::Closed,
             code: "closed".into(),
-            message: "the client is not started".to_owned(),
+            message: "the client is not started".into(),
         })
     }
 

@@ -41,7 +41,8 @@ pub(crate) fn start(server: &str, settings: &VarDictionary) -> Result<Instance, 
 
 /// What is wrong with an argument of a script.
 pub(crate) fn bad_option(message: &str) -> Failure {
-    Failure { status: Status::BadOption, code: "bad_option".into(), message: message.to_owned() }
+    let message = message.to_owned().into();
+    Failure { status: Status::BadOption, code: "bad_option".into(), message }
 }
 
 fn take_bytes(settings: &mut Map<String, Json>, key: &str) -> Result<Vec<u8>, Failure> {

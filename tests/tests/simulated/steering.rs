@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ambit_client_boundary::ClientView;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
 use ambit_client_core::frame::{Frame, FrameObject};
@@ -246,9 +247,15 @@ impl Pilot {
     fn drawn(&mut self) -> Drawn {
         self.system.with_client(self.user, Client::handle_timeout);
         let now = self.system.local_time(self.user);
-        let mut frame = Frame::default();
-        self.system.with_client(self.user, |client, _| frame.update(client, now, now));
-        let own = frame.avatar().expect("the own ship is in sight");
+        // As engines read it, by the C interface too.
+        let mut view = ClientView::default();
+        self.system.with_client(self.user, |client, _| {
+            view.draw(client, now, now);
+        });
+        let own = view.frame().avatar().expect("the own ship is in sight");
+        let row = view.arrays().objects()[view.arrays().avatar().expect("it is drawn")];
+        let transform = own.transform();
+        assert_eq!((row.rotation, row.position[0]), (transform.rotation, own.position().x));
         let time = self.system.user(self.user).client.drawn(own.id(), now).expect("it has a pose");
         let yaw = FrameObject::heading(&own);
         Drawn { time: time.room_time, position: own.position(), yaw, moves: own.moves() }

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_client_ffi::{AMBIT_CALLER_DRIVEN, AMBIT_OBJECT_EVENTS};
+use ambit_tests::real::relay::Relay;
 use ambit_tests::real::{ScratchFolder, Server, outage, wait_until};
 use anyhow::{Context, Result};
 use serde_json::Value;
+use tokio::runtime::Runtime;
 
 use super::c_client::{CClient, Shown};
 use super::kill_host;
@@ -18,6 +20,8 @@ const QUIET_ROOM: &str = r#"{"create_room": {"name": "quiet", "game": "field",
     "parameters": {"size": "30x30", "obstacles": 0, "npcs": 0, "wolves": 0}}}"#;
 /// How long nothing is to be told.
 const QUIET: Duration = Duration::from_secs(3);
+/// How long a line is dark that is not lost.
+const DARK: Duration = Duration::from_secs(2);
 /// A gate leads to here or farther from it on the other map.
 const NEAR_M: f32 = 3.0;
 
@@ -66,6 +70,35 @@ fn cross(client: &CClient, events: &mut Vec<Value>, gate: &str, behind: [f32; 2]
         }))
     })?;
     Ok(())
+}
+
+#[test]
+fn what_is_unchanged_after_a_dark_line_causes_no_event() -> Result<()> {
+    let scratch = ScratchFolder::new("engine-dark");
+    let runtime = Runtime::new()?;
+    let relay = Relay::start(&runtime)?;
+    let server = Server::start(&scratch, &["--advertise", &relay.address.to_string()])?;
+    relay.lead_to(server.world);
+    let client = Watched::start(&scratch, &relay.address.to_string())?;
+    relay.darken_for_all(true);
+    outage(DARK);
+    relay.darken_for_all(false);
+    client.check_quiet()?;
+
+    // Dark for so long that the line is given up.
+    relay.darken_for_all(true);
+    let mut events = Vec::new();
+    wait_until("the loss", || {
+        events.extend(client.events()?);
+        Ok(events.iter().any(|event| event["ev"] == "interrupted").then_some(()))
+    })?;
+    relay.darken_for_all(false);
+    wait_until("the return", || {
+        events.extend(client.events()?);
+        println!("{events:?}");
+        Ok(events.iter().any(|event| event["ev"] == "started").then_some(()))
+    })?;
+    client.client.close()
 }
 
 #[test]
