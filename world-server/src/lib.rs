@@ -21,6 +21,7 @@ mod peer_door;
 mod server;
 mod session;
 
+pub use admin::page_files::page_files;
 pub use hosts::room_checkpoints;
 pub use keep::log as kept_log;
 pub use server::{Addresses, Server, Subcommand, run, run_with};

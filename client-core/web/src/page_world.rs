@@ -5,7 +5,8 @@ use ambit_proto::physics::{Arena, GamePhysics, SharedPhysics};
 use ambit_web_physics::{ModuleFailed, PhysicsLink, RemotePhysics};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-#[wasm_bindgen(raw_module = "../ts/physics.ts")]
+// The worker has it (`ts/worker.ts`): both import each other, by these names.
+#[wasm_bindgen(raw_module = "./ambit-worker.js")]
 extern "C" {
     /// Makes a world in the module of a game; its number is one of all modules.
     #[wasm_bindgen(js_name = createWorld)]

@@ -6,7 +6,7 @@
  * the core has given up reaches it.
  */
 
-import type { WebClient } from "../pkg/ambit_client_web.js";
+import type { WebClient } from "./ambit-glue.js";
 import type { LineConditions } from "./bad_line.js";
 import { Connection, type ConnectionHandler, type ServerAddress } from "./connection.js";
 import { dialled, type Directory, hostOf } from "./directory.js";

@@ -5,7 +5,7 @@
  * `client-core/boundary/src/frame_arrays.rs` describes them.
  */
 
-import type { WebClient } from "../pkg/ambit_client_web.js";
+import type { WebClient } from "./ambit-glue.js";
 
 /** Numbers of an object's row: `ObjectRow`. The transform comes first. */
 export const OBJECT_NUMBERS = 18;

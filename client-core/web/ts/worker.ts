@@ -1,6 +1,6 @@
 /** The worker: a client for each port that a page sends. */
 
-import init, { type InitOutput, WebClient } from "../pkg/ambit_client_web.js";
+import init, { type InitOutput, WebClient } from "./ambit-glue.js";
 import { Directory } from "./directory.js";
 import { signWith } from "./device_account.js";
 import { Driver } from "./driver.js";
@@ -16,6 +16,9 @@ import {
 } from "./messages.js";
 import { useClientMemory } from "./physics.js";
 import { PictureCopier } from "./picture.js";
+
+// For the client's module, whose glue imports them from here.
+export { createWorld, execute, removeWorld } from "./physics.js";
 
 /** Further ahead the core does not draw. */
 const MAX_AHEAD_MS = 50;

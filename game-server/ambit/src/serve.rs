@@ -1,6 +1,7 @@
 //! Whole programs.
 
 mod new_project;
+mod own_page;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -33,7 +34,7 @@ fn subcommands(games: &Games) -> Vec<Subcommand> {
 }
 
 /// What helps to write a game.
-fn author_tools(registry: Registry) -> [Subcommand; 2] {
+fn author_tools(registry: Registry) -> [Subcommand; 3] {
     [
         Subcommand {
             name: "schema",
@@ -44,6 +45,11 @@ fn author_tools(registry: Registry) -> [Subcommand; 2] {
             name: "new",
             about: "makes the folder of a new game",
             run: Box::new(|arguments| new_project::run(&arguments)),
+        },
+        Subcommand {
+            name: "page",
+            about: "makes a page that steers the avatars of a game of yours",
+            run: Box::new(|arguments| own_page::run(&arguments)),
         },
     ]
 }
@@ -77,8 +83,8 @@ fn print_schema(registry: &Registry, arguments: &[OsString]) -> ExitCode {
 ///
 /// With a subcommand it does something else, as the programs of that name do: `console` plays in a
 /// terminal, `bots --game NAME --count 20 --seconds 10` with many clients, `replay FILE` runs a
-/// recording (`--record`) again, `schema` prints what the game declares, and `new FOLDER` makes
-/// another game.
+/// recording (`--record`) again, `schema` prints what the game declares, `new FOLDER` makes another
+/// game, and `page CRATE FOLDER` a page that steers its avatars.
 ///
 /// # Panics
 /// If the game cannot be offered ([`Games::with`]), or has the name of one that comes with Ambit.

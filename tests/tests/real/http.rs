@@ -21,6 +21,7 @@ fn the_page_is_in_the_server_itself_and_may_load_nothing_from_elsewhere() -> Res
         ("/page.js", "text/javascript; charset=utf-8"),
         ("/icon.svg", "image/svg+xml"),
         ("/ambit.wasm", "application/wasm"),
+        ("/ambit-glue.js", "text/javascript; charset=utf-8"),
         ("/ambit-cubes-physics.wasm", "application/wasm"),
     ] {
         let file = server.request("GET", path, "")?;

@@ -56,13 +56,14 @@ macro_rules! contained {
 }
 
 /// All files of the page in this program; a test compares the list with the folder.
-const CONTAINED: [(&str, &[u8]); 26] = contained![
+const CONTAINED: [(&str, &[u8]); 27] = contained![
     "index.html",
     "style.css",
     "page.js",
     "icon.svg",
     "ambit.wasm",
     "ambit-worker.js",
+    "ambit-glue.js",
     "ambit-cubes-physics.wasm",
     "client-ambit.js",
     "client-bad_line.d.ts",
@@ -84,6 +85,12 @@ const CONTAINED: [(&str, &[u8]); 26] = contained![
     "client-schema.d.ts",
     "client-stats.d.ts"
 ];
+
+/// The files of the page in this program, compressed by gzip: their names, without `.gz`, and what
+/// is in them.
+pub fn page_files() -> impl Iterator<Item = (&'static str, &'static [u8])> {
+    CONTAINED.into_iter()
+}
 
 impl Page {
     /// The page in a folder, or that in this program.
@@ -115,7 +122,7 @@ impl Page {
         }
         anyhow::ensure!(
             files.iter().any(|file| file.name == INDEX),
-            "{shown} has no `{INDEX}.gz`; expected the files of a page, as `client-core/web/build` \
+            "{shown} has no `{INDEX}.gz`; expected the files of a page, as the subcommand `page` \
              makes them"
         );
         // A page of one's own may use the client, whether it was built with it or not.
@@ -217,7 +224,7 @@ impl PageFile {
 
     fn is_of_client(&self) -> bool {
         self.name.starts_with(CLIENT_PREFIX)
-            || self.name == "ambit-worker.js"
+            || ["ambit-worker.js", "ambit-glue.js"].contains(&&*self.name)
             || self.name.rsplit_once('.').unzip().1 == Some("wasm")
     }
 
