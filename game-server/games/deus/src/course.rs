@@ -25,6 +25,7 @@ impl Deus {
         if let Some(mut course) = world.edit_state::<Campaign>() {
             course.time_left().set_both(seconds, if seconds > 0.0 { -1.0 } else { 0.0 });
         }
+        self.keep_all(world);
         self.show_course(world);
         // Where the party is not, no course begins.
         if !(phase.is_choosing() && self.follows_party()) {

@@ -146,12 +146,22 @@ impl Deus {
         self.require_merchant()?;
         let content = self.content.clone();
         let (_, table) = content.item(item).ok_or(DeusRefusal::NotYours)?;
-        let items = &mut self.playing(id)?.bag.items;
-        let place = items.iter().position(|held| *held == item).ok_or(DeusRefusal::NotYours)?;
-        items.remove(place);
+        if !self.playing(id)?.bag.items.contains(&item) {
+            return Err(DeusRefusal::NotYours);
+        }
+        self.remove_item(world, id, item);
         self.pay(world, id, (content.waves.sells_back * table.price as f32) as i64);
-        self.items_changed(world, id, table, -1.0);
         Ok(())
+    }
+
+    /// Takes one of these items from a hero who has it.
+    pub(crate) fn remove_item(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) {
+        let content = self.content.clone();
+        let Some((_, table)) = content.item(item) else { return };
+        let Some(hero) = self.heroes.get_mut(&id) else { return };
+        let Some(place) = hero.bag.items.iter().position(|held| *held == item) else { return };
+        hero.bag.items.remove(place);
+        self.items_changed(world, id, table, -1.0);
     }
 
     /// Gives gold to a hero, or takes it.
@@ -160,6 +170,7 @@ impl Deus {
         if let Some(mut row) = player.and_then(|player| world.edit_row::<HeroRow>(player)) {
             row.gold().add(gold);
         }
+        self.keep(world, id);
     }
 
     fn require_merchant(&self) -> DeusAnswer {
@@ -180,6 +191,7 @@ impl Deus {
         self.show(world, id);
         // Recovery depends on what there is to fill.
         self.heal(world, id);
+        self.keep(world, id);
     }
 
     /// Ends the phase if all living heroes have given the answer it waits for.

@@ -117,7 +117,15 @@ impl Deus {
         if hero.class.is_some() && !may_change {
             return Err(DeusRefusal::ClassChosen);
         }
+        let is_other = hero.class != Some(class);
+        if is_other {
+            self.keep(world, id);
+        }
+        let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
         (hero.class, hero.is_alive, hero.follows) = (Some(class), !follows, follows);
+        if is_other {
+            self.recall(world, id);
+        }
         self.enter(world, id);
         if self.phase == Phase::Fight {
             self.join_fight(world, id);

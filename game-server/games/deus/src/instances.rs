@@ -29,9 +29,9 @@ const LEAVE_S: f32 = 15.0;
 /// How long the merchant waits for heroes who have not arrived.
 const GATHER: Duration = Duration::from_secs(10);
 /// The most that components hold.
-const MOST_GOLD: u32 = 99_999;
+pub(crate) const MOST_GOLD: u32 = 99_999;
 const MOST_KILLS: u32 = 9_999;
-const MOST_EXPERIENCE: u32 = 9_999_999;
+pub(crate) const MOST_EXPERIENCE: u32 = 9_999_999;
 const MOST_ITEMS: usize = 999;
 const MOST_WAVES: u8 = 98;
 /// A hero carries at most this many of those who have died, the newest: a number

@@ -21,9 +21,12 @@ mod doors;
 mod goods;
 mod heroes;
 mod instances;
+mod kept;
+mod kept_heroes;
 mod map;
 mod minds;
 mod monsters;
+mod offers;
 mod plans;
 mod schema;
 mod spells;
@@ -31,6 +34,7 @@ mod talents;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod trade;
 mod traps;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,11 +49,14 @@ use self::course::Phase;
 use self::doors::ClosedDoor;
 use self::heroes::HeroState;
 use self::instances::Journey;
+use self::kept_heroes::KeptHeroes;
 use self::map::GroundPlan;
 use self::monsters::MonsterState;
+use self::offers::Trade;
 use self::schema::{
     BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, HeroesRise, IsReady, LevelUp,
-    Loot, LootRule, Merchant, NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell,
+    Loot, LootRule, Merchant, NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell, TradeDone,
+    TradeOffered,
 };
 use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;
@@ -89,9 +96,9 @@ pub struct DeusSettings {
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
 #[declare(kinds(Hero, Monster, Chest, Campaign, HeroRow, Merchant, Trap, Companion, Door))]
-#[declare(parameters = DeusSettings, timer = DeusTimer)]
+#[declare(parameters = DeusSettings, timer = DeusTimer, profile = KeptHeroes)]
 #[declare(events(HeroCast, BoltFlies, Tell, Summons, Burst, Fallen, Snap, Relief))]
-#[declare(events(PhaseBegins, Loot, LevelUp, HeroesRise, IsReady))]
+#[declare(events(PhaseBegins, Loot, LevelUp, HeroesRise, IsReady, TradeOffered, TradeDone))]
 pub struct Deus {
     content: SharedContent,
     heroes: BTreeMap<Id<Hero>, HeroState>,
@@ -130,6 +137,9 @@ pub struct Deus {
     /// When a monster last searched a way round walls: one of them at a tick.
     searched_at: GameTime,
     is_over: bool,
+    /// What each player offers another one.
+    trades: BTreeMap<PlayerId, Trade>,
+    last_trade: u32,
     journey: Journey,
 }
 
@@ -198,6 +208,12 @@ impl Game for Deus {
         let name = newcomer.name.into();
         world.spawn_row(newcomer.id, HeroRow { name, ..HeroRow::default() });
         self.heroes.insert(hero, state);
+        let wish = newcomer.wishes.get("class");
+        let wished = self.content.classes.iter().position(|class| Some(&class.name[..]) == wish);
+        if let Some(class) = wished {
+            // As if it were chosen at once: who may not now chooses later.
+            let _ = self.choose(world, hero, class as u8);
+        }
         hero
     }
 
@@ -205,7 +221,9 @@ impl Game for Deus {
         if let Some(mut row) = world.edit_row::<HeroRow>(player.id()) {
             row.alive().set(false);
         }
+        self.keep(world, player.avatar());
         self.heroes.remove(&player.avatar());
+        self.trades.remove(&player.id());
         if self.heroes.is_empty() {
             self.fallen.clear();
             if self.has_maps() {
@@ -235,6 +253,10 @@ impl Game for Deus {
             DeusCommand::Buy { item } => self.buy(world, hero, item.index()),
             DeusCommand::Sell { item } => self.sell(world, hero, item.index()),
             DeusCommand::Want { item } => self.want(world, hero, item),
+            DeusCommand::Offer { to, give, gold, want, price } => {
+                self.offer_trade(world, (hero, to), (give, gold), (want, price))
+            }
+            DeusCommand::Accept { offer } => self.accept_trade(world, hero, offer),
             DeusCommand::Ready => self.say_ready(world, hero, true),
             DeusCommand::Wait => self.say_ready(world, hero, false),
             DeusCommand::Learn { talent } => self.learn(world, hero, talent.index()),

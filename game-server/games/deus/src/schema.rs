@@ -6,7 +6,7 @@ use crate::DeusWorld;
 use crate::map::BODY_RADIUS_M;
 
 /// Bytes of a name: 24 characters of 4.
-const NAME_BYTES: u32 = 96;
+pub(crate) const NAME_BYTES: u32 = 96;
 /// The class of a hero who has none yet.
 pub(crate) const NEWCOMER: &str = "newcomer";
 
@@ -277,6 +277,28 @@ pub(crate) struct Loot {
     pub(crate) item: Listed<Item>,
 }
 
+/// Another hero offers a trade, for the one who may accept it.
+#[derive(Event)]
+#[event(text = "{hero} offers {give} for {take}: accept {offer}")]
+pub(crate) struct TradeOffered {
+    pub(crate) hero: Id<Hero>,
+    /// What the other hero gives.
+    pub(crate) give: Text<48>,
+    pub(crate) take: Text<48>,
+    /// Its number, to accept it.
+    pub(crate) offer: i64,
+}
+
+/// A trade is done, for each of the two.
+#[derive(Event)]
+#[event(text = "{hero} gives you {got} for {gave}")]
+pub(crate) struct TradeDone {
+    /// The other one.
+    pub(crate) hero: Id<Hero>,
+    pub(crate) got: Text<48>,
+    pub(crate) gave: Text<48>,
+}
+
 /// A hero has nothing more to do at the merchant's.
 #[derive(Event)]
 #[event(text = "{hero} is ready")]
@@ -402,6 +424,29 @@ pub enum DeusCommand {
         #[field(listed_in = offer)]
         item: Option<Listed<Item>>,
     },
+    /// Offer a hero who is near something of yours for something of theirs.
+    ///
+    /// Nothing changes hands before the other one accepts this very offer.
+    #[command(label = "Trade", only_for(alive))]
+    Offer {
+        /// With whom.
+        to: Id<Hero>,
+        /// What you give.
+        #[field(listed_in = bag)]
+        give: Option<Listed<Item>>,
+        /// Gold that you give.
+        gold: Option<Number<0, 99_999>>,
+        /// The name of an item that you want.
+        want: Option<Text<NAME_BYTES>>,
+        /// Gold that you want.
+        price: Option<Number<0, 99_999>>,
+    },
+    /// Accept a trade that another hero has offered, by its number.
+    #[command(label = "Accept a trade", only_for(alive))]
+    Accept {
+        /// Which one.
+        offer: i64,
+    },
     /// Go on to the next wave as soon as all are ready.
     #[command(only_for(phase = "merchant"), sign = ready)]
     Ready,
@@ -470,6 +515,15 @@ pub enum DeusRefusal {
     /// The hero has come to a map where its party is not.
     #[text("your party is on another map; you follow it")]
     Follows,
+    /// There is no such offer, or the other hero cannot give its part any more.
+    #[text("there is no such offer any more")]
+    NoTrade,
+    /// No item has this name.
+    #[text("there is no item of that name")]
+    NoSuchItem,
+    /// A trade needs something.
+    #[text("name what you give or what you want")]
+    NothingOffered,
     /// A bolt needs a way on which it flies.
     #[text("choose a place farther away")]
     TooNear,

@@ -71,6 +71,7 @@ impl Deus {
             if level > before {
                 hero.show_experience(world, id);
                 self.show(world, id);
+                self.keep(world, id);
                 risen.entry(level).or_default().push(id);
             }
         }
@@ -89,6 +90,7 @@ impl Deus {
         let hero = self.heroes.get_mut(&id).ok_or(DeusRefusal::NoClass)?;
         hero.may_learn(&self.content, talent)?;
         hero.learned.insert(talent);
+        self.keep(world, id);
         self.show(world, id);
         self.plan_mana(world, id);
         self.plan_hero(world, id);

@@ -4,8 +4,10 @@ mod bytes;
 mod course;
 mod goods;
 mod instances;
+mod kept;
 mod monsters;
 mod spells;
+mod trade;
 mod warnings;
 
 use ambit::prelude::*;
@@ -37,6 +39,21 @@ fn kill_all(room: &mut Room, client: TestClient) {
             game.hurt_monster(world, monster, hero, 100_000.0);
         }
     });
+}
+
+#[test]
+fn a_class_that_is_wished_is_chosen_at_the_join() {
+    let mut room = Room::with(&[("size", "60x60")]);
+    let ann = room.join_with_wishes("ann", &[("class", "mage")], Line::default());
+    let bob = room.join_with_wishes("bob", &[("class", "king")], Line::default());
+    let class = |room: &Room, client| {
+        room.avatar(client).and_then(|hero| hero.text("class").map(str::to_owned))
+    };
+    assert_eq!(class(&room, ann).as_deref(), Some("mage"));
+    assert_eq!(class(&room, bob).as_deref(), Some(crate::schema::NEWCOMER));
+    room.command(bob, "choose warrior");
+    room.run(5.secs());
+    assert_eq!(phase(&room), Phase::Fight);
 }
 
 #[test]
