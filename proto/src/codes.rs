@@ -43,7 +43,7 @@ mod tests {
 
     /// The published numbers and names. A number is never used for something else: 65 to 68 and 70
     /// were used before games had refusals of their own.
-    const PUBLISHED: [(i32, &str); 50] = [
+    const PUBLISHED: [(i32, &str); 53] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),
         (2, "unknown_message"),
@@ -92,6 +92,9 @@ mod tests {
         (45, "banned"),
         (46, "bad_profile"),
         (47, "put_out"),
+        (48, "not_in_party"),
+        (49, "not_invited"),
+        (50, "party_full"),
         (64, "bad_position"),
         (69, "unknown_command"),
     ];

@@ -30,6 +30,10 @@ id!(
     RoomId(u64)
 );
 id!(
+    /// Players who join rooms together; unique in a lobby, and gone with its last two members.
+    PartyId(u64)
+);
+id!(
     /// One game connection of a room. A player who reconnects gets a new one.
     ClientId(u32)
 );

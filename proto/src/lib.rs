@@ -62,6 +62,7 @@ pub mod standing;
 pub mod time;
 pub mod timeline;
 pub mod wire;
+pub mod wishes;
 
 #[cfg(test)]
 mod tests;

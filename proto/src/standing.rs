@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::PartyId;
+
 /// What a player is in a room, as of the join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
@@ -15,6 +17,8 @@ pub struct Standing {
     pub is_maker: bool,
     /// What the operator trusts the player's account with, on this server and in all of its games.
     pub role: Option<OperatorRole>,
+    /// The party that the player is in: those with the same one want to play together.
+    pub party: Option<PartyId>,
 }
 
 /// What the operator trusts an account with. Each role contains those before it.
@@ -72,14 +76,20 @@ impl FromStr for OperatorRole {
 }
 
 impl Standing {
-    /// For messages: 1 for the maker, and twice the role's number.
+    /// For messages: 1 for the maker, and twice the role's number. The party is beside it.
     pub fn bits(self) -> u32 {
         u32::from(self.is_maker) + 2 * self.role.map_or(0, OperatorRole::number)
     }
 
+    /// The same with a party's number from a message; 0 for none.
+    #[must_use]
+    pub fn in_party(self, party: u64) -> Self {
+        Self { party: Some(PartyId(party)).filter(|party| party.0 != 0), ..self }
+    }
+
     /// The standing in a message. Of what this build does not know nothing follows.
     pub fn from_bits(bits: u32) -> Self {
-        Self { is_maker: bits & 1 == 1, role: OperatorRole::from_number(bits / 2) }
+        Self { is_maker: bits & 1 == 1, role: OperatorRole::from_number(bits / 2), party: None }
     }
 }
 
@@ -91,7 +101,7 @@ mod tests {
     fn a_standing_is_the_same_after_a_message_and_unknown_bits_are_nothing() {
         for is_maker in [false, true] {
             for role in OperatorRole::ALL.into_iter().map(Some).chain([None]) {
-                let standing = Standing { is_maker, role };
+                let standing = Standing { is_maker, role, party: None };
                 assert_eq!(Standing::from_bits(standing.bits()), standing);
             }
         }

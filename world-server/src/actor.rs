@@ -541,6 +541,7 @@ fn room_of_order(order: &HostOrder) -> Option<u64> {
         world_to_host::Body::MoveRoom(order) => Some(order.room),
         world_to_host::Body::RoomTaken(order) => Some(order.room),
         world_to_host::Body::RemovePlayer(order) => Some(order.room),
+        world_to_host::Body::ExpectPlayers(order) => Some(order.room),
         world_to_host::Body::RenamePlayer(order) => Some(order.room),
         world_to_host::Body::ReleaseForTransfer(order) => Some(order.room),
         world_to_host::Body::RefuseTransfer(order) => Some(order.room),

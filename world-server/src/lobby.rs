@@ -85,6 +85,7 @@ pub use server_marks::ServerMarks;
 pub use server_secret::ServerSecret;
 pub use sessions::account_job::{AccountJob, AccountOutcome, AccountWays, Secret};
 use sessions::connections::{Connections, Stage};
+use sessions::parties::Parties;
 use sessions::players::LobbyPlayers;
 use sessions::sign_ins::SignIns;
 use stats::LobbyCounters;
@@ -102,6 +103,7 @@ pub struct Lobby {
     connections: Connections,
     players: LobbyPlayers,
     sign_ins: SignIns,
+    parties: Parties,
     rooms: LobbyRooms,
     unplayed: UnplayedRooms,
     store_jobs: StoreJobs,
@@ -166,6 +168,7 @@ impl Lobby {
             connections: Connections::default(),
             players: LobbyPlayers::new(entropy),
             sign_ins: SignIns::default(),
+            parties: Parties::default(),
             rooms: LobbyRooms::default(),
             unplayed: UnplayedRooms::default(),
             store_jobs: StoreJobs::default(),
@@ -538,7 +541,7 @@ impl Lobby {
         player: PlayerId,
         request: PlayerRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        let is_join = matches!(request, PlayerRequest::JoinRoom(_));
+        let is_join = matches!(request, PlayerRequest::JoinRoom(_) | PlayerRequest::QuickJoin(_));
         if request.has_list() {
             self.check_list_budget(now, from.conn, is_join)?;
         }
@@ -548,9 +551,17 @@ impl Lobby {
             }
             PlayerRequest::CreateRoom(create) => self.create_room(now, player, create),
             PlayerRequest::JoinRoom(join) => self.join_room(now, player, &join),
+            PlayerRequest::QuickJoin(join) => self.quick_join(now, player, &join),
             PlayerRequest::LeaveRoom => self.leave_room(now, player),
             PlayerRequest::StartRoom => self.start_room(now, player, from),
             PlayerRequest::SetReady { ready } => self.set_ready(now, player, ready),
+            PlayerRequest::SetWishes(wishes) => {
+                self.players.at_mut(player).wishes = wishes;
+                Ok(DONE)
+            }
+            PlayerRequest::Invite { player: name } => self.invite(now, player, &name),
+            PlayerRequest::JoinParty(party) => self.join_party(now, player, party),
+            PlayerRequest::LeaveParty(member) => self.leave_party(player, member),
             PlayerRequest::ListPlayers { everybody } => self.list_players(player, everybody),
             PlayerRequest::SetName(name) => self.set_name(now, player, name),
             PlayerRequest::Say(say) => self.send_chat(now, player, say),

@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 
 use ambit_client_core::client::model::ChatAudience;
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{PartyId, PlayerId, RoomId};
 use serde_json::{Map, Value as Json};
 
 use crate::calls::BoundaryError;
 
 /// What there is, for messages.
 const EXPECTED: &str = "\"leave_room\", \"start_room\", \"read_account\", \"erase_account\", or an \
-                        object with one of list_rooms, create_room, join_room, set_ready, \
+                        object with one of list_rooms, create_room, join_room, quick_join, \
+                        set_ready, set_wishes, invite, join_party, leave_party, \
                         list_players, describe_game, set_name, set_password, say, kick";
 
 /// Reads a request: `"leave_room"`, `{"list_rooms": {"subscribe": true}}`,
@@ -29,6 +30,23 @@ pub fn read_request(request: &str) -> Result<LobbyRequest, BoundaryError> {
         "join_room" => LobbyRequest::JoinRoom {
             room: RoomId(body.number("room")?),
             password: body.text_or_none("password")?,
+        },
+        "quick_join" => LobbyRequest::QuickJoin {
+            game: body.text("game")?,
+            parameters: body.texts(".parameters", &body.body["parameters"])?,
+        },
+        "set_wishes" => LobbyRequest::SetWishes(body.texts("", body.body)?),
+        "invite" => {
+            LobbyRequest::Invite(body.whole(body.body.as_str(), "a player's name")?.to_owned())
+        }
+        "join_party" => {
+            LobbyRequest::JoinParty(PartyId(body.whole(body.body.as_u64(), "a party's number")?))
+        }
+        "leave_party" => LobbyRequest::LeaveParty {
+            player: match &body.body["player"] {
+                Json::Null => None,
+                _ => Some(PlayerId(body.number("player")?)),
+            },
         },
         "leave_room" => LobbyRequest::LeaveRoom,
         "start_room" => LobbyRequest::StartRoom,
@@ -92,6 +110,7 @@ impl<'j> Body<'j> {
         let to = match named(&self.body["to"]) {
             ("lobby", _) => Some(ChatAudience::Lobby),
             ("room", _) => Some(ChatAudience::Room),
+            ("party", _) => Some(ChatAudience::Party),
             ("player", id) => id.as_u64().map(|id| ChatAudience::Player(PlayerId(id))),
             ("player_named", name) => {
                 name.as_str().map(|name| ChatAudience::PlayerNamed(name.to_owned()))
@@ -99,8 +118,20 @@ impl<'j> Body<'j> {
             _ => None,
         };
         to.ok_or_else(|| {
-            self.misfit(".to", r#""lobby", "room", {"player": 3} or {"player_named": "ann"}"#)
+            self.misfit(
+                ".to",
+                r#""lobby", "room", "party", {"player": 3} or {"player_named": "ann"}"#,
+            )
         })
+    }
+
+    /// An object of texts; empty if there is none.
+    fn texts(&self, place: &str, json: &Json) -> Result<BTreeMap<String, String>, BoundaryError> {
+        if json.is_null() {
+            return Ok(BTreeMap::new());
+        }
+        let read = json.as_object().and_then(texts);
+        read.ok_or_else(|| self.misfit(place, "an object of texts, numbers, true and false"))
     }
 
     fn new_room(&self) -> Result<NewRoom, BoundaryError> {
@@ -112,19 +143,11 @@ impl<'j> Body<'j> {
             Json::Null => Some(0),
             number => number.as_u64().and_then(|number| number.try_into().ok()),
         };
-        let none = Map::new();
-        let parameters = match &self.body["parameters"] {
-            Json::Null => Some(&none),
-            parameters => parameters.as_object(),
-        };
-        let parameters = parameters.and_then(texts);
         Ok(NewRoom {
             name: self.text("name")?,
             game: self.text("game")?,
             capacity: capacity.ok_or_else(|| self.misfit(".capacity", "a number of seats"))?,
-            parameters: parameters.ok_or_else(|| {
-                self.misfit(".parameters", "an object of texts, numbers, true and false")
-            })?,
+            parameters: self.texts(".parameters", &self.body["parameters"])?,
             password: self.text_or_none("password")?,
             key: key.ok_or_else(|| self.misfit(".key", "a list of 16 bytes"))?,
         })

@@ -1,5 +1,6 @@
 //! A player in the lobby.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use ambit_client_core::client::model::{
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::client::stats::ClientStats;
 use ambit_client_core::shell::Traffic;
-use ambit_proto::ids::{AccountId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PartyId, PlayerId, RoomId};
 use ambit_transport::random::system_random;
 
 use crate::error::RequestError;
@@ -122,6 +123,54 @@ impl Client {
     /// Takes a seat in a room: awaiting the builder returns the [`Room`].
     pub fn join_room(&self, room: RoomId) -> JoinRoom {
         JoinRoom { session: self.session.clone(), room, password: String::new() }
+    }
+
+    /// Takes a seat in any room of a game, the fullest one, or in a new one, which starts as soon
+    /// as enough players are there: awaiting the builder returns the [`Room`].
+    ///
+    /// ```no_run
+    /// # async fn example(client: ambit_client::Client) -> Result<(), ambit_client::RequestError> {
+    /// client.set_wishes([("class", "mage")]).await?;
+    /// let room = client.quick_join("deus").parameter("mode", "party").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn quick_join(&self, game: impl Into<String>) -> QuickJoin {
+        let (session, game) = (self.session.clone(), game.into());
+        QuickJoin { session, game, parameters: BTreeMap::new() }
+    }
+
+    /// Sets what the player wishes in rooms that it joins from now on: a class, a team. Games get
+    /// at most 8 names, with their values of together 256 bytes.
+    pub async fn set_wishes<N: Into<String>, V: Into<String>>(
+        &self,
+        wishes: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<(), RequestError> {
+        let wishes = wishes.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let request = LobbyRequest::SetWishes(wishes.collect());
+        self.session.order(request).await
+    }
+
+    /// Invites a player, by name, to the party that the player leads, or to a new one. Who accepts
+    /// comes into each room that the leader joins from then on.
+    pub async fn invite(&self, player: impl Into<String>) -> Result<(), RequestError> {
+        self.session.order(LobbyRequest::Invite(player.into())).await
+    }
+
+    /// Accepts the invitation of a [`LobbyEvent::Invited`].
+    pub async fn join_party(&self, party: PartyId) -> Result<(), RequestError> {
+        self.session.order(LobbyRequest::JoinParty(party)).await
+    }
+
+    /// Leaves the party; who leads it may put another member out instead.
+    pub async fn leave_party(&self, member: Option<PlayerId>) -> Result<(), RequestError> {
+        let request = LobbyRequest::LeaveParty { player: member };
+        self.session.order(request).await
+    }
+
+    /// Says something to the party.
+    pub async fn say_to_party(&self, text: impl Into<String>) -> Result<(), RequestError> {
+        self.session.say(ChatAudience::Party, text.into()).await
     }
 
     /// The room that the player is in: after
@@ -257,6 +306,40 @@ impl CreateRoom {
 }
 
 impl IntoFuture for CreateRoom {
+    type Output = Result<Room, RequestError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.request())
+    }
+}
+
+/// Any room of a game that is about to be joined: awaiting it returns the [`Room`].
+#[must_use = "nothing is requested before this is awaited"]
+pub struct QuickJoin {
+    session: Session,
+    game: String,
+    parameters: BTreeMap<String, String>,
+}
+
+impl QuickJoin {
+    /// What the room must have been created with.
+    #[expect(clippy::needless_pass_by_value, reason = "a caller writes 20 and not &20")]
+    pub fn parameter(mut self, key: impl Into<String>, value: impl ToString) -> Self {
+        self.parameters.insert(key.into(), value.to_string());
+        self
+    }
+
+    async fn request(self) -> Result<Room, RequestError> {
+        let request = LobbyRequest::QuickJoin { game: self.game, parameters: self.parameters };
+        match self.session.ask(request).await? {
+            LobbyEvent::Joined { room, .. } => Ok(Room::new(self.session, room.id)),
+            _ => Err(RequestError::unexpected("join any room")),
+        }
+    }
+}
+
+impl IntoFuture for QuickJoin {
     type Output = Result<Room, RequestError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 

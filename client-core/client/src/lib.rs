@@ -83,7 +83,7 @@ pub use ambit_proto::space::Position;
 pub use ambit_proto::time::GameTime;
 pub use ambit_proto::timeline::Gauge;
 pub use ambit_steering::{SharedMotion, Steering};
-pub use client::{Client, CreateRoom, JoinRoom};
+pub use client::{Client, CreateRoom, JoinRoom, QuickJoin};
 pub use command::{Argument, CommandMismatch, CommandWordsError, IntoArguments, SendError};
 pub use connect::{Connect, Fingerprint, Impairment, connect};
 pub use error::{ConnectError, ErrorCode, PlayError, ReadError, ReadMismatch, RequestError};

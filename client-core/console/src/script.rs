@@ -30,7 +30,7 @@ use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::command_words::{self, CommandWordsError};
 use ambit_client_text::command::{self, ConsoleCommand, RoomReference};
 use ambit_client_text::json;
-use ambit_proto::ids::{ClientObjectId, PlayerId, RoomId};
+use ambit_proto::ids::{ClientObjectId, PartyId, PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::GameCommand;
 use ambit_proto::schema::Schema;
@@ -100,6 +100,8 @@ pub(crate) struct Script<K> {
     ended: bool,
     watching: bool,
     room: Option<RoomId>,
+    /// The party to which the player was invited last.
+    invitation: Option<PartyId>,
     game: GamePresence,
     wait: WaitState,
     unanswered: BTreeSet<u64>,
@@ -196,6 +198,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ended: false,
             watching: false,
             room: None,
+            invitation: None,
             game: GamePresence::Out,
             wait: WaitState::Nothing,
             unanswered: BTreeSet::new(),
@@ -390,6 +393,16 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                     AnswerPurpose::FindRoom { name, password },
                 );
             }
+            ConsoleCommand::Quick { game, parameters } => {
+                self.ask(LobbyRequest::QuickJoin { game, parameters });
+            }
+            ConsoleCommand::Invite(name) => self.ask(LobbyRequest::Invite(name)),
+            ConsoleCommand::JoinParty => match self.invitation.take() {
+                Some(party) => self.ask(LobbyRequest::JoinParty(party)),
+                None => self.error("usage", "no player has invited you".to_owned()),
+            },
+            ConsoleCommand::LeaveParty => self.ask(LobbyRequest::LeaveParty { player: None }),
+            ConsoleCommand::Wish(wishes) => self.ask(LobbyRequest::SetWishes(wishes)),
             ConsoleCommand::Start => self.ask(LobbyRequest::StartRoom),
             ConsoleCommand::Ready(ready) => self.ask(LobbyRequest::SetReady(ready)),
             ConsoleCommand::Leave => self.ask(LobbyRequest::LeaveRoom),
@@ -604,6 +617,9 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 if other || self.game == GamePresence::Out {
                     self.game = GamePresence::Expected;
                 }
+            }
+            ViewEvent::Lobby(_, LobbyEvent::Invited { party, .. }) => {
+                self.invitation = Some(*party);
             }
             ViewEvent::Lobby(_, LobbyEvent::Renamed { player, name })
                 if Some(*player) == self.player =>

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::ids::{AccountId, ClientObjectId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, ClientObjectId, PartyId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::TypedId;
 use ambit_proto::schema::Schema;
@@ -24,7 +24,9 @@ use ambit_proto::time::GameTime;
 use serde::{Serialize, Serializer};
 
 use super::json::{account_text, duration_ms, ms, place, text};
-use super::model::{ChatMessage, GameDescription, GameListing, PlayerListing, RoomListing};
+use super::model::{
+    ChatMessage, GameDescription, GameListing, PartyListing, PlayerListing, RoomListing,
+};
 use super::stats::RoomLateness;
 pub use super::values::{
     BorrowedValue, ComponentValue, Facing, NamedCounts, NamedField, NamedValue, field_key,
@@ -144,6 +146,22 @@ pub enum LobbyEvent {
         player: PlayerId,
         /// The name in use now.
         name: String,
+    },
+    /// A player invites this one to a party: `LobbyRequest::JoinParty` accepts.
+    Invited {
+        /// The party.
+        #[cfg_attr(test, ts(type = "number"))]
+        party: PartyId,
+        /// Who leads it.
+        #[cfg_attr(test, ts(type = "number"))]
+        player: PlayerId,
+        /// The name of that player.
+        name: String,
+    },
+    /// The player's party, whenever it has changed; `None` when the player is in none any more.
+    Party {
+        /// As it is now.
+        party: Option<PartyListing>,
     },
     /// A player, perhaps the client's own, has sent a chat message.
     Chat(ChatMessage),

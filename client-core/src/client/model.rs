@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ambit_proto::control::{game, world as pb};
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{PartyId, PlayerId, RoomId};
 use ambit_proto::schema::Schema;
 use prost::Message as _;
 use serde::Serialize;
@@ -129,7 +129,22 @@ pub struct PlayerListing {
     pub connected: bool,
 }
 
-/// The recipients of a chat message. In JSON: `"lobby"`, `"room"`, `{"player_named": "ann"}`.
+/// Players who join rooms together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PartyListing {
+    /// The same as long as it exists.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub id: PartyId,
+    /// Whom the others follow into rooms.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub leader: PlayerId,
+    /// All of them. `ready` and `host` mean nothing here.
+    pub members: Vec<PlayerListing>,
+}
+
+/// The recipients of a chat message. In JSON: `"lobby"`, `"room"`, `"party"`,
+/// `{"player_named": "ann"}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename_all = "snake_case"))]
 pub enum ChatAudience {
@@ -137,6 +152,8 @@ pub enum ChatAudience {
     Lobby,
     /// All players in the sender's room.
     Room,
+    /// All members of the sender's party.
+    Party,
     /// One player, by id.
     Player(#[cfg_attr(test, ts(type = "number"))] PlayerId),
     /// One player, by name.
@@ -175,6 +192,8 @@ pub enum ChatChannel {
     Room,
     /// To one player only.
     Whisper,
+    /// To all members of the party.
+    Party,
 }
 
 /// A ticket for a running game.
@@ -279,12 +298,24 @@ impl From<pb::Player> for PlayerListing {
     }
 }
 
+impl PartyListing {
+    /// `None` if the player is in no party any more.
+    pub(crate) fn of(change: pb::PartyChange) -> Option<Self> {
+        (change.party != 0).then(|| Self {
+            id: PartyId(change.party),
+            leader: PlayerId(change.leader),
+            members: change.players.into_iter().map(PlayerListing::from).collect(),
+        })
+    }
+}
+
 impl From<pb::Chat> for ChatMessage {
     fn from(chat: pb::Chat) -> Self {
         let channel = match chat.channel() {
             pb::Channel::Lobby => ChatChannel::Lobby,
             pb::Channel::Room => ChatChannel::Room,
             pb::Channel::Whisper => ChatChannel::Whisper,
+            pb::Channel::Party => ChatChannel::Party,
         };
         ChatMessage {
             channel,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body;
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{PartyId, PlayerId, RoomId};
 
 use super::model::ChatAudience;
 
@@ -35,12 +35,38 @@ pub enum LobbyRequest {
         #[cfg_attr(test, ts(optional, as = "Option<String>"))]
         password: String,
     },
+    /// Takes a seat in a room of this game without a password, the fullest one of several; or in a
+    /// new one, which starts as soon as enough players are there.
+    QuickJoin {
+        /// One of the games listed in `Welcome`.
+        game: String,
+        /// What the room must have been created with. In JSON, numbers and flags may stand for
+        /// their text.
+        #[cfg_attr(test, ts(optional, type = "NewRoom[\"parameters\"]"))]
+        parameters: BTreeMap<String, String>,
+    },
     /// Returns to the lobby.
     LeaveRoom,
     /// Starts the game; for the room's host only.
     StartRoom,
     /// Sets whether the player is ready.
     SetReady(bool),
+    /// Sets what the player wishes in rooms that it joins from now on: a class, a team. At most 8
+    /// names, with their values of together 256 bytes.
+    SetWishes(
+        #[cfg_attr(test, ts(type = "NonNullable<NewRoom[\"parameters\"]>"))]
+        BTreeMap<String, String>,
+    ),
+    /// Invites a player, by name, to the party that the player leads, or to a new one.
+    Invite(String),
+    /// Accepts the invitation to a party: where its leader goes, the player comes, too.
+    JoinParty(#[cfg_attr(test, ts(type = "number"))] PartyId),
+    /// Leaves the party; or as its leader puts this member out.
+    LeaveParty {
+        /// Another member; without one the player leaves.
+        #[cfg_attr(test, ts(optional, type = "number"))]
+        player: Option<PlayerId>,
+    },
     /// Lists the players in the room, or if `everybody`, all in the lobby.
     ListPlayers {
         /// All players in the lobby instead of those in the player's room.
@@ -105,13 +131,18 @@ impl LobbyRequest {
             LobbyRequest::ListRooms { .. }
             | LobbyRequest::CreateRoom(_)
             | LobbyRequest::JoinRoom { .. }
+            | LobbyRequest::QuickJoin { .. }
             | LobbyRequest::SetReady(_)
+            | LobbyRequest::SetWishes(_)
+            | LobbyRequest::JoinParty(_)
             | LobbyRequest::ListPlayers { .. }
             | LobbyRequest::DescribeGame { .. }
             | LobbyRequest::ReadAccount
             | LobbyRequest::SetName(_) => true,
             LobbyRequest::LeaveRoom
             | LobbyRequest::StartRoom
+            | LobbyRequest::Invite(_)
+            | LobbyRequest::LeaveParty { .. }
             | LobbyRequest::EraseAccount
             | LobbyRequest::SetPassword { .. }
             | LobbyRequest::Say { .. }
@@ -125,9 +156,14 @@ impl LobbyRequest {
             LobbyRequest::ListRooms { .. } => "list rooms",
             LobbyRequest::CreateRoom(_) => "create a room",
             LobbyRequest::JoinRoom { .. } => "join a room",
+            LobbyRequest::QuickJoin { .. } => "join any room",
             LobbyRequest::LeaveRoom => "leave the room",
             LobbyRequest::StartRoom => "start the game",
             LobbyRequest::SetReady(_) => "set ready",
+            LobbyRequest::SetWishes(_) => "set wishes",
+            LobbyRequest::Invite(_) => "invite a player",
+            LobbyRequest::JoinParty(_) => "join a party",
+            LobbyRequest::LeaveParty { .. } => "leave the party",
             LobbyRequest::ListPlayers { .. } => "list players",
             LobbyRequest::DescribeGame { .. } => "describe a game",
             LobbyRequest::ReadAccount => "read the account",
@@ -153,6 +189,15 @@ impl LobbyRequest {
             LobbyRequest::JoinRoom { room, password } => {
                 Body::JoinRoom(pb::JoinRoom { room: room.0, password })
             }
+            LobbyRequest::QuickJoin { game, parameters } => {
+                Body::QuickJoin(pb::QuickJoin { game, parameters })
+            }
+            LobbyRequest::Invite(player) => Body::Invite(pb::Invite { player }),
+            LobbyRequest::JoinParty(party) => Body::JoinParty(pb::JoinParty { party: party.0 }),
+            LobbyRequest::LeaveParty { player } => {
+                Body::LeaveParty(pb::LeaveParty { player: player.map_or(0, |player| player.0) })
+            }
+            LobbyRequest::SetWishes(wishes) => Body::SetWishes(pb::SetWishes { wishes }),
             LobbyRequest::LeaveRoom => Body::LeaveRoom(pb::LeaveRoom {}),
             LobbyRequest::StartRoom => Body::StartRoom(pb::StartRoom {}),
             LobbyRequest::SetReady(ready) => Body::SetReady(pb::SetReady { ready }),
@@ -177,6 +222,7 @@ fn say(to: ChatAudience, text: String) -> pb::Say {
     match to {
         ChatAudience::Lobby => say.set_channel(pb::Channel::Lobby),
         ChatAudience::Room => say.set_channel(pb::Channel::Room),
+        ChatAudience::Party => say.set_channel(pb::Channel::Party),
         ChatAudience::Player(player) => {
             say.set_channel(pb::Channel::Whisper);
             say.to = player.0;

@@ -36,6 +36,20 @@ pub enum ConsoleCommand {
         /// Empty for none.
         password: String,
     },
+    /// Go into any room of a game.
+    Quick {
+        game: String,
+        /// What the room was created with.
+        parameters: BTreeMap<String, String>,
+    },
+    /// Invite a player, by name, to the party.
+    Invite(String),
+    /// Accept the newest invitation.
+    JoinParty,
+    /// Leave the party.
+    LeaveParty,
+    /// Set what the player wishes in rooms.
+    Wish(BTreeMap<String, String>),
     Start,
     /// Set whether the player is ready.
     Ready(bool),
@@ -108,6 +122,20 @@ pub const HELP: &[(&str, &str)] = &[
         "join ID [password=TEXT]",
         "go into a room, by its number or its name; 'join \"MY ROOM\"' if that has spaces",
     ),
+    (
+        "quick GAME [key=value ...]",
+        "go into any room of a game with these parameters, or into a new one, which starts by \
+         itself",
+    ),
+    (
+        "wish [name=value ...]",
+        "what you wish in rooms from now on, if their games know it: 'wish class=mage'",
+    ),
+    (
+        "party invite NAME|join|leave",
+        "ask a player into your party, who then comes into each room that you join; come into the \
+         party to which you were invited last; leave yours",
+    ),
     ("start", "start the room's game (its host only)"),
     ("ready on|off", "say that you are ready, or not"),
     ("leave", "go back to the lobby"),
@@ -122,7 +150,7 @@ pub const HELP: &[(&str, &str)] = &[
     (
         "say TEXT",
         "talk to the room, or to the lobby; '@NAME TEXT' (or '@\"LONG NAME\" TEXT') whispers, \
-         '!TEXT' goes to the lobby",
+         '!TEXT' goes to the lobby, '&TEXT' to your party",
     ),
     ("kick NAME", "remove a player from the room (its host only)"),
     ("keys NAME,...", "hold these controls of the game until changed; 'keys none' lets go"),
@@ -167,6 +195,15 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("describe", [game]) => ConsoleCommand::Describe((*game).to_owned()),
         ("create", [name, options @ ..]) => create(name, options)?,
         ("join", [room, options @ ..]) => join(room_reference(room), options)?,
+        ("quick", [game, options @ ..]) => {
+            ConsoleCommand::Quick { game: (*game).to_owned(), parameters: options_of(options)? }
+        }
+        ("party", ["invite", _, ..]) => {
+            ConsoleCommand::Invite(rest["invite".len()..].trim().to_owned())
+        }
+        ("party", ["join"]) => ConsoleCommand::JoinParty,
+        ("party", ["leave"]) => ConsoleCommand::LeaveParty,
+        ("wish", wishes) => ConsoleCommand::Wish(options_of(wishes)?),
         ("start", []) => ConsoleCommand::Start,
         ("ready", [] | ["on"]) => ConsoleCommand::Ready(true),
         ("ready", ["off"]) => ConsoleCommand::Ready(false),
@@ -340,10 +377,12 @@ fn say(text: &str) -> Result<ConsoleCommand, UsageError> {
             text.trim().to_owned(),
         ));
     }
-    match text.strip_prefix('!') {
-        Some(text) => Ok(ConsoleCommand::Say(Some(ChatAudience::Lobby), text.trim().to_owned())),
-        None => Ok(ConsoleCommand::Say(None, text.to_owned())),
+    for (mark, audience) in [('!', ChatAudience::Lobby), ('&', ChatAudience::Party)] {
+        if let Some(text) = text.strip_prefix(mark) {
+            return Ok(ConsoleCommand::Say(Some(audience), text.trim().to_owned()));
+        }
     }
+    Ok(ConsoleCommand::Say(None, text.to_owned()))
 }
 
 /// The name before a whisper's text, in quotes if it contains spaces.
@@ -579,6 +618,9 @@ mod tests {
         "describe field",
         "create den game=field capacity=4 password=sesame npcs=5",
         "join 3 password=sesame",
+        "quick field npcs=5",
+        "wish class=mage",
+        "party invite bob",
         "start",
         "ready off",
         "leave",

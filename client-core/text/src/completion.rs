@@ -264,6 +264,10 @@ fn console_arguments<'l>(
             None => Offers::none(word),
         },
         ("create", [_, options @ ..]) => create_options(options, word, known),
+        ("quick", []) => {
+            let games = known.games.iter().filter(|game| is_one_word(game));
+            Offers::words(word, games.map(String::as_str))
+        }
         ("join", []) => rooms(word, known),
         ("join", [_]) => Offers::words(word, ["password="]),
         ("account", []) => Offers::words(word, ["save", "erase"]).and_more(),
@@ -273,6 +277,7 @@ fn console_arguments<'l>(
             let axes = known.schema.as_deref().into_iter().flat_map(command::axis_names);
             Offers::words(word, axes).and_more()
         }
+        ("party", []) => Offers::words(word, ["invite", "join", "leave"]).and_more(),
         ("kick", _) => {
             let names = known.players.iter().map(|(_, name)| name.as_str());
             Offers::words(rest, names.filter(|name| name.trim() == *name))

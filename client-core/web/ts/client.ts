@@ -99,6 +99,20 @@ export class Client {
     return this.#roomOf(joined.id);
   }
 
+  /**
+   * Takes a seat in any room of a game that was created with these parameters and has no password,
+   * the fullest one; or in a new one, which starts as soon as enough players are there.
+   */
+  async quickJoin(game: string, parameters: RoomSettings["parameters"] = {}): Promise<Room> {
+    const joined = await this.#port.ask<"joined">({ quick_join: { game, parameters } });
+    return this.#roomOf(joined.id);
+  }
+
+  /** Sets what the player wishes in rooms that it joins from now on: a class, a team. */
+  async setWishes(wishes: Record<string, string>): Promise<void> {
+    await this.#port.ask({ set_wishes: wishes });
+  }
+
   /** What the player signs in with later, if this session began with a password: `ann#48213`. */
   get login(): string | undefined {
     return this.#port.inbox.welcome?.login ?? undefined;
@@ -148,6 +162,29 @@ export class Client {
   /** Says something to everybody in the lobby. */
   async say(text: string): Promise<void> {
     await this.#port.ask({ say: { to: "lobby", text } });
+  }
+
+  /** Says something to the party. */
+  async sayToParty(text: string): Promise<void> {
+    await this.#port.ask({ say: { to: "party", text } });
+  }
+
+  /**
+   * Invites a player, by name, to the party that the player leads, or to a new one. Who accepts
+   * comes into each room that the leader joins from then on; the event `party` tells of changes.
+   */
+  async invite(player: string): Promise<void> {
+    await this.#port.ask({ invite: player });
+  }
+
+  /** Accepts the invitation of an event `invited`. */
+  async joinParty(party: number): Promise<void> {
+    await this.#port.ask({ join_party: party });
+  }
+
+  /** Leaves the party; who leads it may put another member out instead, by id. */
+  async leaveParty(player?: number): Promise<void> {
+    await this.#port.ask({ leave_party: player === undefined ? {} : { player } });
   }
 
   /** Says something to one player, by name. */

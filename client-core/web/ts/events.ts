@@ -23,6 +23,8 @@ export type LobbyEvent =
   | { ev: "game" } & GameDescription
   | { ev: "account_data"; json: string }
   | { ev: "renamed"; player: number; name: string }
+  | { ev: "invited"; party: number; player: number; name: string }
+  | { ev: "party"; party: PartyListing | null }
   | { ev: "chat" } & ChatMessage
   | NoticeEvent
   | { ev: "error"; code: string; message: string }
@@ -262,6 +264,24 @@ export type PlayerListing = {
 };
 
 /**
+ * Players who join rooms together.
+ */
+export type PartyListing = {
+  /**
+   * The same as long as it exists.
+   */
+  id: number;
+  /**
+   * Whom the others follow into rooms.
+   */
+  leader: number;
+  /**
+   * All of them. `ready` and `host` mean nothing here.
+   */
+  members: Array<PlayerListing>;
+};
+
+/**
  * A chat message, as its receivers get it.
  */
 export type ChatMessage = {
@@ -290,7 +310,7 @@ export type ChatMessage = {
 /**
  * Where a chat message was sent.
  */
-export type ChatChannel = "lobby" | "room" | "whisper";
+export type ChatChannel = "lobby" | "room" | "whisper" | "party";
 
 /**
  * The player is in the game.
@@ -473,9 +493,14 @@ export type LobbyRequest =
   | { "list_rooms": { subscribe: boolean } }
   | { "create_room": NewRoom }
   | { "join_room": { room: number; password?: string } }
+  | { "quick_join": { game: string; parameters?: NewRoom["parameters"] } }
   | "leave_room"
   | "start_room"
   | { "set_ready": boolean }
+  | { "set_wishes": NonNullable<NewRoom["parameters"]> }
+  | { "invite": string }
+  | { "join_party": number }
+  | { "leave_party": { player?: number } }
   | { "list_players": { everybody: boolean } }
   | { "describe_game": { game: string } }
   | "read_account"
@@ -517,10 +542,12 @@ export type NewRoom = {
 };
 
 /**
- * The recipients of a chat message. In JSON: `"lobby"`, `"room"`, `{"player_named": "ann"}`.
+ * The recipients of a chat message. In JSON: `"lobby"`, `"room"`, `"party"`,
+ * `{"player_named": "ann"}`.
  */
 export type ChatAudience =
   | "lobby"
   | "room"
+  | "party"
   | { "player": number }
   | { "player_named": string };

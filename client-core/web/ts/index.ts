@@ -23,6 +23,7 @@ export type {
   GameListing,
   LobbyEvent,
   ParameterListing,
+  PartyListing,
   PlayerListing,
   RoomListing,
   Value,

@@ -18,6 +18,7 @@ use ambit_proto::message::TypedCommand;
 use ambit_proto::presentation::{ControlPresentation, Presentation};
 use ambit_proto::schema::{ControlSpec, Controls as _, FieldSpec, Predictors, Schema};
 use ambit_proto::space::Position;
+use ambit_proto::wishes::Wishes;
 use ambit_room::config::{BadParameter, Surroundings};
 use ambit_room::logic::game::{Game as RoomGame, GameCommand, Left, Refusal as RoomRefusal};
 use ambit_room::logic::gate::Gate;
@@ -135,6 +136,7 @@ impl<G: Game> RoomGame for Typed<G> {
             name,
             account: world.account(player),
             standing: world.standing(player),
+            wishes: &world.wishes(player),
         };
         self.0.join(World::of_room_mut(world), newcomer).object()
     }
@@ -181,6 +183,10 @@ impl<G: Game> RoomGame for Typed<G> {
         }
     }
 
+    fn all_here(&mut self, world: &mut RoomWorld) {
+        self.0.all_here(World::of_room_mut(world));
+    }
+
     fn step(&mut self, world: &mut RoomWorld, dt: Duration) {
         self.0.step(World::of_room_mut(world), dt);
     }
@@ -216,6 +222,7 @@ impl<G: Game> RoomGame for Typed<G> {
             name,
             account: world.account(player),
             standing: world.standing(player),
+            wishes: &Wishes::default(),
         };
         let world = World::of_room_mut(world);
         self.0.arrive(world, newcomer, at, carried).object()

@@ -9,6 +9,7 @@ use ambit_proto::schema::{Codec, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
+use ambit_proto::wishes::Wishes;
 use ambit_room::config::{BadParameter, Surroundings};
 use ambit_room::logic::controls::DEFAULT_INPUT_TIMEOUT;
 use ambit_room::logic::game::{GameInfo, Left};
@@ -176,6 +177,14 @@ pub trait Game: Default + Declare + Send + Sized + 'static {
             );
         }
         let _ = (world, timer, due);
+    }
+
+    /// All who were in the room when it was started are in the game, so that a round can begin; or
+    /// they have left, or 10 s have passed. Called once, before [`step`](Game::step): at the first
+    /// tick where no player is expected, as in a world that is opened without players, or on a
+    /// further map.
+    fn all_here(&mut self, world: &mut World<Self>) {
+        let _ = world;
     }
 
     /// The end of a tick, `dt` after the previous one.
@@ -386,6 +395,9 @@ pub struct Newcomer<'a> {
     pub account: Option<AccountId>,
     /// Whether the player has made the room, and what the operator trusts the account with.
     pub standing: Standing,
+    /// What the player's client wishes: a class, a team, a skin. Claims to be checked. Empty for
+    /// one who arrives from another map.
+    pub wishes: &'a Wishes,
 }
 
 impl From<Newcomer<'_>> for PlayerId {

@@ -357,6 +357,7 @@ pub use ambit_proto::seeded::SeededNumbers;
 pub use ambit_proto::space::Position;
 pub use ambit_proto::standing::{OperatorRole, Standing};
 pub use ambit_proto::time::GameTime;
+pub use ambit_proto::wishes::Wishes;
 pub use ambit_steering as steering;
 pub use fastrand::Rng;
 

@@ -66,6 +66,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::standing::Standing;
 use ambit_proto::time::{GameTime, LocalTime};
+use ambit_proto::wishes::Wishes;
 use ambit_room::logic::game::Left;
 use ambit_room::logic::registry::{Header, Registry};
 use ambit_room::logic::store::{
@@ -318,6 +319,7 @@ struct ClientState {
     client: Client,
     account: Option<AccountId>,
     standing: Standing,
+    wishes: Wishes,
     /// All that the room has sent, each with its time.
     sent: Vec<(GameTime, Bytes)>,
     line: Line,
@@ -398,6 +400,13 @@ impl<G: Game> TestRoom<G> {
         }
     }
 
+    /// As many players are about to join, as if the room had been started with them: until then
+    /// the room does not call [`Game::all_here`]. To be called first.
+    pub fn expect(&mut self, players: usize) {
+        let players = (0..players).map(player).collect();
+        self.inputs.push(RoomInput::Expect { players });
+    }
+
     /// A player joins with a client on this line, and is in the game when this returns.
     ///
     /// # Panics
@@ -427,6 +436,30 @@ impl<G: Game> TestRoom<G> {
         standing: Standing,
         line: Line,
     ) -> TestClient {
+        self.enter(name, (account.into(), standing, Wishes::default()), line)
+    }
+
+    /// As [`join`](Self::join), with what the player wishes.
+    ///
+    /// # Panics
+    /// If the game has no avatar for the player, or the wishes are too long.
+    pub fn join_with_wishes(
+        &mut self,
+        name: &str,
+        wishes: &[(&str, &str)],
+        line: Line,
+    ) -> TestClient {
+        let wishes = wishes.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let wishes = Wishes::new(wishes.collect()).unwrap_or_else(|error| panic!("{error}"));
+        self.enter(name, (None, Standing::default(), wishes), line)
+    }
+
+    fn enter(
+        &mut self,
+        name: &str,
+        (account, standing, wishes): (Option<AccountId>, Standing, Wishes),
+        line: Line,
+    ) -> TestClient {
         let number = self.clients.len();
         let config = ClientConfig {
             name: name.to_owned(),
@@ -440,8 +473,9 @@ impl<G: Game> TestRoom<G> {
         };
         self.clients.push(ClientState {
             client: Client::new(&config),
-            account: account.into(),
+            account,
             standing,
+            wishes,
             sent: Vec::new(),
             line,
             up: path(0),
@@ -808,12 +842,13 @@ impl<G: Game> TestRoom<G> {
                 self.with_client(to, |client, now| client.handle_datagram(now, &bytes));
             }
             Cargo::Join => {
-                let ClientState { client, account, standing, .. } = &self.clients[to];
-                let standing = RoomInput::Standing { player: player(to), standing: *standing };
-                self.inputs.push(standing);
+                let ClientState { client, account, standing, wishes, .. } = &self.clients[to];
+                let (player, wishes) = (player(to), wishes.clone());
+                self.inputs.push(RoomInput::Standing { player, standing: *standing });
+                self.inputs.push(RoomInput::Wishes { player, wishes });
                 self.inputs.push(RoomInput::Join {
                     client: client_id(to),
-                    player: player(to),
+                    player,
                     name: client.name().to_owned(),
                     account: *account,
                     coding: PoseCoding::Auto,

@@ -27,7 +27,7 @@ use ambit_proto::time::GameTime;
 const MAGIC: &[u8; 8] = b"AMBITREC";
 /// Datagrams, inputs and snapshots are recorded as they are, so a new shape of these
 /// (`ambit_proto::message::VERSION`, [`RoomInput`], [`Room::save`]) is a new version here.
-pub const VERSION: u32 = 18;
+pub const VERSION: u32 = 19;
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -251,7 +251,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 18")
+                .starts_with("a recording of version 1, and this build runs those of version 19")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));

@@ -20,6 +20,7 @@
 //!    ([`Room::journal`]) has the same state as the room that wrote them.
 
 mod gates;
+mod gathering;
 mod input;
 mod joined;
 mod members;
@@ -39,6 +40,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 
 use self::gates::Gates;
+use self::gathering::Gathering;
 pub use self::input::{REPLAY_CLIENT, RoomInput, TransferArrival, TransferId};
 pub use self::output::RoomOutput;
 pub use self::profiles::PROFILE_INTERVAL;
@@ -58,7 +60,7 @@ use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
 
 /// The format of a snapshot: of its sections, which have no names.
-const SAVED_FORMAT: u32 = 1;
+const SAVED_FORMAT: u32 = 2;
 
 /// A lasting room without players sleeps after this time.
 const SLEEPS_AFTER: Duration = Duration::from_secs(5);
@@ -74,6 +76,7 @@ pub struct Room {
     world: World,
     network: Network,
     seats: BTreeMap<PlayerId, Seat>,
+    gathering: Gathering,
     profiles: Profiles,
     players: BTreeMap<ClientId, PlayerId>,
     /// Names that players took since the room began, also of players who have not joined yet. One
@@ -115,6 +118,7 @@ impl Room {
             config,
             game,
             seats: BTreeMap::new(),
+            gathering: Gathering::default(),
             profiles: Profiles::default(),
             players: BTreeMap::new(),
             names: BTreeMap::new(),
@@ -192,7 +196,7 @@ impl Room {
         let mut out = Vec::with_capacity(game.len() + self.layout.len() + 64 * self.world.len());
         saved::put(&mut out, &(SAVED_FORMAT, &self.layout));
         saved::put(&mut out, &(self.last, &self.seats, &self.names, self.gates.state(), &game));
-        saved::put(&mut out, &(&self.profiles, self.empty_since));
+        saved::put(&mut out, &(&self.profiles, self.empty_since, &self.gathering));
         self.world.save(&mut out);
         Some(out)
     }
@@ -221,7 +225,7 @@ impl Room {
         let (game, gates): (Vec<u8>, _);
         (room.last, room.seats, room.names, gates, game) = saved::take(&mut saved)?;
         room.gates.restore(gates);
-        (room.profiles, room.empty_since) = saved::take(&mut saved)?;
+        (room.profiles, room.empty_since, room.gathering) = saved::take(&mut saved)?;
         room.profiles.forget_clients();
         room.world.restore(&mut saved, adaptation.as_ref())?;
         if !saved.is_empty() {
@@ -399,6 +403,9 @@ impl Room {
         let now = times.now;
         self.expire(now, outputs);
         self.take_inputs(times);
+        if self.gathering.ends(now) {
+            self.game.all_here(&mut self.world);
+        }
         self.game.step(&mut self.world, dt);
         for (player, why) in self.world.take_put_out() {
             self.remove(player, Left::PutOut);
@@ -453,13 +460,20 @@ impl Room {
             RoomInput::Standing { player, standing } => {
                 self.world.set_standing(*player, *standing);
             }
+            RoomInput::Wishes { player, wishes } => {
+                self.world.set_wishes(*player, wishes.clone());
+            }
             RoomInput::Disconnect { client, player } => {
                 if !self.disconnect(now, *client, *player) {
                     return Ok(());
                 }
                 *client = REPLAY_CLIENT;
             }
-            RoomInput::Remove { player, why } => self.remove(*player, *why),
+            RoomInput::Expect { players } => self.gathering.expect(now, players),
+            RoomInput::Remove { player, why } => {
+                self.gathering.forget(*player);
+                self.remove(*player, *why);
+            }
             RoomInput::Rename { player, name } => {
                 self.rename(*player, name);
                 self.names.insert(*player, name.clone());

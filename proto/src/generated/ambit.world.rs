@@ -6,7 +6,7 @@ pub struct ClientToWorld {
     pub request: u64,
     #[prost(
         oneof = "client_to_world::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 19"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24"
     )]
     pub body: ::core::option::Option<client_to_world::Body>,
 }
@@ -50,6 +50,16 @@ pub mod client_to_world {
         EraseAccount(super::EraseAccount),
         #[prost(message, tag = "19")]
         SetPassword(super::SetPassword),
+        #[prost(message, tag = "20")]
+        SetWishes(super::SetWishes),
+        #[prost(message, tag = "21")]
+        QuickJoin(super::QuickJoin),
+        #[prost(message, tag = "22")]
+        Invite(super::Invite),
+        #[prost(message, tag = "23")]
+        JoinParty(super::JoinParty),
+        #[prost(message, tag = "24")]
+        LeaveParty(super::LeaveParty),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -59,7 +69,7 @@ pub struct WorldToClient {
     pub request: u64,
     #[prost(
         oneof = "world_to_client::Body",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23"
     )]
     pub body: ::core::option::Option<world_to_client::Body>,
 }
@@ -113,6 +123,10 @@ pub mod world_to_client {
         Challenge(super::Challenge),
         #[prost(message, tag = "21")]
         AccountData(super::AccountData),
+        #[prost(message, tag = "22")]
+        Invitation(super::Invitation),
+        #[prost(message, tag = "23")]
+        PartyChange(super::PartyChange),
     }
 }
 /// Opens a session, or resumes one.
@@ -462,6 +476,21 @@ pub struct JoinRoom {
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
 }
+/// A seat in a room of this game that has no password and these parameters; the fullest one, of
+/// several. If there is none, in a new room with these parameters, which starts by itself as soon as
+/// as many players are there as the game needs. The answer is `RoomJoined`.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct QuickJoin {
+    #[prost(string, tag = "1")]
+    pub game: ::prost::alloc::string::String,
+    /// What a room must have been created with; a room that was created without one of them has its
+    /// default value.
+    #[prost(btree_map = "string, string", tag = "2")]
+    pub parameters: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
 /// The player is in the room; `Ticket` follows when it runs. Joining one's current room again
 /// succeeds.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -492,6 +521,17 @@ pub struct StartRoom {}
 pub struct SetReady {
     #[prost(bool, tag = "1")]
     pub ready: bool,
+}
+/// What the player wishes in rooms that it joins from now on: a class, a team, a skin. Games read it
+/// when the player comes into the game; other players are not told. At most 8 names, of together 256
+/// bytes with their values. They replace those before, and last as long as the session.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SetWishes {
+    #[prost(btree_map = "string, string", tag = "1")]
+    pub wishes: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListPlayers {
@@ -581,6 +621,56 @@ pub struct MissedNews {
     /// The number of chat messages that the client will not get.
     #[prost(uint64, tag = "1")]
     pub chats: u64,
+}
+/// Invites a player, by name, to the party that one leads, or to a new one. The other player gets an
+/// `Invitation`.
+///
+/// A party has 2 to 16 members, and lasts until one is left or the sessions end. The first one
+/// leads, then who has come next. When the leader comes into a room (`CreateRoom`, `JoinRoom`,
+/// `QuickJoin`), the others who are in no room come, too, with a `RoomJoined` as a notification; the
+/// leader is refused (`room_full`) if there are not seats for all of them. Each leaves
+/// a room alone.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Invite {
+    #[prost(string, tag = "1")]
+    pub player: ::prost::alloc::string::String,
+}
+/// Notification: `JoinParty` accepts it, as long as the party exists and has not invited 16 others
+/// since.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Invitation {
+    #[prost(uint64, tag = "1")]
+    pub party: u64,
+    #[prost(uint64, tag = "2")]
+    pub from: u64,
+    #[prost(string, tag = "3")]
+    pub from_name: ::prost::alloc::string::String,
+}
+/// Accepts an invitation; the player leaves the party that it is in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct JoinParty {
+    #[prost(uint64, tag = "1")]
+    pub party: u64,
+}
+/// Leaves the party.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LeaveParty {
+    /// As its leader: puts this member out instead. 0 for oneself.
+    #[prost(uint64, tag = "1")]
+    pub player: u64,
+}
+/// Notification to all members, whenever something of their party has changed, and at the resume of
+/// a session.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PartyChange {
+    /// 0 if the player is in no party any more; then the rest is empty.
+    #[prost(uint64, tag = "1")]
+    pub party: u64,
+    #[prost(uint64, tag = "2")]
+    pub leader: u64,
+    /// All members. `ready` and `host` mean nothing.
+    #[prost(message, repeated, tag = "3")]
+    pub players: ::prost::alloc::vec::Vec<Player>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Kick {
@@ -690,6 +780,12 @@ pub enum ErrorCode {
     BadProfile = 46,
     /// The game has put the player out, by its rules; the message says why.
     PutOut = 47,
+    /// The player is in no party.
+    NotInParty = 48,
+    /// There is no invitation to this party, or it has ended.
+    NotInvited = 49,
+    /// The party has as many members as one may have.
+    PartyFull = 50,
     /// A command names a position that is not on the map.
     BadPosition = 64,
     /// The game has no such command. A game's own refusals are in its schema
@@ -751,6 +847,9 @@ impl ErrorCode {
             Self::Banned => "BANNED",
             Self::BadProfile => "BAD_PROFILE",
             Self::PutOut => "PUT_OUT",
+            Self::NotInParty => "NOT_IN_PARTY",
+            Self::NotInvited => "NOT_INVITED",
+            Self::PartyFull => "PARTY_FULL",
             Self::BadPosition => "BAD_POSITION",
             Self::UnknownCommand => "UNKNOWN_COMMAND",
         }
@@ -806,6 +905,9 @@ impl ErrorCode {
             "BANNED" => Some(Self::Banned),
             "BAD_PROFILE" => Some(Self::BadProfile),
             "PUT_OUT" => Some(Self::PutOut),
+            "NOT_IN_PARTY" => Some(Self::NotInParty),
+            "NOT_INVITED" => Some(Self::NotInvited),
+            "PARTY_FULL" => Some(Self::PartyFull),
             "BAD_POSITION" => Some(Self::BadPosition),
             "UNKNOWN_COMMAND" => Some(Self::UnknownCommand),
             _ => None,
@@ -818,6 +920,7 @@ pub enum Channel {
     Lobby = 0,
     Room = 1,
     Whisper = 2,
+    Party = 3,
 }
 impl Channel {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -829,6 +932,7 @@ impl Channel {
             Self::Lobby => "CHANNEL_LOBBY",
             Self::Room => "CHANNEL_ROOM",
             Self::Whisper => "CHANNEL_WHISPER",
+            Self::Party => "CHANNEL_PARTY",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -837,6 +941,7 @@ impl Channel {
             "CHANNEL_LOBBY" => Some(Self::Lobby),
             "CHANNEL_ROOM" => Some(Self::Room),
             "CHANNEL_WHISPER" => Some(Self::Whisper),
+            "CHANNEL_PARTY" => Some(Self::Party),
             _ => None,
         }
     }

@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::standing::Standing;
+use ambit_proto::wishes::Wishes;
 use prost::Message;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
@@ -33,7 +34,7 @@ pub const LIFETIME_S: u64 = 30;
 /// valid ticket.
 const SIGNING_PREFIX: &[u8] = b"ambit ticket, version 1\0";
 const SIGNATURE_BYTES: usize = 64;
-/// A name of 24 characters and an address of 255 bytes are far below this.
+/// A name of 24 characters, an address of 255 bytes and all wishes are below this.
 const MAX_BYTES: usize = 1_024;
 const VERSION: u32 = 1;
 
@@ -50,6 +51,8 @@ pub struct Ticket {
     pub account: Option<AccountId>,
     /// What the player is in the room.
     pub standing: Standing,
+    /// What the player wishes there.
+    pub wishes: Wishes,
     /// The host's address, as the host reported it to the lobby.
     pub host: String,
     /// The last second, counted from 1970, at which it is valid.
@@ -84,6 +87,10 @@ struct TicketBody {
     account: Vec<u8>,
     #[prost(uint32, tag = "10")]
     standing: u32,
+    #[prost(btree_map = "string, string", tag = "11")]
+    wishes: BTreeMap<String, String>,
+    #[prost(uint64, tag = "12")]
+    party: u64,
 }
 
 /// Why a ticket was refused.
@@ -345,6 +352,8 @@ impl From<&Ticket> for TicketBody {
             serial: ticket.serial,
             account: AccountId::to_bytes(ticket.account),
             standing: ticket.standing.bits(),
+            wishes: ticket.wishes.clone().into_map(),
+            party: ticket.standing.party.map_or(0, |party| party.0),
         }
     }
 }
@@ -365,13 +374,16 @@ impl TryFrom<TicketBody> for Ticket {
             nonce: body.nonce.try_into().map_err(|_| TicketError::Malformed)?,
             serial: body.serial,
             account: AccountId::from_bytes(&body.account),
-            standing: Standing::from_bits(body.standing),
+            standing: Standing::from_bits(body.standing).in_party(body.party),
+            wishes: Wishes::new(body.wishes).map_err(|_| TicketError::Malformed)?,
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::ids::PartyId;
+
     use super::*;
 
     const NOW: u64 = 1_800_000_000;
@@ -381,6 +393,22 @@ mod tests {
     fn a_ticket_comes_back_as_it_was_signed() {
         let ticket = ticket(1);
         assert_eq!(verify_at(&mut verifier(), NOW, &signer().sign(&ticket)), Ok(ticket));
+    }
+
+    #[test]
+    fn the_largest_ticket_can_be_signed() {
+        let wishes = (0..8).map(|n: u8| (n.to_string(), "w".repeat(31))).collect();
+        let largest = Ticket {
+            name: "\u{1f984}".repeat(24),
+            host: "h".repeat(255),
+            serial: u64::MAX,
+            wishes: Wishes::new(wishes).expect("as many as there may be"),
+            ..ticket(1)
+        };
+        assert_eq!(
+            verify_at(&mut verifier(), NOW, &signer().sign(&largest)),
+            Err(TicketError::Foreign)
+        );
     }
 
     #[test]
@@ -533,7 +561,8 @@ mod tests {
             player: PlayerId(7),
             name: "Zoë".into(),
             account: Some(AccountId([3; 16])),
-            standing: Standing { is_maker: true, role: None },
+            standing: Standing { is_maker: true, role: None, party: Some(PartyId(9)) },
+            wishes: Wishes::new([("class".into(), "mage".into())].into()).expect("a wish"),
             host: HERE.into(),
             expires_unix_s: NOW + LIFETIME_S,
             nonce: nonce.to_be_bytes(),

@@ -258,6 +258,13 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     ask(&mut room, 1, 3, Body::StartRoom(pb::StartRoom {}));
     ask(&mut room, 1, 4, Body::Say(pb::Say { text: "hello".into(), ..pb::Say::default() }));
     ask(&mut room, 1, 5, Body::SetName(pb::SetName { name: "Zoë".into() }));
+    ask(&mut room, 1, 8, Body::Invite(pb::Invite { player: "bob".into() }));
+    ask(&mut room, 0, 5, Body::JoinParty(pb::JoinParty { party: 1 }));
+    let wishes = [("class".to_owned(), "mage".to_owned())].into();
+    ask(&mut room, 0, 6, Body::SetWishes(pb::SetWishes { wishes }));
+    let quick = pb::QuickJoin { game: "field".into(), ..pb::QuickJoin::default() };
+    ask(&mut room, 0, 7, Body::QuickJoin(quick));
+    ask(&mut room, 0, 9, Body::LeaveParty(pb::LeaveParty::default()));
     ask(&mut room, 1, 6, Body::Kick(pb::Kick { player: 2 }));
     room.extend([WAIT as u8, 0, 1, BREAK as u8, 0]);
     ask(&mut room, 1, 7, Body::LeaveRoom(pb::LeaveRoom {}));

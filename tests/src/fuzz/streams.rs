@@ -12,6 +12,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::schema::Schema;
 use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
+use ambit_proto::wishes::Wishes;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::game::Left;
 use ambit_room::recording::{self, Recording};
@@ -157,6 +158,7 @@ fn example_ticket() -> Ticket {
         name: "ann".into(),
         account: None,
         standing: Standing::default(),
+        wishes: Wishes::default(),
         host: ADDRESS.into(),
         expires_unix_s: 0,
         serial: 0,

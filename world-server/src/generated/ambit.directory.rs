@@ -113,6 +113,9 @@ pub struct Room {
     /// Whether the operator's list has it.
     #[prost(bool, tag = "20")]
     pub is_operated: bool,
+    /// Whether it starts by itself.
+    #[prost(bool, tag = "21")]
+    pub starts_itself: bool,
     #[prost(message, repeated, tag = "17")]
     pub bans: ::prost::alloc::vec::Vec<Ban>,
 }
@@ -226,6 +229,17 @@ pub struct Player {
     /// The account of the session; empty without one.
     #[prost(bytes = "vec", tag = "6")]
     pub account: ::prost::alloc::vec::Vec<u8>,
+    /// As in `ambit.world.SetWishes`.
+    #[prost(btree_map = "string, string", tag = "7")]
+    pub wishes: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// The party that the player is in, or 0, and the place in it: the lowest one leads.
+    #[prost(uint64, tag = "8")]
+    pub party: u64,
+    #[prost(uint32, tag = "9")]
+    pub place_in_party: u32,
 }
 /// A room that the player created within the last minute.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -1,4 +1,4 @@
-//! Chat: to all players, to the room, to one player.
+//! Chat: to all players, to the room, to the party, to one player.
 //!
 //! The sender gets its own message too, as the confirmation that it was sent. The lobby's channel
 //! reaches every connected player, also those in rooms; otherwise only idle players would read it.
@@ -14,6 +14,7 @@ use ambit_proto::time::LocalTime;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{ChatRequest, ChatTarget};
+use crate::lobby::sessions::party::in_no_party;
 use crate::lobby::{DONE, Lobby, RequestOutcome};
 
 impl Lobby {
@@ -52,6 +53,12 @@ impl Lobby {
             ChatTarget::Lobby => Ok((world::Channel::Lobby, None, self.players.connected())),
             ChatTarget::Room => {
                 Ok((world::Channel::Room, None, self.member_conns(self.room_of(player)?, None)))
+            }
+            ChatTarget::Party => {
+                let party = self.players.at(player).party.ok_or_else(in_no_party)?;
+                let members = self.parties.members(party).into_iter();
+                let conns = members.filter_map(|member| self.players.at(member).conn);
+                Ok((world::Channel::Party, None, conns.collect()))
             }
             ChatTarget::Player(to) => {
                 self.whisper_recipients(player, self.players.get(to).map(|to| to.id), || {

@@ -23,8 +23,9 @@ use std::time::Duration;
 use crate::directory as pb;
 use ambit_host::protocol::messages::{CloseRoom, RoomHere, SyncMembers, world_to_host};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{AccountId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PartyId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_proto::wishes::Wishes;
 use ambit_room::recording::Header;
 use ambit_transport::address::SourceNetwork;
 use prost::Message as _;
@@ -156,6 +157,7 @@ impl Lobby {
             key: key.map(Vec::from).unwrap_or_default(),
             room: room.0,
         });
+        let place_in_party = player.party.map(|party| self.parties.place(party, player.id));
         pb::Player {
             name: player.name().as_str().to_owned(),
             token: self.players.token(player.id).to_vec(),
@@ -167,6 +169,9 @@ impl Lobby {
             creations: creations.collect(),
             network: network_record(player.network),
             account: AccountId::to_bytes(player.account),
+            wishes: player.wishes.clone().into_map(),
+            party: player.party.map_or(0, |party| party.0),
+            place_in_party: place_in_party.unwrap_or_default(),
         }
     }
 
@@ -208,6 +213,7 @@ impl Lobby {
             made_from: network_record(room.maker.and_then(|maker| maker.network)),
             is_lasting: room.is_lasting(),
             is_operated: room.life == RoomLife::Operated,
+            starts_itself: room.starts_itself,
         }
     }
 }
@@ -431,9 +437,14 @@ impl Lobby {
             creations,
             network: network_from_record(&player.network),
             account: AccountId::from_bytes(&player.account),
+            wishes: Wishes::new(player.wishes.clone()).ok()?,
         };
         let network = saved.network;
         self.players.restore(id, saved, &self.config)?;
+        if player.party != 0 {
+            let party = PartyId(player.party);
+            self.players.at_mut(id).party = self.parties.restore(party, player.place_in_party, id);
+        }
         if let Some(network) = network
             && !self.config.trusts(network.first_address())
         {
@@ -488,6 +499,7 @@ impl Lobby {
             _ => LobbyRoom::of_operator(id, create),
         };
         room.life = life;
+        room.starts_itself = record.starts_itself;
         room.maker = Some(maker).filter(|_| life != RoomLife::Operated);
         for &(player, ready) in &seated {
             room.seats.take(player).ok()?;

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, client_to_world::Body};
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{PartyId, PlayerId, RoomId};
+use ambit_proto::wishes::Wishes;
 use ambit_room::config::MAX_CAPACITY;
 use ambit_transport::account_proof::KEY_BYTES;
 use prost::bytes::Buf;
@@ -42,11 +43,19 @@ pub(super) enum PlayerRequest {
     },
     CreateRoom(CreateRoomRequest),
     JoinRoom(JoinRoomRequest),
+    QuickJoin(QuickJoinRequest),
     LeaveRoom,
     StartRoom,
     SetReady {
         ready: bool,
     },
+    SetWishes(Wishes),
+    Invite {
+        player: String,
+    },
+    JoinParty(PartyId),
+    /// Of another member, or of oneself.
+    LeaveParty(Option<PlayerId>),
     ListPlayers {
         everybody: bool,
     },
@@ -73,6 +82,7 @@ impl PlayerRequest {
             Self::ListRooms { .. }
                 | Self::ListPlayers { .. }
                 | Self::JoinRoom(_)
+                | Self::QuickJoin(_)
                 | Self::DescribeGame { .. }
         )
     }
@@ -115,6 +125,12 @@ pub(super) struct JoinRoomRequest {
 }
 
 #[derive(Debug)]
+pub(super) struct QuickJoinRequest {
+    pub(super) game: String,
+    pub(super) parameters: BTreeMap<String, String>,
+}
+
+#[derive(Debug)]
 pub(super) struct ChatRequest {
     pub(super) text: ChatText,
     pub(super) to: ChatTarget,
@@ -125,6 +141,7 @@ pub(super) struct ChatRequest {
 pub(super) enum ChatTarget {
     Lobby,
     Room,
+    Party,
     Player(PlayerId),
     PlayerNamed(String),
 }
@@ -149,6 +166,11 @@ pub(super) fn name_of(body: &Body) -> &'static str {
         Body::ReadAccount(_) => "read_account",
         Body::EraseAccount(_) => "erase_account",
         Body::SetPassword(_) => "set_password",
+        Body::SetWishes(_) => "set_wishes",
+        Body::QuickJoin(_) => "quick_join",
+        Body::Invite(_) => "invite",
+        Body::JoinParty(_) => "join_party",
+        Body::LeaveParty(_) => "leave_party",
     }
 }
 
@@ -178,6 +200,20 @@ impl TryFrom<Body> for PlayerRequest {
             Body::ListRooms(list) => Self::ListRooms { subscribe: list.subscribe },
             Body::CreateRoom(create) => Self::CreateRoom(create.try_into()?),
             Body::JoinRoom(join) => Self::JoinRoom(join.try_into()?),
+            Body::QuickJoin(join) => {
+                check_parameter_bounds(&join.parameters)?;
+                let world::QuickJoin { game, parameters } = join;
+                Self::QuickJoin(QuickJoinRequest { game, parameters })
+            }
+            Body::SetWishes(set) => Self::SetWishes(
+                Wishes::new(set.wishes)
+                    .map_err(|error| LobbyRefusal::new(ErrorCode::BadText, error.to_string()))?,
+            ),
+            Body::Invite(invite) => Self::Invite { player: invite.player },
+            Body::JoinParty(join) => Self::JoinParty(PartyId(join.party)),
+            Body::LeaveParty(leave) => {
+                Self::LeaveParty(Some(PlayerId(leave.player)).filter(|member| member.0 != 0))
+            }
             Body::LeaveRoom(world::LeaveRoom {}) => Self::LeaveRoom,
             Body::StartRoom(world::StartRoom {}) => Self::StartRoom,
             Body::SetReady(set) => Self::SetReady { ready: set.ready },
@@ -311,11 +347,13 @@ impl TryFrom<world::Say> for ChatRequest {
         let to = match world::Channel::try_from(say.channel) {
             Ok(world::Channel::Lobby) => ChatTarget::Lobby,
             Ok(world::Channel::Room) => ChatTarget::Room,
+            Ok(world::Channel::Party) => ChatTarget::Party,
             Ok(world::Channel::Whisper) if say.to == 0 => ChatTarget::PlayerNamed(say.to_name),
             Ok(world::Channel::Whisper) => ChatTarget::Player(PlayerId(say.to)),
             Err(_) => {
                 let message = format!(
-                    "there is no channel {}; 0 is the lobby, 1 the room, 2 a whisper",
+                    "there is no channel {}; 0 is the lobby, 1 the room, 2 a whisper, 3 the \
+                     party",
                     say.channel
                 );
                 return Err(LobbyRefusal::new(ErrorCode::Malformed, message));
@@ -477,7 +515,7 @@ mod tests {
 
     #[test]
     fn a_channel_that_does_not_exist_is_malformed() {
-        let say = world::Say { channel: 3, text: "hello".into(), ..world::Say::default() };
+        let say = world::Say { channel: 4, text: "hello".into(), ..world::Say::default() };
         assert_eq!(refusal_of(Body::Say(say)).code, ErrorCode::Malformed);
     }
 

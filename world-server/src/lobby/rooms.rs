@@ -7,6 +7,7 @@ pub(super) mod membership;
 mod operated;
 pub(super) mod parameters;
 pub(super) mod password_guesses;
+pub(super) mod quick_join;
 pub(super) mod release;
 pub(super) mod room;
 pub(super) mod running;

@@ -8,6 +8,8 @@ pub(super) mod accounts;
 pub(super) mod connections;
 pub(super) mod creations;
 pub(super) mod login_guesses;
+pub(super) mod parties;
+pub(super) mod party;
 pub(super) mod players;
 pub(super) mod sign_in;
 pub(super) mod sign_ins;
@@ -105,6 +107,7 @@ impl Lobby {
     pub(super) fn end_session(&mut self, now: LocalTime, player: PlayerId, why: ErrorCode) {
         self.timers.cancel(Timer::Grace(player));
         self.vacate_seat(now, player, why);
+        self.quit_party(player);
         self.players.remove(player);
     }
 
@@ -157,6 +160,7 @@ impl Lobby {
             let others = self.member_conns(room, Some(player));
             self.outbox.broadcast(others, Body::Renamed(renamed.clone()));
         }
+        self.mark_party_changed(player);
         Ok(RequestOutcome::Immediate(Body::Renamed(renamed)))
     }
 
@@ -254,6 +258,7 @@ impl Lobby {
         } else if let Some((room, why)) = self.players.at(player).lost_room.clone() {
             self.outbox.notify(conn, room_left_body(room, why));
         }
+        self.mark_party_changed(player);
     }
 
     /// The record of the session did not say where it was opened: it counts where it is resumed.
@@ -325,5 +330,6 @@ impl Lobby {
             self.rooms.at_mut(room).seats.set_waiting(player, true);
             self.mark_roster_changed(now, room);
         }
+        self.mark_party_changed(player);
     }
 }

@@ -9,11 +9,11 @@ use ambit_proto::codes as protocol;
 use ambit_proto::control::world as pb;
 use ambit_proto::control::world::room_change::Change;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{PartyId, PlayerId, RoomId};
 
 use super::super::config::SignIn;
 use super::super::event::{LobbyEvent, codes};
-use super::super::model::{GameTicket, PlayerListing, RoomListing};
+use super::super::model::{GameTicket, PartyListing, PlayerListing, RoomListing};
 use super::super::pending_requests::LobbyQuestion;
 use super::super::request::LobbyRequest;
 use super::{LobbyOutput, LobbySession};
@@ -65,6 +65,14 @@ impl LobbySession {
             LobbyMessageBody::PlayerChange(change) => self.handle_player_change(change),
             LobbyMessageBody::Renamed(renamed) => self.handle_renamed(request, renamed),
             LobbyMessageBody::Chat(chat) => self.emit(LobbyEvent::Chat(chat.into())),
+            LobbyMessageBody::Invitation(invitation) => self.emit(LobbyEvent::Invited {
+                party: PartyId(invitation.party),
+                player: PlayerId(invitation.from),
+                name: invitation.from_name,
+            }),
+            LobbyMessageBody::PartyChange(change) => {
+                self.emit(LobbyEvent::Party { party: PartyListing::of(change) });
+            }
             LobbyMessageBody::MissedNews(missed) => {
                 self.emit(LobbyEvent::ChatMissed { count: missed.chats });
             }
@@ -204,6 +212,8 @@ fn can_answer(body: &LobbyMessageBody) -> bool {
         LobbyMessageBody::RoomChange(_)
         | LobbyMessageBody::PlayerChange(_)
         | LobbyMessageBody::Chat(_)
+        | LobbyMessageBody::Invitation(_)
+        | LobbyMessageBody::PartyChange(_)
         | LobbyMessageBody::MissedNews(_)
         | LobbyMessageBody::Ticket(_)
         | LobbyMessageBody::Servers(_)

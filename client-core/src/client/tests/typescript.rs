@@ -84,6 +84,7 @@ fn the_events_for_typescript_are_those_of_the_enums() {
     add::<AllowedValues>(&mut file);
     add::<RoomListing>(&mut file);
     add::<PlayerListing>(&mut file);
+    add::<PartyListing>(&mut file);
     add::<ChatMessage>(&mut file);
     add::<ChatChannel>(&mut file);
     add::<GameStarted>(&mut file);

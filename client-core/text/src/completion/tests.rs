@@ -13,7 +13,7 @@ use super::*;
 #[test]
 fn commands_of_console_and_game_are_completed_by_name() {
     check("cre", &["create "]);
-    check("qu", &["quit"]);
+    check("qui", &["quick ", "quit"]);
     check("  walk", &["walk-to "]);
     check("re", &["ready ", "rest"]);
     check("unknown", &[]);

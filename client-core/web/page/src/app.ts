@@ -91,6 +91,10 @@ export class App {
       play: () => act(async () => client.room && this.#rejoin(client.room)),
       leave: () => act(() => this.#leave()),
       kick: (player) => act(async () => client.room?.kick(player)),
+      askIntoParty: (name) => act(() => client.invite(name)),
+      joinParty: (party) => act(() => this.#joinParty(party)),
+      declineParty: () => this.#declineParty(),
+      leaveParty: (member) => act(() => client.leaveParty(member)),
     });
     pictures.describe = async (game) => (await this.#describe(game)).schema;
     handle.client = client;
@@ -272,6 +276,16 @@ export class App {
     const isMember = this.client.room?.id === room.id;
     // The lobby says why a player is out of the room.
     if (isMember) showProblem(code, message, () => this.#try(() => this.#rejoin(room)));
+  }
+
+  async #joinParty(party: number): Promise<void> {
+    this.#declineParty();
+    await this.client.joinParty(party);
+  }
+
+  #declineParty(): void {
+    this.#model.invitation = undefined;
+    this.#update();
   }
 
   /** A game that could not be reached is entered again only with another seat. */
@@ -481,6 +495,7 @@ export class App {
     try {
       if (to.channel === "whisper") await this.client.whisper(to.to, text);
       else if (to.channel === "room" && room) await room.say(text);
+      else if (to.channel === "party") await this.client.sayToParty(text);
       else await this.client.say(text);
       return true;
     } catch (thrown) {

@@ -38,6 +38,24 @@ test("a room offers what its server would allow", () => {
   assert.equal(action({ game: "other" }), "join");
 });
 
+test("an invitation stays until it is accepted, and a party until the player is out of it", () => {
+  const model = new LobbyModel();
+  const party = { id: 4, leader: 2, members: [{ ...PLAYER, id: 2 }, PLAYER] };
+  model.handle({ ev: "invited", party: 4, player: 2, name: "bob" }, undefined);
+  assert.deepEqual(model.invitation, { party: 4, name: "bob" });
+  model.handle({ ev: "party", party: { ...party, id: 3 } }, undefined);
+  assert.equal(model.invitation?.party, 4, "that of another party is open");
+  model.handle({ ev: "party", party }, undefined);
+  assert.equal(model.invitation, undefined);
+  assert.equal(model.party?.members.length, 2);
+  const present = { isInRoom: false, isInParty: true };
+  const values = addresseesOf([], present, "lobby").map(({ value }) => value);
+  assert.deepEqual(values, ["lobby", "party"]);
+  assert.deepEqual(addresseeOf("party"), { channel: "party" });
+  model.handle({ ev: "party", party: null }, undefined);
+  assert.equal(model.party, undefined);
+});
+
 test("a room that has removed the player offers nothing, as long as it exists", () => {
   const model = new LobbyModel();
   const games = [quick("field")];
@@ -153,7 +171,7 @@ test("who was chosen for a whisper and is gone stays chosen, and cannot be writt
   const ann = { ...PLAYER };
   const bob = { ...PLAYER, id: 2, name: "bob" };
   const values = (chosen: string, ...others: (typeof PLAYER)[]) =>
-    addresseesOf(others, true, chosen).map(({ value, isGone }) => (isGone ? `-${value}` : value));
+    addresseesOf(others, { isInRoom: true, isInParty: false }, chosen).map(({ value, isGone }) => (isGone ? `-${value}` : value));
   const chosen = "player:bob";
   assert.deepEqual(values(chosen, ann, bob), ["room", "lobby", "player:ann", "player:bob"]);
   assert.deepEqual(values(chosen, ann), ["room", "lobby", "player:ann", "-player:bob"]);

@@ -110,13 +110,57 @@ fn say(standing: Standing) -> String {
     format!("{} {role}", standing.is_maker)
 }
 
+/// Says what the player wishes.
+#[derive(Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Villager))]
+struct Guild;
+
+impl Game for Guild {
+    const INFO: GameInfo = GameInfo::new("guild", "Everybody is what they wish.");
+    type Avatar = Villager;
+    type Command = Command;
+    type Refusal = NoRefusal;
+
+    fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Villager> {
+        let wishes: Vec<_> =
+            newcomer.wishes.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let path = Path::at(world.centre());
+        world.spawn(Villager { path, account: wishes.join(" ").as_str().into() })
+    }
+
+    fn command(
+        &mut self,
+        _: &mut World<Self>,
+        _: Player<'_, Self>,
+        Command::Show: Command,
+    ) -> Result<(), NoRefusal> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_game_reads_at_the_join_what_a_player_wishes() {
+    let mut room = TestRoom::<Guild>::new();
+    let wishes = [("team", "red"), ("class", "mage")];
+    let ann = room.join_with_wishes("ann", &wishes, Line::default());
+    let bob = room.join("bob", Line::default());
+    let seen = |room: &TestRoom<Guild>, client| {
+        room.avatar(client).and_then(|seen| seen.text("account").map(str::to_owned))
+    };
+    assert_eq!(seen(&room, ann).as_deref(), Some("class=mage team=red"));
+    assert_eq!(seen(&room, bob).as_deref(), Some(""));
+    room.move_to_another_host();
+    assert_eq!(seen(&room, ann).as_deref(), Some("class=mage team=red"));
+}
+
 #[test]
 fn a_game_knows_the_maker_of_its_room_and_roles_also_at_the_next_host() {
     let mut room = TestRoom::<Council>::new();
     let account = AccountId([7; 16]);
-    let standing = Standing { is_maker: true, role: None };
+    let standing = Standing { is_maker: true, ..Standing::default() };
     let ann = room.join_as("ann", None, standing, Line::default());
-    let standing = Standing { is_maker: false, role: Some(OperatorRole::Moderate) };
+    let role = Some(OperatorRole::Moderate);
+    let standing = Standing { role, ..Standing::default() };
     let bob = room.join_as("bob", account, standing, Line::default());
     let eve = room.join("eve", Line::default());
     let expected = [(ann, "true none"), (bob, "false moderate"), (eve, "false none")];

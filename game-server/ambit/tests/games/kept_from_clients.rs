@@ -57,7 +57,7 @@ impl Game for Gatehouse {
 }
 
 fn guards(room: &TestRoom<Gatehouse>) -> Vec<Id<Guard>> {
-    room.world().players().map(|player| player.avatar()).collect()
+    room.world().players().map(Player::avatar).collect()
 }
 
 /// What happens in the open, with these hidden edits between: every datagram of both players.

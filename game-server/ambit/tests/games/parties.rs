@@ -29,6 +29,8 @@ struct Tally {
 #[declare(kinds(Scout, Tally))]
 struct Party {
     goes_on: bool,
+    /// How many were there when all were.
+    began_with: Vec<usize>,
 }
 
 impl Game for Party {
@@ -46,6 +48,10 @@ impl Game for Party {
         world.spawn_row(newcomer.id, Tally { name, ..Tally::default() });
         let path = Path::at(Position::on_ground(20.0 * newcomer.id.0 as f32, 10.0));
         world.spawn(Scout { path, name: newcomer.name.into(), ..Scout::default() })
+    }
+
+    fn all_here(&mut self, world: &mut World<Self>) {
+        self.began_with.push(world.players().count());
     }
 
     fn departs(&self, world: &World<Self>, player: Player<'_, Self>) -> Option<(u32, Position)> {
@@ -94,7 +100,10 @@ fn a_new_name_is_shown_at_the_avatar_and_in_the_rows_of_its_player() {
 fn a_party_leaves_from_wherever_it_is_as_the_game_says() {
     let mut room = Room::new(RoomConfig::default(), Box::<Typed<Party>>::default());
     assert_eq!(tick(&mut room, vec![joining(1, "ann"), joining(2, "bob")]), []);
-    let mut goes_on = Room::new(RoomConfig::default(), Box::new(Typed(Party { goes_on: true })));
+    let mut goes_on = Room::new(
+        RoomConfig::default(),
+        Box::new(Typed(Party { goes_on: true, ..Party::default() })),
+    );
     let outputs = tick(&mut goes_on, vec![joining(1, "ann"), joining(2, "bob")]);
     let sent = outputs.iter().map(|output| match output {
         RoomOutput::AtGate { player, map, .. } => (player.0, *map),
@@ -102,6 +111,37 @@ fn a_party_leaves_from_wherever_it_is_as_the_game_says() {
     });
     assert_eq!(sent.collect::<Vec<_>>(), [(1, 2), (2, 1)]);
     assert_eq!(tick(&mut goes_on, Vec::new()), [], "once");
+}
+
+#[test]
+fn a_game_begins_when_all_have_come_who_were_in_the_room_at_its_start() {
+    let began = |room: &mut TestRoom<Party>| room.edit(|_, game| game.began_with.clone());
+    let mut room = TestRoom::<Party>::new();
+    room.expect(2);
+    let ann = room.join("ann", Line::default());
+    room.run(2.secs());
+    assert!(began(&mut room).is_empty(), "bob has not come");
+    room.move_to_another_host();
+    room.join("bob", Line::default());
+    assert_eq!(began(&mut room), [2]);
+    room.join("eve", Line::default());
+    room.leave(ann);
+    room.run(20.secs());
+    assert_eq!(began(&mut room), [2], "once");
+
+    // Who does not come is not waited for longer than 10 s.
+    let mut room = TestRoom::<Party>::new();
+    room.expect(2);
+    room.join("ann", Line::default());
+    room.run(9.secs());
+    assert!(began(&mut room).is_empty());
+    room.run(1.secs());
+    assert_eq!(began(&mut room), [1]);
+
+    // A world that is opened without players begins at once.
+    let mut room = TestRoom::<Party>::new();
+    room.run(100.millis());
+    assert_eq!(began(&mut room), [0]);
 }
 
 #[test]

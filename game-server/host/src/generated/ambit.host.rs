@@ -3,7 +3,7 @@
 pub struct WorldToHost {
     #[prost(
         oneof = "world_to_host::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19"
     )]
     pub body: ::core::option::Option<world_to_host::Body>,
 }
@@ -48,6 +48,8 @@ pub mod world_to_host {
         RoomTaken(super::RoomTaken),
         #[prost(message, tag = "18")]
         HandOver(super::HandOver),
+        #[prost(message, tag = "19")]
+        ExpectPlayers(super::ExpectPlayers),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -375,6 +377,9 @@ pub struct Admit {
     /// operator has given the account (1 look, 2 moderate, 3 operate).
     #[prost(uint32, tag = "9")]
     pub standing: u32,
+    /// The party that the player is in; 0 for none.
+    #[prost(uint64, tag = "10")]
+    pub party: u64,
 }
 /// Notification, the answer to `Admit`: the avatar is in the room.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -422,6 +427,15 @@ pub struct SyncMembers {
     /// Tickets of all other players for this room are invalid up to this serial.
     #[prost(uint64, tag = "3")]
     pub void_tickets_until: u64,
+}
+/// Right behind the `OpenRoom` of a room that is started: these players are in it, and about to come
+/// into the game.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ExpectPlayers {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+    #[prost(uint64, repeated, tag = "2")]
+    pub players: ::prost::alloc::vec::Vec<u64>,
 }
 /// A member of the room has changed names.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -41,9 +41,11 @@ enum Callback {
     Step,
     Sees,
     Stored,
+    AllHere,
 }
 
-const NAMES: [&str; 8] = ["join", "leave", "command", "input", "timer", "step", "sees", "stored"];
+const NAMES: [&str; 9] =
+    ["join", "leave", "command", "input", "timer", "step", "sees", "stored", "all_here"];
 
 /// Calls and times of a game's functions, since the room runs on this host.
 #[derive(Debug, Default)]
@@ -244,6 +246,10 @@ impl Game for MeasuredGame {
         answer: &StoreAnswer,
     ) {
         self.measure(Callback::Stored, None, |game| game.stored(world, number, request, answer));
+    }
+
+    fn all_here(&mut self, world: &mut World) {
+        self.measure(Callback::AllHere, None, |game| game.all_here(world));
     }
 
     fn step(&mut self, world: &mut World, dt: Duration) {

@@ -59,6 +59,10 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 revoked_until: order.void_tickets_until,
             },
         ),
+        world_to_host::Body::ExpectPlayers(order) => {
+            let players = order.players.into_iter().map(PlayerId).collect();
+            input(order.room, RoomInput::Expect { players })
+        }
         world_to_host::Body::RenamePlayer(order) => input(
             order.room,
             RoomInput::Rename { player: PlayerId(order.player), name: order.name },
@@ -80,7 +84,7 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 transfer: TransferId(order.number),
                 name: order.name,
                 account: AccountId::from_bytes(&order.account),
-                standing: Standing::from_bits(order.standing),
+                standing: Standing::from_bits(order.standing).in_party(order.party),
                 at: Position::on_ground(order.x, order.y),
                 carried: order.carried,
             }),

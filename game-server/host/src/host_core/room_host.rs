@@ -233,7 +233,7 @@ impl RoomHost {
     /// A client has come, with a ticket that the host has checked.
     pub fn handle_join(&mut self, now: GameTime, client: ClientId, admitted: AdmittedClient) {
         let AdmittedClient { ticket, coding } = admitted;
-        let Ticket { player, name, account, standing, serial, .. } = ticket;
+        let Ticket { player, name, account, standing, wishes, serial, .. } = ticket;
         if self.has_ended {
             return self.refuse(client, ErrorCode::RoomClosed, "the room was closed");
         }
@@ -253,6 +253,9 @@ impl RoomHost {
         self.clients.insert(client, ConnectedPlayer { player, serial });
         if standing != self.room.world().standing(player) {
             self.inputs.push(RoomInput::Standing { player, standing });
+        }
+        if !wishes.is_empty() && !self.room.has_place(player) {
+            self.inputs.push(RoomInput::Wishes { player, wishes });
         }
         self.inputs.push(RoomInput::Join { client, player, name, account, coding });
     }

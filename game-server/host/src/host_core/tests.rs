@@ -5,6 +5,7 @@ use ambit_proto::ids::PlayerId;
 use ambit_proto::message;
 use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
+use ambit_proto::wishes::Wishes;
 
 use super::messages::RoomMember;
 use super::*;
@@ -561,6 +562,7 @@ impl Host {
             name: "ann".into(),
             account: None,
             standing: Standing::default(),
+            wishes: Wishes::default(),
             host: ADDRESS.into(),
             expires_unix_s: self.time.ticket_unix_s + 30,
             serial,

@@ -337,6 +337,11 @@ pub trait Game: Send {
         let _ = (world, number, request, answer);
     }
 
+    /// All players who were in the room when it was started are in the game, or have left, or 10 s
+    /// have passed. Called once, at a tick before [`step`](Game::step); at the first tick if no
+    /// player is expected.
+    fn all_here(&mut self, _: &mut World) {}
+
     /// The end of a tick, `dt` after the previous one.
     fn step(&mut self, world: &mut World, dt: Duration);
 

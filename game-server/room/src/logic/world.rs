@@ -54,6 +54,7 @@ use ambit_proto::seeded::mix_bits;
 use ambit_proto::space::Position;
 use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
+use ambit_proto::wishes::Wishes;
 use bytes::Bytes;
 use fastrand::Rng;
 
@@ -108,6 +109,8 @@ pub struct World {
     accounts: BTreeMap<PlayerId, AccountId>,
     /// Of those who are more than players, likewise.
     standings: BTreeMap<PlayerId, Standing>,
+    /// Of players who are about to join.
+    wishes: BTreeMap<PlayerId, Wishes>,
     store: StoreDesk,
     player_values: Box<dyn PlayerValues>,
     /// Whom the game has put out at this tick, and why.
@@ -166,6 +169,7 @@ impl World {
             players: BTreeMap::new(),
             accounts: BTreeMap::new(),
             standings: BTreeMap::new(),
+            wishes: BTreeMap::new(),
             store: StoreDesk::default(),
             player_values: Box::new(NoValues),
             put_out: Vec::new(),

@@ -6,6 +6,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::space::Position;
 use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
+use ambit_proto::wishes::Wishes;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,11 @@ pub enum RoomInput {
     },
     /// What a player is beyond a player, from now on: before the join, if it is anything.
     Standing { player: PlayerId, standing: Standing },
+    /// What a player wishes who is about to join for the first time, if it is anything.
+    Wishes { player: PlayerId, wishes: Wishes },
+    /// These players were in the room when it was started: the game may wait for them. Before the
+    /// first tick.
+    Expect { players: Vec<PlayerId> },
     /// A player's connection has ended; the avatar stays for the grace period.
     Disconnect {
         /// The connection; [`REPLAY_CLIENT`] in a journal. Ignored if the player has a newer one.

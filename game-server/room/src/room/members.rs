@@ -7,6 +7,7 @@ use ambit_proto::ids::{AccountId, ClientId, ObjectId, PlayerId};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
+use ambit_proto::wishes::Wishes;
 
 use super::profiles::CarriedProfile;
 use super::seat::{Presence, Seat};
@@ -61,6 +62,7 @@ impl Room {
         let Some(avatar) = self.create_avatar(player, &name) else {
             self.world.set_account(player, None);
             self.world.set_standing(player, Standing::default());
+            self.world.set_wishes(player, Wishes::default());
             self.close_profile(player, Left::Removed);
             match presence {
                 Presence::Here(client) => {
@@ -73,6 +75,8 @@ impl Room {
             }
             return;
         };
+        self.world.set_wishes(player, Wishes::default());
+        self.gathering.forget(player);
         self.seats.insert(player, Seat { account, presence, ..Seat::new(avatar, name) });
         if let Presence::Here(client) = presence {
             self.connect(now, (client, coding), player);

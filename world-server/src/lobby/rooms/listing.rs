@@ -212,7 +212,7 @@ impl Lobby {
     }
 }
 
-fn player_entry(player: &LobbyPlayer) -> world::Player {
+pub(in crate::lobby) fn player_entry(player: &LobbyPlayer) -> world::Player {
     world::Player {
         id: player.id.0,
         name: player.name().as_str().to_owned(),

@@ -48,8 +48,24 @@ impl Lobby {
             })?;
             return Ok(room_created(made));
         }
+        let id = self.make_room(now, player, create)?;
+        let answer = room_created(self.rooms.at(id));
+        let joined = self.room_joined(id);
+        self.notify(player, Body::RoomJoined(joined));
+        self.bring_party(now, player, id);
+        Ok(answer)
+    }
+
+    /// Creates a room, and gives the player its first seat.
+    pub(in crate::lobby) fn make_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        create: CreateRoomRequest,
+    ) -> Result<RoomId, LobbyRefusal> {
         self.check_in_no_room(player)?;
         self.check_creation(&create)?;
+        self.check_party_seats(player, create.capacity)?;
         self.check_room_limits(now, player)?;
         self.check_directory()?;
 
@@ -66,15 +82,12 @@ impl Lobby {
             room.life = RoomLife::Lasting;
         }
         let id = room.id;
-        let answer = room_created(room);
         let maker = self.players.at_mut(player);
         maker.room = Some(id);
         maker.creations.add(now, key, id);
         self.counters.rooms_made += 1;
         self.mark_room_changed(now, id);
-        let joined = self.room_joined(id);
-        self.notify(player, Body::RoomJoined(joined));
-        Ok(answer)
+        Ok(id)
     }
 
     /// Gives the player a seat. A member of the room gets the same answer again, and a new ticket
@@ -90,22 +103,35 @@ impl Lobby {
             self.check_join(now, player, join)?;
             self.free_waiting_seat(now, join.room);
             self.check_first_map(join.room)?;
-            let room = self.rooms.at_mut(join.room);
-            room.seats.take(player).map_err(|_| {
-                let message =
-                    format!("all {} seats of room {} are taken", room.seats.capacity(), join.room);
-                LobbyRefusal::new(ErrorCode::RoomFull, message)
-            })?;
-            if room.host == NO_PLAYER && room.life == RoomLife::Lasting {
-                room.host = player;
-            }
-            self.players.at_mut(player).room = Some(join.room);
-            self.unplayed.forget(join.room);
-            self.mark_roster_changed(now, join.room);
-            self.mark_room_changed(now, join.room);
+            self.check_party_seats(player, self.rooms.at(join.room).free_places())?;
+            self.take_seat(now, player, join.room)?;
+            self.bring_party(now, player, join.room);
+            self.start_by_itself(now, join.room);
         }
         self.send_ticket(now, player);
         Ok(RequestOutcome::Immediate(Body::RoomJoined(self.room_joined(join.room))))
+    }
+
+    /// Gives the player, who is in no room, a seat that is free.
+    pub(in crate::lobby) fn take_seat(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        id: RoomId,
+    ) -> Result<(), LobbyRefusal> {
+        let room = self.rooms.at_mut(id);
+        room.seats.take(player).map_err(|_| {
+            let message = format!("all {} seats of room {id} are taken", room.seats.capacity());
+            LobbyRefusal::new(ErrorCode::RoomFull, message)
+        })?;
+        if room.host == NO_PLAYER && room.life == RoomLife::Lasting {
+            room.host = player;
+        }
+        self.players.at_mut(player).room = Some(id);
+        self.unplayed.forget(id);
+        self.mark_roster_changed(now, id);
+        self.mark_room_changed(now, id);
+        Ok(())
     }
 
     pub(in crate::lobby) fn leave_room(
@@ -130,6 +156,7 @@ impl Lobby {
         let room = self.room_of(player)?;
         self.rooms.at_mut(room).seats.set_ready(player, ready);
         self.mark_roster_changed(now, room);
+        self.start_by_itself(now, room);
         Ok(DONE)
     }
 
@@ -468,7 +495,11 @@ impl Lobby {
     /// Checks that no ban of the room applies to the player. The network alone does not bar people
     /// from a network that is known to be shared: a trusted one, or one that another member comes
     /// from, unless too many of its players were put out.
-    fn check_bans(&self, player: PlayerId, room: &LobbyRoom) -> Result<(), LobbyRefusal> {
+    pub(in crate::lobby) fn check_bans(
+        &self,
+        player: PlayerId,
+        room: &LobbyRoom,
+    ) -> Result<(), LobbyRefusal> {
         let network = self.network_of_player(player);
         let known = self.players.at(player);
         let id = room.id;

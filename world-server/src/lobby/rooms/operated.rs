@@ -39,15 +39,7 @@ impl Lobby {
         if self.rooms.at(id).phase != RoomPhase::Waiting {
             return true;
         }
-        let Some(host) = self.place_new_room(id) else {
-            return false;
-        };
-        let random = self.random_seed();
-        let room = self.rooms.at_mut(id);
-        room.phase = RoomPhase::Opening { host, starter: None };
-        room.choose_seed(self.config.server_secret.as_ref(), random);
-        self.send_open_room(now, id, host, None);
-        true
+        self.begin_start(now, id, None).is_ok()
     }
 
     /// The room of this world. It is added if there is none, and the other servers can be told.

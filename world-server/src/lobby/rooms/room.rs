@@ -94,6 +94,8 @@ pub(in crate::lobby) struct LobbyRoom {
     pub(in crate::lobby) build: String,
     /// Its way to another build.
     pub(in crate::lobby) release: RoomRelease,
+    /// Whether it starts by itself, once enough players are there.
+    pub(in crate::lobby) starts_itself: bool,
     /// Whether the shell has a checkpoint of it, so that it can resume elsewhere.
     pub(in crate::lobby) has_checkpoint: bool,
     /// When a host last resumed it.
@@ -174,6 +176,7 @@ impl LobbyRoom {
             incarnation: 0,
             build: String::new(),
             release: RoomRelease::default(),
+            starts_itself: false,
             has_checkpoint: false,
             resumed_at: None,
             failed_resumes: 0,
@@ -215,6 +218,12 @@ impl LobbyRoom {
     /// Whether another build could not read it, and no host of its own build is there.
     pub(in crate::lobby) fn waits_for_build(&self) -> bool {
         self.phase == RoomPhase::Moving { host: None } && self.release.is_misfit()
+    }
+
+    /// How many players can come into it now: they need a seat, and one of its first map.
+    pub(in crate::lobby) fn free_places(&self) -> u32 {
+        let of_map = self.map_seats().saturating_sub(self.player_count());
+        self.seats.free_count().min(of_map)
     }
 
     pub(in crate::lobby) fn name(&self) -> &LobbyRoomName {

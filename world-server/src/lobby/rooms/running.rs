@@ -4,7 +4,7 @@
 
 use ambit_host::host_core::messages::{RoomAssignment, RoomMember};
 use ambit_host::protocol::messages::{
-    Drain, HostReady, PlayerOut, RoomClosed, RoomOpened, world_to_host,
+    Drain, ExpectPlayers, HostReady, PlayerOut, RoomClosed, RoomOpened, world_to_host,
 };
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -34,20 +34,31 @@ impl Lobby {
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let id = self.room_of(player)?;
         self.check_start(player, self.rooms.at(id))?;
+        self.begin_start(now, id, Some(from))?;
+        Ok(RequestOutcome::Deferred)
+    }
+
+    /// The same for a room that may be started, whoever waits for it.
+    pub(in crate::lobby) fn begin_start(
+        &mut self,
+        now: LocalTime,
+        id: RoomId,
+        starter: Option<RequestSource>,
+    ) -> Result<(), LobbyRefusal> {
         self.check_running_limit(self.rooms.at(id))?;
         self.check_directory()?;
-        let host = self.place_new_room(id).ok_or_else(|| {
-            LobbyRefusal::new(
-                ErrorCode::NoHostAvailable,
-                "no game server takes another room at the moment; try again later",
-            )
-        })?;
+        let host = self.place_new_room(id).ok_or_else(no_host_available)?;
         let random = self.random_seed();
         let room = self.rooms.at_mut(id);
-        room.phase = RoomPhase::Opening { host, starter: Some(from) };
+        room.phase = RoomPhase::Opening { host, starter };
         room.choose_seed(self.config.server_secret.as_ref(), random);
         self.send_open_room(now, id, host, None);
-        Ok(RequestOutcome::Deferred)
+        let players: Vec<u64> = self.rooms.at(id).seats.players().map(|player| player.0).collect();
+        if !players.is_empty() {
+            let expect = ExpectPlayers { room: id.0, players };
+            self.outbox.send_to_host(host, world_to_host::Body::ExpectPlayers(expect));
+        }
+        Ok(())
     }
 
     pub(in crate::lobby) fn random_seed(&mut self) -> u64 {
@@ -335,7 +346,12 @@ impl Lobby {
         self.mark_room_changed(now, id);
     }
 
-    fn check_start(&self, player: PlayerId, room: &LobbyRoom) -> Result<(), LobbyRefusal> {
+    /// Checks whether the player may start the room now.
+    pub(in crate::lobby) fn check_start(
+        &self,
+        player: PlayerId,
+        room: &LobbyRoom,
+    ) -> Result<(), LobbyRefusal> {
         if room.host != player {
             return Err(LobbyRefusal::new(ErrorCode::NotHost, "only the room's host may start it"));
         }
@@ -384,6 +400,7 @@ impl Lobby {
             name: known.name().as_str().to_owned(),
             account: known.account,
             standing: self.standing_of(world, player),
+            wishes: known.wishes.clone(),
             host: host.address.clone(),
             expires_unix_s: host_time.as_secs().saturating_add(LIFETIME_S),
             serial: self.counters.tickets,
@@ -399,6 +416,11 @@ impl Lobby {
             web_certificates_sha256: host.web_certificates().to_vec(),
         })
     }
+}
+
+pub(in crate::lobby) fn no_host_available() -> LobbyRefusal {
+    let message = "no game server takes another room at the moment; try again later";
+    LobbyRefusal::new(ErrorCode::NoHostAvailable, message)
 }
 
 /// Removes control characters from a host's text and limits its length.

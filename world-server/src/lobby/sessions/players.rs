@@ -10,7 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ambit_proto::ids::{AccountId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PartyId, PlayerId, RoomId};
+use ambit_proto::wishes::Wishes;
 use ambit_room::token_bucket::TokenBucket;
 use ambit_transport::address::SourceNetwork;
 
@@ -39,6 +40,10 @@ pub(in crate::lobby) struct LobbyPlayer {
     pub(in crate::lobby) network: Option<SourceNetwork>,
     /// Proved when the session was opened.
     pub(in crate::lobby) account: Option<AccountId>,
+    /// The party that it is in, alone perhaps.
+    pub(in crate::lobby) party: Option<PartyId>,
+    /// For the rooms that it joins.
+    pub(in crate::lobby) wishes: Wishes,
     pub(in crate::lobby) chat: TokenBucket,
     pub(in crate::lobby) password_guesses: PasswordGuesses,
     /// The room that ended while the player was away, and why; sent at the resume.
@@ -68,6 +73,7 @@ pub(in crate::lobby) struct SavedPlayer {
     pub(in crate::lobby) creations: RecentCreations,
     pub(in crate::lobby) network: Option<SourceNetwork>,
     pub(in crate::lobby) account: Option<AccountId>,
+    pub(in crate::lobby) wishes: Wishes,
 }
 
 /// Names that only one account may use, and what people would confuse with them.
@@ -138,7 +144,15 @@ impl LobbyPlayers {
         self.changed.insert(id);
         let creations = RecentCreations::default();
         let network = Some(network);
-        let new = SavedPlayer { name, token, previous_token: None, creations, network, account };
+        let new = SavedPlayer {
+            name,
+            token,
+            previous_token: None,
+            creations,
+            network,
+            account,
+            wishes: Wishes::default(),
+        };
         self.insert(id, Some(conn), new, config);
         id
     }
@@ -173,7 +187,7 @@ impl LobbyPlayers {
         new: SavedPlayer,
         config: &LobbyConfig,
     ) {
-        let SavedPlayer { name, token, previous_token, creations, network, account } = new;
+        let SavedPlayer { name, token, previous_token, creations, network, account, wishes } = new;
         self.add_name(&name, id);
         let tokens = [Some(token), previous_token];
         self.by_token.extend(tokens.into_iter().flatten().map(|token| (token, id)));
@@ -184,6 +198,8 @@ impl LobbyPlayers {
             creations,
             network,
             account,
+            party: None,
+            wishes,
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             password_guesses: PasswordGuesses::default(),
             lost_room: None,

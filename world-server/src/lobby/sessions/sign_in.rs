@@ -67,10 +67,14 @@ impl Lobby {
     /// role that is given or taken counts from the next one on.
     pub(in crate::lobby) fn standing_of(&self, room: RoomId, player: PlayerId) -> Standing {
         let maker = self.rooms.get(room).and_then(|room| room.maker);
-        let account = self.players.get(player).and_then(|player| player.account);
+        let known = self.players.get(player);
+        let account = known.and_then(|player| player.account);
+        let party = known.and_then(|player| player.party);
         Standing {
             is_maker: maker.is_some_and(|maker| maker.player == player),
             role: account.and_then(|account| self.sign_ins.roles.get(&account).copied()),
+            // One alone is with no other player.
+            party: party.filter(|party| self.parties.members(*party).len() > 1),
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) struct LobbyHarness {
     /// Answers that the test has not read yet, with their numbers.
     answers: BTreeMap<ConnId, Vec<(u64, Body)>>,
     closed: BTreeMap<ConnId, ErrorCode>,
-    orders: Vec<(HostId, world_to_host::Body)>,
+    pub(super) orders: Vec<(HostId, world_to_host::Body)>,
     /// Hosts that the lobby has disconnected since the last call.
     disconnected_hosts: Vec<HostId>,
     /// Number of children in the newest output that sets it.
@@ -116,8 +116,12 @@ impl LobbyHarness {
             min_players,
             join_running,
             is_lasting: name.starts_with("lasting"),
-            quick_start: BTreeMap::from([("of".to_owned(), name.to_owned())]),
-            parameters: Vec::new(),
+            quick_start: BTreeMap::from([("size".to_owned(), name.to_owned())]),
+            parameters: vec![world::Parameter {
+                key: "size".to_owned(),
+                default_value: "100x100".to_owned(),
+                ..world::Parameter::default()
+            }],
             max_capacity: 100,
             presentation: format!("{{\"of\":\"{name}\"}}"),
             schema: name.into(),

@@ -280,7 +280,7 @@ impl RandomRun {
         let room = self.any_room();
         let player = self.any_player();
         let password = ["", "sesame"][self.random.below(2) as usize];
-        match self.random.below(20) {
+        match self.random.below(24) {
             0..4 => create(world::CreateRoom {
                 name: "den".into(),
                 game: ["field", "duel", "chess"][self.random.below(3) as usize].into(),
@@ -303,6 +303,15 @@ impl RandomRun {
             15 => kick(player),
             16 => set_name(&self.any_name()),
             17 => request_ticket(),
+            19 => ask::Body::QuickJoin(world::QuickJoin {
+                game: ["field", "duel", "chess"][self.random.below(3) as usize].into(),
+                ..world::QuickJoin::default()
+            }),
+            20 => ask::Body::Invite(world::Invite { player: self.any_name() }),
+            21 => ask::Body::JoinParty(world::JoinParty { party: self.random.below(9) }),
+            22 => ask::Body::LeaveParty(world::LeaveParty {
+                player: [0, player][self.random.below(2) as usize],
+            }),
             18 => ask::Body::ListRooms(world::ListRooms { subscribe: self.random.chance(70) }),
             _ => [list_all_players(), self.hello(), self.chat()][self.random.below(3) as usize]
                 .clone(),
@@ -310,7 +319,7 @@ impl RandomRun {
     }
 
     fn chat(&mut self) -> ask::Body {
-        let channel = self.random.below(4) as i32;
+        let channel = self.random.below(5) as i32;
         ask::Body::Say(world::Say {
             channel,
             text: "hello".into(),

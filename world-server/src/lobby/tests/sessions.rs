@@ -21,7 +21,7 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
     let games: Vec<_> =
         welcome.games.iter().map(|game| (game.name.as_str(), game.min_players)).collect();
     assert_eq!(games, [("field", 1), ("duel", 2), ("lasting", 1)]);
-    assert_eq!(welcome.games[1].quick_start["of"], "duel");
+    assert_eq!(welcome.games[1].quick_start["size"], "duel");
 }
 
 #[test]
@@ -371,10 +371,10 @@ fn a_game_is_described_with_the_seats_that_the_operator_allows() {
         panic!("expected a description")
     };
     assert_eq!((&field.game[..], field.default_capacity, field.max_capacity), ("field", 64, 100));
-    // The lobby's own.
+    // The last one is the lobby's own.
     let keys: Vec<_> = field.parameters.iter().map(|parameter| &parameter.key[..]).collect();
-    assert_eq!(keys, ["ready"]);
-    assert_eq!(field.parameters[0].label, "Players must be ready");
+    assert_eq!(keys, ["size", "ready"]);
+    assert_eq!(field.parameters[1].label, "Players must be ready");
     assert_eq!(field.presentation, "{\"of\":\"field\"}");
     assert_eq!(field.schema, b"field");
 }

@@ -362,8 +362,9 @@ fn a_ticket_says_who_has_made_the_room_and_whom_the_operator_trusts() {
         let ticket = ticket_in(harness.ask(client.conn, request)).expect("a ticket");
         verify_ticket(&ticket, harness.now).expect("a valid ticket").standing
     };
-    let maker = Standing { is_maker: true, role: None };
-    let moderator = Standing { is_maker: false, role: Some(OperatorRole::Moderate) };
+    let maker = Standing { is_maker: true, ..Standing::default() };
+    let role = Some(OperatorRole::Moderate);
+    let moderator = Standing { role, ..Standing::default() };
     assert_eq!(standing(&mut harness, &ann), maker);
     assert_eq!(standing(&mut harness, &bob), moderator);
     trust(&mut harness, None);

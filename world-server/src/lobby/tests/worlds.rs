@@ -450,7 +450,8 @@ fn admit(room: u64, client: &Client, number: u64, carried: &[u8]) -> Admit {
     let name = client.name.clone();
     let carried = carried.to_vec();
     let (account, standing) = (Vec::new(), 1);
-    Admit { room, player, number, name, x: 5.0, y: 100.0, carried, account, standing }
+    let party = 0;
+    Admit { room, player, number, name, x: 5.0, y: 100.0, carried, account, standing, party }
 }
 
 fn stay_message(room: u64, client: &Client, number: u64) -> host_to_world::Body {

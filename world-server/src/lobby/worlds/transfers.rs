@@ -287,7 +287,7 @@ impl Lobby {
         let known = self.players.at(player);
         let name = known.name().as_str().to_owned();
         let account = AccountId::to_bytes(known.account);
-        let standing = self.standing_of(world, player).bits();
+        let standing = self.standing_of(world, player);
         let transfer = self.transfer_mut(world, player);
         let TransferStep::Arriving { carried, .. } = &transfer.step else {
             return;
@@ -302,7 +302,8 @@ impl Lobby {
             y,
             carried: carried.clone(),
             account,
-            standing,
+            standing: standing.bits(),
+            party: standing.party.map_or(0, |party| party.0),
         };
         self.send_to_room_host(to, world_to_host::Body::Admit(admit));
     }

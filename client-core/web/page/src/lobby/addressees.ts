@@ -4,11 +4,12 @@ import type { PlayerListing } from "../ambit/ambit.js";
 import { texts } from "../texts.js";
 
 /** To whom a message goes. */
-export type Addressee = { channel: "lobby" | "room" } | { channel: "whisper"; to: string };
+export type Addressee = { channel: "lobby" | "room" | "party" } | { channel: "whisper"; to: string };
 
 const LOBBY = "lobby";
 /** The value of the player's room. */
 export const ROOM = "room";
+const PARTY = "party";
 const PLAYER = "player:";
 
 /**
@@ -18,11 +19,12 @@ const PLAYER = "player:";
  */
 export function addresseesOf(
   others: readonly PlayerListing[],
-  isInRoom: boolean,
+  { isInRoom, isInParty }: { isInRoom: boolean; isInParty: boolean },
   chosen: string,
 ) {
   const options = [{ value: LOBBY, label: texts.to_lobby, isGone: false }];
   if (isInRoom) options.unshift({ value: ROOM, label: texts.to_room, isGone: false });
+  if (isInParty) options.push({ value: PARTY, label: texts.to_party, isGone: false });
   for (const { name } of others) {
     options.push({ value: PLAYER + name, label: texts.to_player(name), isGone: false });
   }
@@ -35,5 +37,5 @@ export function addresseesOf(
 
 export function addresseeOf(value: string): Addressee {
   if (value.startsWith(PLAYER)) return { channel: "whisper", to: value.slice(PLAYER.length) };
-  return { channel: value === ROOM ? "room" : "lobby" };
+  return { channel: value === ROOM || value === PARTY ? value : "lobby" };
 }

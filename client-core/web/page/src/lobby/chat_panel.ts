@@ -42,8 +42,13 @@ export class ChatPanel {
     this.#text.focus();
   }
 
-  update(lines: readonly ChatLine[], others: readonly PlayerListing[], isInRoom: boolean): void {
-    this.#offer(others, isInRoom);
+  update(
+    lines: readonly ChatLine[],
+    others: readonly PlayerListing[],
+    present: { isInRoom: boolean; isInParty: boolean },
+  ): void {
+    const { isInRoom } = present;
+    this.#offer(others, present);
     // Who plays with others speaks to them.
     if (isInRoom && !this.#isInRoom) this.#to.value = ROOM;
     this.#isInRoom = isInRoom;
@@ -63,9 +68,12 @@ export class ChatPanel {
   }
 
   /** The addressees. The list is replaced only when it has changed. */
-  #offer(others: readonly PlayerListing[], isInRoom: boolean): void {
+  #offer(
+    others: readonly PlayerListing[],
+    present: { isInRoom: boolean; isInParty: boolean },
+  ): void {
     const before = this.#to.value;
-    const options = addresseesOf(others, isInRoom, before);
+    const options = addresseesOf(others, present, before);
     if (!this.#offered.by(options)) return;
     const elements = options.map(({ value, label, isGone }) =>
       el("option", { value, disabled: isGone }, label),

@@ -4,10 +4,17 @@
  * Bound: {@link MAX_CHAT} lines of chat.
  */
 
-import type { GameListing, LobbyEvent, PlayerListing, RoomListing } from "../ambit/ambit.js";
+import type {
+  GameListing,
+  LobbyEvent,
+  PartyListing,
+  PlayerListing,
+  RoomListing,
+} from "../ambit/ambit.js";
+import type { Invitation } from "./party_panel.js";
 
 export interface ChatLine {
-  channel: "lobby" | "room" | "whisper" | "notice";
+  channel: "lobby" | "room" | "whisper" | "party" | "notice";
   from: string;
   /** Of a whisper; empty if the receiver is not known. */
   to: string;
@@ -30,6 +37,9 @@ export class LobbyModel {
   /** Of the player's room. */
   members: PlayerListing[] = [];
   everybody: PlayerListing[] = [];
+  party: PartyListing | undefined;
+  /** The newest one that is not answered. */
+  invitation: Invitation | undefined;
   readonly chat: ChatLine[] = [];
   readonly #barred = new Set<number>();
   /** Where the lines of a room in the chat were said. */
@@ -47,6 +57,7 @@ export class LobbyModel {
     this.#barred.clear();
     this.members = [];
     this.everybody = [];
+    this.party = this.invitation = undefined;
   }
 
   /** Running rooms last, the newest first: those that can be joined before they begin. */
@@ -166,6 +177,13 @@ export class LobbyModel {
           if (renamed) renamed.name = event.name;
         }
         return;
+      case "invited":
+        this.invitation = { party: event.party, name: event.name };
+        return;
+      case "party":
+        this.party = event.party ?? undefined;
+        if (this.party?.id === this.invitation?.party) this.invitation = undefined;
+        return;
       case "chat": {
         const { channel, from, text } = event;
         const to = this.everybody.find(({ id }) => id === event.to_id)?.name ?? "";
@@ -181,7 +199,10 @@ export class LobbyModel {
         return;
       case "welcome":
         // A server with a new session for the player refuses again if the player is barred.
-        if (!event.resumed) this.#barred.clear();
+        if (!event.resumed) {
+          this.#barred.clear();
+          this.party = this.invitation = undefined;
+        }
         return;
     }
   }

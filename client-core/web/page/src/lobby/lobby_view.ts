@@ -11,10 +11,11 @@ import { gamePicture } from "./game_picture.js";
 import { GameShelf } from "./game_shelf.js";
 import type { LobbyModel, WayIn } from "./lobby_model.js";
 import { wordmark } from "./marks.js";
+import { type PartyHooks, PartyPanel } from "./party_panel.js";
 import { RoomList } from "./room_list.js";
 import { type RoomHooks, RoomPanel } from "./room_panel.js";
 
-export interface LobbyHooks extends RoomHooks {
+export interface LobbyHooks extends RoomHooks, PartyHooks {
   rename(name: string): void;
   /** Shows the player's account. */
   account(): void;
@@ -43,6 +44,7 @@ export class LobbyView {
   readonly #rooms: RoomList;
   readonly #shelf: GameShelf;
   readonly #room: RoomPanel;
+  readonly #party: PartyPanel;
   readonly #name = el("input", {
     type: "text",
     maxlength: "24",
@@ -68,7 +70,7 @@ export class LobbyView {
   readonly #players = el("ul", { class: "players" });
   readonly #shownPlayers = new Changed();
 
-  constructor(hooks: LobbyHooks) {
+  constructor(private readonly hooks: LobbyHooks) {
     this.#chat = new ChatPanel((to, text) => hooks.say(to, text));
     this.#rooms = new RoomList((room) => hooks.join(room));
     this.#shelf = new GameShelf(
@@ -77,6 +79,7 @@ export class LobbyView {
       (game) => hooks.topLists(game),
     );
     this.#room = new RoomPanel(hooks);
+    this.#party = new PartyPanel(hooks);
     this.#account = button("", () => hooks.account(), { class: "account" });
     const form = el(
       "form",
@@ -149,7 +152,7 @@ export class LobbyView {
         ),
         this.#welcome,
       ),
-      el("main", {}, this.#lobby, this.#room.element, div("side", people, this.#chat.element)),
+      el("main", {}, this.#lobby, this.#room.element, div("side", this.#party.element, people, this.#chat.element)),
     );
   }
 
@@ -189,14 +192,33 @@ export class LobbyView {
       this.#room.update(listing, model.members, client.player, game === "none");
     }
     const isOther = ({ id }: PlayerListing) => id !== client.player;
-    this.#showPlayers(model.everybody, client.player);
-    this.#chat.update(model.chat, model.everybody.filter(isOther), room !== undefined);
+    this.#party.update(model.party, model.invitation, client.player);
+    const { party } = model;
+    const mayAsk = !party || party.leader === client.player;
+    const fellows = new Set(party?.members.map(({ id }) => id));
+    const canAsk = ({ id }: PlayerListing) => mayAsk && id !== client.player && !fellows.has(id);
+    this.#showPlayers(model.everybody, client.player, canAsk);
+    const present = { isInRoom: room !== undefined, isInParty: party !== undefined };
+    this.#chat.update(model.chat, model.everybody.filter(isOther), present);
   }
 
-  #showPlayers(everybody: readonly PlayerListing[], own: number): void {
-    if (!this.#shownPlayers.by(own, everybody.map(({ id, name }) => [id, name]))) return;
-    const chip = ({ id, name }: PlayerListing) =>
-      el("li", id === own ? { class: "own" } : {}, name);
+  #showPlayers(
+    everybody: readonly PlayerListing[],
+    own: number,
+    canAsk: (player: PlayerListing) => boolean,
+  ): void {
+    const shown = everybody.map((player) => [player.id, player.name, canAsk(player)]);
+    if (!this.#shownPlayers.by(own, shown)) return;
+    const ask = (name: string) =>
+      button("+", () => this.hooks.askIntoParty(name), {
+        class: "ask",
+        "aria-label": texts.party_ask(name),
+        title: texts.party_ask(name),
+      });
+    const chip = (player: PlayerListing) => {
+      const attributes = player.id === own ? { class: "own" } : {};
+      return el("li", attributes, player.name, canAsk(player) ? ask(player.name) : undefined);
+    };
     this.#players.replaceChildren(...everybody.map(chip));
   }
 

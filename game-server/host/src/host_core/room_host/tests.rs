@@ -6,6 +6,7 @@ use ambit::{GameInfo, Games, Id, Typed};
 use ambit_field::FieldGame;
 use ambit_proto::space::Position;
 use ambit_proto::standing::Standing;
+use ambit_proto::wishes::Wishes;
 use ambit_room::config::RoomConfig;
 use ambit_room::journal::SavedRoom;
 use ambit_room::logic::registry::Registry;
@@ -789,6 +790,7 @@ impl Host {
             name: "ann".into(),
             account: None,
             standing: Standing::default(),
+            wishes: Wishes::default(),
             host: String::new(),
             expires_unix_s: 0,
             serial,

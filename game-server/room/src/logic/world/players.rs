@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use ambit_proto::ids::{AccountId, ObjectId, PlayerId};
 use ambit_proto::standing::Standing;
+use ambit_proto::wishes::Wishes;
 
 use super::World;
 
@@ -67,6 +68,21 @@ impl World {
             self.standings.remove(&player);
         } else {
             self.standings.insert(player, standing);
+        }
+    }
+
+    /// What a player wishes who joins now.
+    pub fn wishes(&self, player: PlayerId) -> Wishes {
+        self.wishes.get(&player).cloned().unwrap_or_default()
+    }
+
+    /// Notes what a player wishes, before the game's `join`. Called by the room, and by tests of
+    /// games.
+    pub fn set_wishes(&mut self, player: PlayerId, wishes: Wishes) {
+        if wishes.is_empty() {
+            self.wishes.remove(&player);
+        } else {
+            self.wishes.insert(player, wishes);
         }
     }
 

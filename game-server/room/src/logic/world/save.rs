@@ -35,7 +35,7 @@ impl World {
         saved::put(out, &(&self.controls, &self.moving, &self.overflowing));
         saved::put(out, &self.past.to_saved());
         saved::put(out, &(&self.store, self.player_values.save(), self.calendar_ms));
-        saved::put(out, &(&self.shared.copies, &self.standings));
+        saved::put(out, &(&self.shared.copies, &self.standings, &self.wishes));
     }
 
     /// Replaces the state of this world, in which the game has started, by the saved one; with an
@@ -58,7 +58,7 @@ impl World {
         let values: Vec<u8>;
         (self.store, values, self.calendar_ms) = saved::take(bytes)?;
         let mut copies: Copies;
-        (copies, self.standings) = saved::take(bytes)?;
+        (copies, self.standings, self.wishes) = saved::take(bytes)?;
         self.player_values.restore(&values)?;
         (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(rng_seed));
         self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{MAX_ROOMS_PER_ADDRESS, MAX_RUNNING_PER_ADDRESS, RandomRun};
 use crate::lobby::rooms::room::RoomPhase;
 use crate::lobby::sessions::connections::Stage;
+use crate::lobby::sessions::parties::MAX_PARTY;
 use crate::lobby::sessions::players::LobbyPlayer;
 
 impl RandomRun {
@@ -107,6 +108,17 @@ impl RandomRun {
                 there.len() <= lobby.config.max_sessions_per_address(),
                 "{context}: {there:?} are too many sessions of {network:?}"
             );
+        }
+        for player in lobby.players.iter() {
+            if let Some(party) = player.party {
+                let members = lobby.parties.members(party);
+                assert!(members.contains(&player.id), "{context}: not in its own party");
+                assert!(members.len() <= MAX_PARTY, "{context}: {members:?} are too many");
+                for member in members {
+                    let of_member = lobby.players.at(member).party;
+                    assert_eq!(of_member, Some(party), "{context}: a member without the party");
+                }
+            }
         }
         for room in lobby.rooms.iter().filter(|room| room.map_identity.is_none()) {
             let away = lobby.players.iter().filter(|player| player.conn.is_none());
