@@ -168,6 +168,12 @@ impl SimHost {
         self.core.has_room(room)
     }
 
+    /// The same, but of a room that is handed over and waits for another host.
+    pub fn runs_room(&self, room: RoomId) -> bool {
+        let is_over = self.rooms.get(&room).is_some_and(|room| room.host.is_over());
+        self.has_room(room) && !is_over
+    }
+
     /// Number of rooms that run or are being created.
     pub fn room_count(&self) -> usize {
         self.core.room_count()

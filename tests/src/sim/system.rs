@@ -194,7 +194,7 @@ impl System {
     /// A running room, with the host that the lobby placed it on last.
     pub fn running(&self, room: RoomId) -> Option<(HostId, &SimRoom)> {
         let has_room = |(&host, process): (&HostId, &'_ HostProcess)| {
-            (process.is_linked() && process.host.has_room(room)).then_some(host)
+            (process.is_linked() && process.host.runs_room(room)).then_some(host)
         };
         let host = self.hosts.iter().find_map(has_room)?;
         self.hosts[&host].host.rooms().find(|&(id, _)| id == room).map(|(_, room)| (host, room))

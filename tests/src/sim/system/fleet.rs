@@ -348,7 +348,7 @@ impl System {
             self.fleet.incarnations.insert((host, room), *number);
             let mut others =
                 self.hosts.iter().filter(|(id, process)| **id != host && process.is_linked);
-            let other = others.find(|(_, process)| process.host.has_room(room));
+            let other = others.find(|(_, process)| process.host.runs_room(room));
             assert!(
                 other.is_none(),
                 "seed {}: {room:?} would have two hosts at {:?}",
