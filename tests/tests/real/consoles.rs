@@ -47,7 +47,7 @@ fn a_party_goes_with_its_leader_into_any_room_that_starts_by_itself() -> Result<
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
     let mut eve = Console::start(&scratch, server.world, "eve", &[])?;
-    ann.run_command("party invite bob", "done")?;
+    ann.type_in("party invite bob")?;
     let invited = bob.wait_for("invited")?;
     assert_eq!(invited["name"], "ann");
     bob.run_command("party join", "party")?;
@@ -56,7 +56,9 @@ fn a_party_goes_with_its_leader_into_any_room_that_starts_by_itself() -> Result<
     ann.type_in("say &hello")?;
     bob.wait_until("the greeting", |event| event["ev"] == "chat" && event["channel"] == "party")?;
 
-    bob.run_command("wish class=mage", "done")?;
+    bob.type_in("wish class=mage")?;
+    // Its answer comes after that of the wish.
+    bob.run_command("rooms", "rooms")?;
     let joined = ann.run_command("quick deus size=60x60", "joined")?;
     ann.wait_for("started")?;
     bob.wait_for("started")?;
