@@ -53,6 +53,11 @@ pub(crate) fn text(json: &Json) -> String {
         "renamed" => {
             format!("player {} is called {} now", number(json, "player"), word(json, "name"))
         }
+        "invited" => {
+            format!("{} asks you into a party: `party join` accepts", word(json, "name"))
+        }
+        "party" if json["party"].is_null() => "you are in no party".to_owned(),
+        "party" => list(&json["party"], "members", "you are in no party", player),
         "objects" => list(json, "objects", "nothing around", object),
         "table" => table(json),
         "radar" => list(json, "lines", "nothing around", |line| {

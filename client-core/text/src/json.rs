@@ -51,6 +51,8 @@ pub const KINDS: &[&str] = &[
     "account_saved",
     "account_erased",
     "password_set",
+    "invited",
+    "party",
 ];
 
 /// The event's line; `None` for events that scripts do not need.
