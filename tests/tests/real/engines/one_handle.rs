@@ -83,6 +83,11 @@ fn what_is_unchanged_after_a_dark_line_causes_no_event() -> Result<()> {
     relay.darken_for_all(true);
     outage(DARK);
     relay.darken_for_all(false);
+    outage(DARK);
+    // Of the line alone.
+    let told = client.events()?;
+    let is_of_line = |event: &Value| event["ev"] == "silent" || event["ev"] == "heard";
+    assert!(told.iter().all(is_of_line), "{told:?}");
     client.check_quiet()?;
     client.client.close()
 }
