@@ -41,6 +41,38 @@ fn two_consoles_meet_chat_and_leave() -> Result<()> {
 }
 
 #[test]
+fn a_party_goes_with_its_leader_into_any_room_that_starts_by_itself() -> Result<()> {
+    // An account is in one room of a game that has profiles; these would share that of the machine.
+    const GUEST: [&str; 2] = ["--account", "off"];
+    let scratch = ScratchFolder::new("party");
+    let server = Server::start(&scratch, &["--hosts", "process:1"])?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &GUEST)?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &GUEST)?;
+    let mut eve = Console::start(&scratch, server.world, "eve", &GUEST)?;
+    ann.type_in("party invite bob")?;
+    let invited = bob.wait_for("invited")?;
+    assert_eq!(invited["name"], "ann");
+    bob.run_command("party join", "party")?;
+    let party = ann.wait_for("party")?;
+    assert_eq!(party["party"]["members"].as_array().map(Vec::len), Some(2), "{party}");
+    ann.type_in("say &hello")?;
+    bob.wait_until("the greeting", |event| event["ev"] == "chat" && event["channel"] == "party")?;
+
+    bob.type_in("wish class=mage")?;
+    // Its answer comes after that of the wish.
+    bob.run_command("rooms", "rooms")?;
+    let joined = ann.run_command("quick deus size=60x60", "joined")?;
+    ann.wait_for("started")?;
+    bob.wait_for("started")?;
+    let hero = |event: &Value| event["ev"] == "enter" && event["own"] == true;
+    let mage = bob.wait_until("the own hero", hero)?;
+    assert_eq!(mage["components"]["class"], "mage", "{mage}");
+    let found = eve.run_command("quick deus size=60x60", "joined")?;
+    assert_eq!(found["room"], joined["room"], "the same room");
+    Ok(())
+}
+
+#[test]
 fn a_killed_console_resumes_its_room_and_avatar() -> Result<()> {
     let scratch = ScratchFolder::new("resume");
     let server = Server::start(&scratch, &[])?;

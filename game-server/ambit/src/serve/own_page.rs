@@ -24,7 +24,7 @@ wasm32-unknown-unknown, and at the first time some minutes.\n";
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Both halves of wasm-bindgen need the same version; a test compares it with that of the client.
 const BINDGEN_VERSION: &str = "0.2.130";
-/// The files of the page that are made anew, and what they are called where they are made.
+/// The files of the page that are compiled, and what they are called where they are made.
 const OWN_FILES: [(&str, &str); 2] =
     [("ambit.wasm", "ambit_web_game_bg.wasm"), ("ambit-glue.js", "ambit_web_game.js")];
 
@@ -195,7 +195,7 @@ fn bindgen(module: &Path) -> Result<PathBuf, String> {
     Ok(own)
 }
 
-/// Runs a program; what it says is for whoever makes the page.
+/// Runs a program; what it says is for the author.
 fn call(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     match command.status() {

@@ -116,7 +116,7 @@ fn say(standing: Standing) -> String {
 struct Guild;
 
 impl Game for Guild {
-    const INFO: GameInfo = GameInfo::new("guild", "Everybody is what they wish.");
+    const INFO: GameInfo = GameInfo::new("guild", "All are what they wish.");
     type Avatar = Villager;
     type Command = Command;
     type Refusal = NoRefusal;

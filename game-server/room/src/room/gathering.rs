@@ -7,7 +7,7 @@ use ambit_proto::ids::PlayerId;
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
 
-/// So long a game waits for them.
+/// How long a game waits for them.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

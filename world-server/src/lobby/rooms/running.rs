@@ -38,7 +38,7 @@ impl Lobby {
         Ok(RequestOutcome::Deferred)
     }
 
-    /// The same for a room that may be started, whoever waits for it.
+    /// The same for a room that may be started. `starter` waits for the answer, if a player does.
     pub(in crate::lobby) fn begin_start(
         &mut self,
         now: LocalTime,
