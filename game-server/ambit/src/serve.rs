@@ -1,5 +1,6 @@
 //! Whole programs.
 
+mod endings;
 mod new_project;
 mod own_page;
 

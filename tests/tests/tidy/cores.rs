@@ -23,7 +23,7 @@ const SHELLS: &[(&str, &str)] = &[
          host_link process process_watcher replay room_files web_certificates",
     ),
     ("game-server", "main"),
-    ("game-server/ambit", "serve serve/new_project serve/own_page"),
+    ("game-server/ambit", "serve serve/endings serve/new_project serve/own_page"),
     ("game-server/games/deus", "content/folders"),
     (
         "world-server",

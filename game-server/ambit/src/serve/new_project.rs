@@ -6,9 +6,11 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use crate::serve::endings::{misused, tell};
 
 /// The files of a project, with what they are called there.
 const FILES: [(&str, &str); 9] = [
@@ -41,21 +43,9 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
         Some([folder, "--ambit", place] | ["--ambit", place, folder]) => {
             AmbitPlace::parse(place).and_then(|place| make(Path::new(folder), &place))
         }
-        _ => {
-            let _ = io::stderr().write_all(USAGE.as_bytes());
-            return ExitCode::from(2);
-        }
+        _ => return misused(USAGE),
     };
-    match made {
-        Ok(said) => {
-            let _ = io::stdout().write_all(said.as_bytes());
-            ExitCode::SUCCESS
-        }
-        Err(problem) => {
-            let _ = writeln!(io::stderr(), "new: {problem}");
-            ExitCode::FAILURE
-        }
-    }
+    tell("new", made)
 }
 
 /// Where the crates of Ambit are.

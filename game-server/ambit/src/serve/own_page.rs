@@ -7,11 +7,13 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use serde_json::Value;
+
+use crate::serve::endings::{misused, tell};
 
 const USAGE: &str = "\
 usage: page CRATE FOLDER
@@ -33,21 +35,9 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
     let made = match &arguments[1..] {
         [word] if word == "-h" || word == "--help" => Ok(USAGE.to_owned()),
         [shared, folder] => make(Path::new(shared), Path::new(folder)),
-        _ => {
-            let _ = io::stderr().write_all(USAGE.as_bytes());
-            return ExitCode::from(2);
-        }
+        _ => return misused(USAGE),
     };
-    match made {
-        Ok(said) => {
-            let _ = io::stdout().write_all(said.as_bytes());
-            ExitCode::SUCCESS
-        }
-        Err(problem) => {
-            let _ = writeln!(io::stderr(), "page: {problem}");
-            ExitCode::FAILURE
-        }
-    }
+    tell("page", made)
 }
 
 fn make(shared: &Path, folder: &Path) -> Result<String, String> {
