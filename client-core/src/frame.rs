@@ -17,7 +17,7 @@ use ambit_proto::counts::Counts;
 use ambit_proto::decimal::Decimal;
 use ambit_proto::ids::ClientObjectId;
 pub use ambit_proto::message::FrameValue;
-use ambit_proto::message::{ShownComponents, TypedId, TypedKind};
+use ambit_proto::message::{FormattedRows, ShownComponents, TypedId, TypedKind};
 use ambit_proto::pose::quaternion;
 use ambit_proto::presentation::{KindPresentation, Look};
 use ambit_proto::schema::{ComponentSpec, ObjectKind, PosePresentation, Schema};
@@ -57,6 +57,10 @@ pub struct Frame {
     texts: String,
     /// All counts, one after the other.
     counts: Vec<Counts>,
+    /// All byte strings, one after the other.
+    bytes: Vec<u8>,
+    /// All rows of rows, one after the other.
+    rows: Vec<FormattedRows>,
     /// When projectiles are drawn.
     filter: PerceptionFilter,
 }
@@ -121,6 +125,12 @@ enum StoredValue {
     },
     /// By the index of its copy.
     Counts(usize),
+    Bytes {
+        from: usize,
+        to: usize,
+    },
+    /// By the index of its copy.
+    Rows(usize),
 }
 
 impl Frame {
@@ -222,6 +232,8 @@ impl Frame {
         self.values.clear();
         self.texts.clear();
         self.counts.clear();
+        self.bytes.clear();
+        self.rows.clear();
     }
 
     /// The room time that it shows; `None` if it is empty because there is no game.
@@ -305,6 +317,19 @@ impl Frame {
                     self.counts.push(counts.clone());
                     StoredValue::Counts(self.counts.len() - 1)
                 }
+                Some(ComponentValue::Bytes(bytes)) => {
+                    let from = self.bytes.len();
+                    self.bytes.extend_from_slice(bytes);
+                    StoredValue::Bytes { from, to: self.bytes.len() }
+                }
+                Some(ComponentValue::Rows(rows)) => match object.row_format(index) {
+                    Some(format) => {
+                        let (format, rows) = (format.clone(), rows.clone());
+                        self.rows.push(FormattedRows { format, rows });
+                        StoredValue::Rows(self.rows.len() - 1)
+                    }
+                    None => StoredValue::Absent,
+                },
                 Some(ComponentValue::Path { .. } | ComponentValue::Pose { .. }) | None => {
                     StoredValue::Absent
                 }
@@ -346,6 +371,8 @@ impl Frame {
             StoredValue::Decimal(decimal) => FrameValue::Decimal(decimal),
             StoredValue::Text { from, to } => FrameValue::Text(&self.texts[from..to]),
             StoredValue::Counts(index) => FrameValue::Counts(&self.counts[index]),
+            StoredValue::Bytes { from, to } => FrameValue::Bytes(&self.bytes[from..to]),
+            StoredValue::Rows(index) => FrameValue::Rows(&self.rows[index]),
         })
     }
 }
@@ -463,6 +490,16 @@ impl<'f> FrameEntry<'f> {
     /// Counts, by name.
     pub fn counts(&self, name: &str) -> Option<&'f Counts> {
         self.value(name)?.as_counts().copied()
+    }
+
+    /// Bytes, by name.
+    pub fn bytes(&self, name: &str) -> Option<&'f [u8]> {
+        self.value(name)?.as_bytes().copied()
+    }
+
+    /// Rows, by name, with what their fields are.
+    pub fn rows(&self, name: &str) -> Option<&'f FormattedRows> {
+        self.value(name)?.as_rows().copied()
     }
 
     /// A text, by name.

@@ -103,10 +103,16 @@ fn own_value(field: &NamedField, spec: &FieldSpec) -> FieldValue<ObjectId> {
             FieldValue::Object(ObjectId::UNSEEN)
         }
         // The names of some choices are data, and known to the room alone.
-        (FieldValue::Choice(index), ty) if ty.is_listed() => FieldValue::Choice(*index),
-        (FieldValue::Choice(_), FieldType::Choice(names)) => {
-            let index = names.iter().position(|name| Some(&**name) == field.choice.as_deref());
-            index.map_or(FieldValue::None, |index| FieldValue::Choice(index as u8))
+        (FieldValue::Choice(index), FieldType::Choice(_)) if spec.ty.known_names().is_empty() => {
+            FieldValue::Choice(*index)
+        }
+        (FieldValue::Choice(_), FieldType::Choice(_)) => {
+            let index = spec
+                .ty
+                .known_names()
+                .iter()
+                .position(|name| Some(&**name) == field.choice.as_deref());
+            index.map_or(FieldValue::None, |index| FieldValue::Choice(index as u16))
         }
         (value, _) => {
             value.rename_object(|&id| Some(ObjectId::at_client(id))).unwrap_or(FieldValue::None)
@@ -149,8 +155,11 @@ pub fn check_event<E: TypedEvent>(schema: &Schema) -> Result<(), ReadMismatch> {
     })
 }
 
-fn is_same_type(one: &ComponentSpec, other: &ComponentSpec) -> bool {
-    type_name(one) == type_name(other)
+fn is_same_type(there: &ComponentSpec, known: &ComponentSpec) -> bool {
+    match (&there.codec, &known.codec) {
+        (Codec::Rows(there), Codec::Rows(known)) => known.can_read(there),
+        _ => type_name(there) == type_name(known),
+    }
 }
 
 /// A type that a client reads: ranges may differ.
@@ -164,6 +173,8 @@ fn type_name(component: &ComponentSpec) -> &'static str {
         Codec::Decimal(DecimalFormat::Angle) => "angle",
         Codec::Text { .. } => "text",
         Codec::Counts(_) => "counts",
+        Codec::Bytes { .. } => "bytes",
+        Codec::Rows(_) => "list",
         Codec::Pose(_) => "pose",
     }
 }

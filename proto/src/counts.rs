@@ -14,13 +14,13 @@ pub const MAX_COUNT: u32 = 65_535;
 
 /// See the module. A copy costs no allocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<(u8, u32)>", into = "Vec<(u8, u32)>")]
-pub struct Counts(Arc<[(u8, u32)]>);
+#[serde(from = "Vec<(u16, u32)>", into = "Vec<(u16, u32)>")]
+pub struct Counts(Arc<[(u16, u32)]>);
 
 impl Counts {
     /// Of pairs of an index and a count, in any order: those of the same index are added.
-    pub fn new(counts: impl IntoIterator<Item = (u8, u32)>) -> Self {
-        let mut all = std::collections::BTreeMap::<u8, u32>::new();
+    pub fn new(counts: impl IntoIterator<Item = (u16, u32)>) -> Self {
+        let mut all = std::collections::BTreeMap::<u16, u32>::new();
         for (index, count) in counts {
             let sum = all.entry(index).or_default();
             *sum = sum.saturating_add(count);
@@ -29,24 +29,24 @@ impl Counts {
     }
 
     /// The count of one name; 0 if it is not listed.
-    pub fn get(&self, index: u8) -> u32 {
+    pub fn get(&self, index: u16) -> u32 {
         let found = self.0.binary_search_by_key(&index, |(index, _)| *index);
         found.map_or(0, |at| self.0[at].1)
     }
 
     /// The indices with their counts, in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = (u8, u32)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u16, u32)> {
         self.0.iter().copied()
     }
 
     /// Whether all indices are below `names`, and no count above `max`.
-    pub fn fits(&self, names: u8, max: u32) -> bool {
+    pub fn fits(&self, names: u16, max: u32) -> bool {
         self.iter().all(|(index, count)| index < names && count <= max)
     }
 
     /// The same, without what does not fit.
     #[must_use]
-    pub fn within(&self, names: u8, max: u32) -> Self {
+    pub fn within(&self, names: u16, max: u32) -> Self {
         let known = self.iter().filter(|(index, _)| *index < names);
         Self(known.map(|(index, count)| (index, count.min(max))).collect())
     }
@@ -55,7 +55,7 @@ impl Counts {
     /// refuses indices that do not ascend.
     pub(crate) fn wire<C: Coder>(
         &mut self,
-        names: u8,
+        names: u16,
         max: u32,
         coder: &mut C,
     ) -> Result<(), WireError> {
@@ -74,7 +74,7 @@ impl Counts {
                     return Err(WireError::OutOfRange { what: "an index that does not ascend" });
                 }
                 least = index + 1;
-                read.push((index as u8, count as u32));
+                read.push((index as u16, count as u32));
             }
         }
         if C::READS {
@@ -84,19 +84,19 @@ impl Counts {
     }
 
     /// The most bits that this may take.
-    pub(crate) fn max_bits(names: u8, max: u32) -> usize {
+    pub(crate) fn max_bits(names: u16, max: u32) -> usize {
         let bits = |values: u64| (u64::BITS - values.leading_zeros()) as usize;
         bits(names.into()) + usize::from(names) * (bits(u64::from(names)) + bits(max.into()))
     }
 }
 
-impl From<Vec<(u8, u32)>> for Counts {
-    fn from(counts: Vec<(u8, u32)>) -> Self {
+impl From<Vec<(u16, u32)>> for Counts {
+    fn from(counts: Vec<(u16, u32)>) -> Self {
         Self::new(counts)
     }
 }
 
-impl From<Counts> for Vec<(u8, u32)> {
+impl From<Counts> for Vec<(u16, u32)> {
     fn from(counts: Counts) -> Self {
         counts.iter().collect()
     }

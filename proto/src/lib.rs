@@ -46,6 +46,7 @@ pub mod dice;
 pub mod entropy;
 #[cfg(any(test, feature = "dev-tools"))]
 pub mod examples;
+pub mod field_value;
 pub mod frame;
 pub mod ids;
 pub mod keymap;
@@ -55,6 +56,7 @@ pub mod message;
 pub mod physics;
 pub mod pose;
 pub mod presentation;
+pub mod rows;
 pub mod schema;
 pub mod seeded;
 pub mod space;

@@ -87,7 +87,7 @@
 //! | 1 | object | alias |
 //! | 2 | position | position |
 //! | 3 | number | signed |
-//! | 4 | choice | 8: index in the names of the field |
+//! | 4 | choice | 8: index in the names of the field; from 255 on 255, then the index in 10 |
 //! | 5 | text | bytes 200, UTF-8 |
 //! | 6 | decimal | angle, 1; if so: 8, steps of a turn; if not: 16, a half float |
 //!
@@ -174,8 +174,15 @@
 //! | `Half` | 16: a half float |
 //! | `Angle` | 8: steps of a turn |
 //! | `Text` | bytes `max_bytes`, UTF-8 |
+//! | `Bytes` | bytes `max_bytes` |
+//! | `Rows` | `0..=max`: how many follow; each with its fields, as below |
 //! | `Counts` | `0..=names`: how many follow; each with index, `0..names`, ascending, and count, `1..=max` |
 //! | `Pose` | x, y, z, each signed; turn; for a yaw: speed, signed; flag, 1; motion, if it has |
+//!
+//! The fields of a row are those of the codec, in its order. One that the schema calls optional
+//! begins with a bit that is 1 if a value follows. A number is `0..=(max - min)`, counted from min;
+//! a choice is `0..names`, an index; a text is bytes `max_bytes`, UTF-8; a half has 16 bits, an angle
+//! 8, and a position is a `position`. A row has no objects.
 //!
 //! A half float is a binary16 of IEEE 754: of its 16 bits the sign is the highest, then come 5 of
 //! exponent and 10 of fraction. One with an exponent of 31 (an infinity, NaN) is invalid. The steps
@@ -317,7 +324,6 @@ pub use self::body::{
     read_body, write_poses, write_record, write_stamp,
 };
 pub use self::body_context::BodyContext;
-pub use self::field_value::FieldValue;
 #[cfg(any(test, feature = "dev-tools"))]
 pub(crate) use self::plain_poses::wire_plain_poses;
 pub use self::plain_poses::{PlainPose, end_plain_poses, read_plain_poses};
@@ -325,13 +331,15 @@ pub use self::record::{
     ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
 };
 pub use self::typed::{
-    FrameValue, ShownComponents, TypedCommand, TypedEvent, TypedId, TypedKind, TypedSound,
+    FormattedRows, FrameValue, ShownComponents, TypedCommand, TypedEvent, TypedId, TypedKind,
+    TypedSound,
 };
 pub use self::uplink::{
     KeyInput, LatenessReport, MAX_CHANGE_AGE, MAX_CHANGES, Uplink, nearest_datagram_number,
     read_uplink,
 };
 
+pub use crate::field_value::FieldValue;
 use crate::ids::{Alias, ObjectId};
 use crate::schema::{FieldSpec, FieldType, MAX_EVENTS, MAX_FIELDS, Schema};
 use crate::time::GameTime;
@@ -558,6 +566,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::schema::MAX_CHOICES;
     use crate::space::Position;
     use crate::wire::{decode, encode};
 
@@ -652,7 +661,7 @@ mod tests {
             FieldType::Object => FieldValue::Object(Alias { slot: u16::MAX, epoch: u8::MAX }),
             FieldType::Position => FieldValue::Position(Position::default()),
             FieldType::Number { min, .. } => FieldValue::Number(*min),
-            FieldType::Choice(_) => FieldValue::Choice(u8::MAX),
+            FieldType::Choice(_) => FieldValue::Choice(MAX_CHOICES as u16 - 1),
             FieldType::Decimal(format) => FieldValue::Decimal(format.zero()),
             FieldType::Text { max_bytes } => FieldValue::Text("x".repeat(*max_bytes as usize)),
         }

@@ -74,7 +74,7 @@ pub struct KindPresentation {
     pub label: String,
     /// How a simple viewer draws it.
     pub look: Look,
-    /// What objects look like whose text [`Look::by`] has one of these values.
+    /// What objects look like whose component [`Look::by`] has one of these values.
     pub variants: Vec<Variant>,
     /// What a simple viewer shows when one comes into sight.
     #[serde(deserialize_with = "hints::known_or_default")]

@@ -7,7 +7,7 @@
 //! Invariants, all checked by [`Schema::check`], which a host calls before a room begins and a
 //! client at the join:
 //! 1. At most 64 kinds of 16 components each, 64 events and 64 commands of 8 fields each, 64
-//!    refusals, 64 choices of a field; each name has 1 to 32 bytes without control characters, and
+//!    refusals, 1,024 choices of a field; each name has 1 to 32 bytes without control characters, and
 //!    is unique in its list. Names of commands, refusals and choices consist of `a-z`, `0-9`, `_`
 //!    and `-`: users type them, and scripts compare them.
 //! 2. Component 0 of a kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: every client
@@ -38,6 +38,8 @@ mod place;
 
 use std::any::{TypeId, type_name};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use prost::Message;
 
@@ -49,7 +51,7 @@ pub use self::control_spec::{ControlSpec, Controls, NoControls};
 pub use self::dead_reckoning::{
     Convergence, DeadReckoning, MAX_CONVERGENCE_MS, MAX_RECKONING_M, Predictors, ReckoningOrder,
 };
-pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
+pub use self::field::{FieldSpec, FieldType, MAX_CHOICES, MAX_ROWS, RowFormat};
 pub use self::freshness::Freshness;
 pub(crate) use self::place::SchemaPath;
 pub use crate::axes::{AxisKind, MAX_AXES};
@@ -79,6 +81,8 @@ pub const MAX_NAME_BYTES: usize = 32;
 /// The longest text of a component, a field, a help or a refusal, in bytes: one component always
 /// fits into a datagram.
 pub const MAX_TEXT_BYTES: u32 = 200;
+/// The longest byte string of a component.
+pub const MAX_BYTES: u32 = 1_024;
 /// The longest label, in bytes.
 pub const MAX_LABEL_BYTES: usize = 40;
 /// The longest unit of a component, in bytes.
@@ -187,7 +191,7 @@ pub enum ComponentAudience {
 }
 
 /// How a component is encoded. [`crate::message`] describes the bits.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Codec {
     /// Positions over time.
     Path,
@@ -210,6 +214,13 @@ pub enum Codec {
     },
     /// How many there are of each name of a choice, replaced as a whole.
     Counts(CountedChoice),
+    /// Bytes that mean something to the game alone, replaced as a whole.
+    Bytes {
+        /// At most: 1 to [`MAX_BYTES`].
+        max_bytes: u32,
+    },
+    /// Rows of fields, replaced as a whole.
+    Rows(RowFormat),
     /// Position and orientation on a grid, tick by tick, for motion that cannot be predicted.
     Pose(PoseFormat),
 }
@@ -222,7 +233,7 @@ pub struct CountedChoice {
     /// Index of its field, which is a choice.
     pub field: u8,
     /// The number of its names; 0 before the game has named them.
-    pub names: u8,
+    pub names: u16,
     /// Of one name, at most: 1 to [`MAX_COUNT`].
     pub max: u32,
     /// The type that stands for a list of data, until [`Schema::name_list`] names what is in it.
@@ -370,7 +381,7 @@ pub enum SchemaProblem {
     /// A look can't be drawn.
     #[error(
         "a look has a visible glyph, a colour up to 0xffffff, a size of 0.01 to 1,000 m, a gauge \
-         as its bar and a text as its label, not {look:?}"
+         as its bar and a text as its label; a text, a number or a flag tells variants; not {look:?}"
     )]
     BadLook { look: Look },
     /// A component has what only those of another type have.
@@ -397,8 +408,16 @@ pub enum SchemaProblem {
          the same list; at most 1 to {MAX_COUNT} of each name"
     )]
     BadCounts,
+    /// Bytes whose length is out of range.
+    #[error("a byte string has 1 to {MAX_BYTES} bytes at most, not {max_bytes}")]
+    BadBytes { max_bytes: u32 },
+    /// Rows without fields, with objects, or too many of them.
+    #[error("rows are 1 to {MAX_ROWS} at most; each has at least one field, and no object")]
+    BadRows,
     /// A choice from a list of data that has no names.
-    #[error("its list has no names; give them in `Game::schema`: `List::name_in(schema, [...])`")]
+    #[error(
+        "its list has no names; give them in `Game::schema`: `Listing::name_in(schema, [...])`"
+    )]
     Unnamed,
     /// A kind's radii are out of range.
     #[error(
@@ -417,8 +436,8 @@ pub enum SchemaProblem {
     KindTooLarge { bits: usize },
     /// A variant without a text that tells it, or of no size.
     #[error(
-        "a kind with variants has a text that says which one an object is (`by`), and a variant \
-         is 0.1 to 10 sizes of its kind"
+        "a kind with variants has a text, a number or a flag that says which one an object is \
+         (`by`), and a variant is 0.1 to 10 sizes of its kind"
     )]
     BadVariant,
     /// A colour that is none.
@@ -506,40 +525,76 @@ impl Schema {
     /// # Panics
     /// If no choice waits for names of this list: it has some already, or no choice is of it.
     pub fn name_list<L: 'static>(&mut self, names: &[String]) {
-        let list = TypeId::of::<L>();
-        let unnamed = FieldType::listed(list);
+        assert!(
+            self.name_listed(&field::mark_of(TypeId::of::<L>()), names),
+            "the game {:?} cannot be offered: it names the list `{}` twice, or no field of a \
+             command, an event or a row is a `Listed` of it",
+            self.game,
+            type_name::<L>()
+        );
+    }
+
+    /// The same for all lists whose names are declared.
+    pub fn name_tables(&mut self) {
+        let in_rows = |spec: &ComponentSpec| match &spec.codec {
+            Codec::Rows(format) => format.fields.to_vec(),
+            _ => Vec::new(),
+        };
+        let commands = self.commands.iter().flat_map(|command| &command.fields).cloned();
+        let events = self.events.iter().flat_map(|event| &event.fields).cloned();
+        let rows = self.kinds.iter().flat_map(|kind| &kind.components).flat_map(in_rows);
+        let tables: BTreeMap<String, Vec<String>> = commands
+            .chain(events)
+            .chain(rows)
+            .filter_map(|field| {
+                let (mark, names) = field.ty.table()?;
+                Some((mark.to_owned(), names.to_vec()))
+            })
+            .collect();
+        for (mark, names) in &tables {
+            self.name_listed(mark, names);
+        }
+    }
+
+    /// Whether any field is of this list.
+    fn name_listed(&mut self, mark: &str, names: &[String]) -> bool {
+        let named = |spec: &mut FieldSpec| {
+            let is_of_it = spec.ty.listed_mark() == Some(mark);
+            if is_of_it {
+                spec.ty = FieldType::choice(names);
+            }
+            is_of_it
+        };
         let mut counted = None;
         let mut is_used = false;
         for (command, declared) in (0..).zip(&mut self.commands) {
             for (field, spec) in (0..).zip(&mut declared.fields) {
-                if spec.ty == unnamed {
-                    spec.ty = FieldType::choice(names);
+                if named(spec) {
                     counted.get_or_insert((command, field));
                 }
             }
         }
         for spec in self.events.iter_mut().flat_map(|event| &mut event.fields) {
-            if spec.ty == unnamed {
-                spec.ty = FieldType::choice(names);
-                is_used = true;
-            }
+            is_used |= named(spec);
         }
-        assert!(
-            is_used || counted.is_some(),
-            "the game {:?} cannot be offered: it names the list `{}` twice, or no field of a \
-             command or an event is a `Listed` of it",
-            self.game,
-            type_name::<L>()
-        );
-        let Some((command, field)) = counted else { return };
         for spec in self.kinds.iter_mut().flat_map(|kind| &mut kind.components) {
-            if let Codec::Counts(of) = &mut spec.codec
-                && of.list == Some(list)
-            {
-                let names = names.len() as u8;
-                *of = CountedChoice { command, field, names, max: of.max, list: None };
+            match &mut spec.codec {
+                Codec::Rows(format)
+                    if format.fields.iter().any(|it| it.ty.listed_mark() == Some(mark)) =>
+                {
+                    for field in Arc::make_mut(&mut format.fields) {
+                        is_used |= named(field);
+                    }
+                }
+                Codec::Counts(of) if of.list.is_some_and(|list| field::mark_of(list) == mark) => {
+                    let Some((command, field)) = counted else { continue };
+                    let names = names.len() as u16;
+                    *of = CountedChoice { command, field, names, max: of.max, list: None };
+                }
+                _ => {}
             }
         }
+        is_used || counted.is_some()
     }
 
     /// `None` if the schema has fewer kinds.
@@ -700,6 +755,9 @@ impl ObjectKind {
         }
         self.components.iter().try_for_each(|component| {
             let place = place.child("component", &component.name);
+            if let Codec::Rows(format) = &component.codec {
+                return format.check(&place);
+            }
             component.codec.find_problem().map_or(Ok(()), |problem| Err(place.error(problem)))
         })?;
         let bits = shown.iter().map(|component| component.codec.max_bits()).sum();
@@ -720,6 +778,8 @@ impl Codec {
             Self::Decimal(format) => format.bits(),
             Self::Text { max_bytes } => 8 + 8 * *max_bytes as usize,
             Self::Counts(of) => Counts::max_bits(of.names, of.max),
+            Self::Bytes { max_bytes } => 16 + 8 * *max_bytes as usize,
+            Self::Rows(format) => format.max_bits(),
             Self::Pose(format) => format.max_bits(),
         }
     }
@@ -760,6 +820,9 @@ impl Codec {
             Self::Number { min, max } if min > max => Some(SchemaProblem::BadNumber { min, max }),
             Self::Text { max_bytes } if !(1..=MAX_TEXT_BYTES).contains(&max_bytes) => {
                 Some(SchemaProblem::BadText { max_bytes })
+            }
+            Self::Bytes { max_bytes } if !(1..=MAX_BYTES).contains(&max_bytes) => {
+                Some(SchemaProblem::BadBytes { max_bytes })
             }
             Self::Counts(CountedChoice { max, .. }) if !(1..=MAX_COUNT).contains(&max) => {
                 Some(SchemaProblem::BadCounts)

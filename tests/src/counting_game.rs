@@ -112,8 +112,8 @@ impl Game for CountingGame {
         let counter = Codec::Number { min: 0, max: MAX_NUMBER.into() };
         let tally = vec![
             ComponentSpec::public("name", Codec::Text { max_bytes: 100 }),
-            ComponentSpec::public("count", counter),
-            ComponentSpec::owner("last", counter),
+            ComponentSpec::public("count", counter.clone()),
+            ComponentSpec::owner("last", counter.clone()),
         ];
         let total = vec![ComponentSpec::public("count", counter)];
         let number = FieldType::Number { min: 0, max: i64::from(MAX_NUMBER) - 1 };

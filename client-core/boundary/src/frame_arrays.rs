@@ -6,7 +6,12 @@
 //!
 //! Cost: proportional to what is in sight; nothing is allocated unless the arrays have to grow.
 
+use ambit_client_core::client::event::hexadecimal;
 use ambit_client_core::frame::{Frame, FrameEntry, FrameObject, FrameValue};
+use ambit_proto::message::FormattedRows;
+use ambit_proto::rows::RowValue;
+use ambit_proto::space::Position;
+use serde_json::{Value as Json, json};
 
 use crate::text_table::TextTable;
 
@@ -42,8 +47,9 @@ pub struct ObjectRow {
 /// The value of a component.
 ///
 /// That of a gauge, 0 or 1 for a flag, a number (exact to 2^53), or the number of a text
-/// ([`TextTable`]); counts are a text, too: JSON pairs of an index and a count. NaN if it is not
-/// known, or if it is the object's place.
+/// ([`TextTable`]); counts are a text, too: JSON pairs of an index and a count. So are rows, each a
+/// JSON list of its values (of a choice the index, of a position x, y and z), and bytes: hexadecimal
+/// digits. NaN if it is not known, or if it is the object's place.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueRow {
@@ -140,6 +146,18 @@ impl FrameArrays {
     }
 }
 
+/// Of a choice its index, of a position `[x, y, z]`; null if there is no value.
+fn row_value(value: &RowValue) -> Json {
+    match value {
+        RowValue::None | RowValue::Object(_) => Json::Null,
+        RowValue::Position(Position { x, y, z }) => json!([x, y, z]),
+        RowValue::Number(number) => json!(number),
+        RowValue::Choice(index) => json!(index),
+        RowValue::Text(text) => json!(text),
+        RowValue::Decimal(decimal) => json!(decimal.rounded()),
+    }
+}
+
 fn own_flag(entry: FrameEntry<'_>) -> u32 {
     if entry.is_own() { FLAG_OWN } else { 0 }
 }
@@ -157,7 +175,13 @@ fn value(value: Option<FrameValue<'_>>, texts: &mut TextTable) -> ValueRow {
         Some(FrameValue::Counts(counts)) => {
             // Pairs of an index and a count; they change seldom.
             let pairs: Vec<_> = counts.iter().map(|(name, count)| [name.into(), count]).collect();
-            texts.number(&serde_json::json!(pairs).to_string()).into()
+            texts.number(&json!(pairs).to_string()).into()
+        }
+        Some(FrameValue::Bytes(bytes)) => texts.number(&hexadecimal(bytes)).into(),
+        Some(FrameValue::Rows(FormattedRows { rows, .. })) => {
+            let rows: Vec<Vec<Json>> =
+                rows.iter().map(|row| row.iter().map(row_value).collect()).collect();
+            texts.number(&json!(rows).to_string()).into()
         }
         None => f64::NAN,
     };

@@ -214,7 +214,11 @@ fn row(entry: FrameEntry<'_>) -> String {
         FrameValue::Number(number) => Some(format!("{name} {number}")),
         FrameValue::Gauge(gauge) => Some(format!("{name} {:.0}", gauge.value)),
         FrameValue::Flag(true) => Some(name.to_owned()),
-        FrameValue::Flag(false) | FrameValue::Decimal(_) | FrameValue::Counts(_) => None,
+        FrameValue::Flag(false)
+        | FrameValue::Decimal(_)
+        | FrameValue::Counts(_)
+        | FrameValue::Bytes(_)
+        | FrameValue::Rows(_) => None,
     });
     values.collect::<Vec<_>>().join("  ")
 }

@@ -1,5 +1,6 @@
 //! JSON and components as Godot's values, and the reverse.
 
+use ambit_client_core::client::event::rows_by_name;
 use ambit_client_core::frame::{FrameEntry, FrameValue};
 use godot::prelude::*;
 use serde_json::{Map, Number, Value as Json, json};
@@ -95,7 +96,8 @@ pub(crate) fn dictionary_to_json(dictionary: &VarDictionary) -> Result<Map<Strin
 }
 
 /// The known components of an object, by their names: `bool`, `int`, `float` and `String`; a
-/// dictionary with `value`, `rate` and `max` for a gauge, and one of counts by index.
+/// dictionary with `value`, `rate` and `max` for a gauge, and one of counts by index; bytes, and
+/// rows as an array of dictionaries by the names of their fields.
 pub(crate) fn values_of(entry: FrameEntry<'_>) -> VarDictionary {
     let mut values = VarDictionary::new();
     for (name, value) in entry.values() {
@@ -114,6 +116,11 @@ pub(crate) fn values_of(entry: FrameEntry<'_>) -> VarDictionary {
                     dictionary.set(i64::from(index), i64::from(count));
                 }
                 dictionary.to_variant()
+            }
+            FrameValue::Bytes(bytes) => PackedByteArray::from(bytes).to_variant(),
+            FrameValue::Rows(rows) => {
+                let rows = rows_by_name(rows).map(|row| to_variant(&json!(row)));
+                rows.collect::<VarArray>().to_variant()
             }
         };
         values.set(name, &value);

@@ -30,6 +30,7 @@ use super::model::{
 use super::stats::RoomLateness;
 pub use super::values::{
     BorrowedValue, ComponentValue, Facing, NamedCounts, NamedField, NamedValue, field_key,
+    hexadecimal, rows_by_name,
 };
 use super::values::{components, fields, moved_components};
 use crate::command_words;

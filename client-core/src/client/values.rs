@@ -11,17 +11,23 @@ use std::sync::Arc;
 use ambit_proto::counts::Counts;
 use ambit_proto::decimal::Decimal;
 use ambit_proto::ids::ClientObjectId;
-use ambit_proto::message::FieldValue;
+use ambit_proto::message::{FieldValue, FormattedRows};
+use ambit_proto::rows::{RowValue, Rows};
+use ambit_proto::schema::FieldType;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Gauge;
+use data_encoding::HEXLOWER;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::json::{Metres, round};
+use crate::replica::schema_names::ValueMeaning;
 
 /// What the line of a game's event has beside its fields; `bots --dump` adds `client`.
 const TAKEN_KEYS: [&str; 6] = ["ev", "t", "name", "effect", "late", "client"];
+
+const NOT_ITS_CODEC: &str = "a value has the type of its component";
 
 /// A field of an event.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,12 +66,12 @@ impl NamedCounts {
     }
 }
 
-/// The value of a component that is only borrowed; counts go by indices.
-pub type BorrowedValue<'a> = ComponentValue<&'a str, &'a Counts>;
+/// The value of a component that is only borrowed; counts and rows go by indices.
+pub type BorrowedValue<'a> = ComponentValue<&'a str, &'a Counts, &'a [u8], &'a Rows>;
 
 /// The value of a component at a given time.
 #[derive(Clone, Debug, PartialEq, enum_as_inner::EnumAsInner)]
-pub enum ComponentValue<T = String, C = NamedCounts> {
+pub enum ComponentValue<T = String, C = NamedCounts, B = Vec<u8>, R = FormattedRows> {
     /// The position of an object that moves along a path.
     Path {
         /// At the time of the event.
@@ -94,11 +100,15 @@ pub enum ComponentValue<T = String, C = NamedCounts> {
     Text(T),
     /// A component declared as `Codec::Counts`.
     Counts(C),
+    /// A component declared as `Codec::Bytes`.
+    Bytes(B),
+    /// A component declared as `Codec::Rows`.
+    Rows(R),
 }
 
 impl BorrowedValue<'_> {
-    /// The same value with a copy of its text; `names` are those that are counted.
-    pub fn to_owned(&self, names: &Arc<[Arc<str>]>) -> ComponentValue {
+    /// The same value with a copy of its text; `meaning` is that of its component.
+    pub fn to_owned(&self, meaning: &ValueMeaning) -> ComponentValue {
         match *self {
             ComponentValue::Path { position, to } => ComponentValue::Path { position, to },
             ComponentValue::Pose { position, facing, moves } => {
@@ -110,8 +120,15 @@ impl BorrowedValue<'_> {
             ComponentValue::Decimal(decimal) => ComponentValue::Decimal(decimal),
             ComponentValue::Text(text) => ComponentValue::Text(text.to_owned()),
             ComponentValue::Counts(counts) => {
+                let ValueMeaning::Counted(names) = meaning else { panic!("{NOT_ITS_CODEC}") };
                 let names = Arc::clone(names);
                 ComponentValue::Counts(NamedCounts { names, counts: counts.clone() })
+            }
+            ComponentValue::Bytes(bytes) => ComponentValue::Bytes(bytes.to_vec()),
+            ComponentValue::Rows(rows) => {
+                let ValueMeaning::Rows(format) = meaning else { panic!("{NOT_ITS_CODEC}") };
+                let (format, rows) = (format.clone(), rows.clone());
+                ComponentValue::Rows(FormattedRows { format, rows })
             }
         }
     }
@@ -197,11 +214,35 @@ impl Serialize for NamedField {
             FieldValue::Decimal(decimal) => to.serialize_f64(decimal.rounded()),
             FieldValue::Choice(index) => match &self.choice {
                 Some(name) => to.serialize_str(name),
-                None => to.serialize_u8(*index),
+                None => to.serialize_u16(*index),
             },
             FieldValue::Text(text) => to.serialize_str(text),
         }
     }
+}
+
+/// Bytes as a text: two hexadecimal digits each.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    HEXLOWER.encode(bytes)
+}
+
+/// A row as an object: its values by the names of their fields, choices by name too.
+pub fn rows_by_name(
+    FormattedRows { format, rows }: &FormattedRows,
+) -> impl Iterator<Item = BTreeMap<&str, NamedField>> {
+    rows.iter().map(move |row| {
+        let named = format.fields.iter().zip(row).map(|(field, value)| {
+            let choice = match (value, &field.ty) {
+                (RowValue::Choice(index), FieldType::Choice(names)) => {
+                    names.get(usize::from(*index)).map(|name| name.as_str().into())
+                }
+                _ => None,
+            };
+            let value = value.rename_object(|_| None).unwrap_or_default();
+            (&*field.name, NamedField { name: field.name.as_str().into(), value, choice })
+        });
+        named.collect()
+    })
 }
 
 impl Serialize for ComponentValue {
@@ -239,6 +280,8 @@ impl Serialize for ComponentValue {
             ComponentValue::Decimal(decimal) => to.serialize_f64(decimal.rounded()),
             ComponentValue::Text(text) => to.serialize_str(text),
             ComponentValue::Counts(counts) => to.collect_map(counts.iter()),
+            ComponentValue::Bytes(bytes) => to.serialize_str(&hexadecimal(bytes)),
+            ComponentValue::Rows(rows) => to.collect_seq(rows_by_name(rows)),
         }
     }
 }

@@ -59,7 +59,9 @@ impl ComponentHistory {
             Component::Number(_)
             | Component::Decimal(_)
             | Component::Text(_)
-            | Component::Counts(_) => {
+            | Component::Counts(_)
+            | Component::Bytes(_)
+            | Component::Rows(_) => {
                 let first = StepValue(component.clone());
                 ComponentHistory::Steps(Timeline::starting_with(MAX_STEPS, at, first))
             }
@@ -149,6 +151,8 @@ fn step_value(step: &Component) -> Option<BorrowedValue<'_>> {
         Component::Decimal(decimal) => Some(ComponentValue::Decimal(*decimal)),
         Component::Text(text) => Some(ComponentValue::Text(text)),
         Component::Counts(counts) => Some(ComponentValue::Counts(counts)),
+        Component::Bytes(bytes) => Some(ComponentValue::Bytes(bytes)),
+        Component::Rows(rows) => Some(ComponentValue::Rows(rows)),
         Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => None,
     }
 }

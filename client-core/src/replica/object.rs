@@ -365,7 +365,7 @@ impl<V> ReplicaObject<V> {
         names: &Names,
     ) -> Vec<NamedValue<ComponentValue>> {
         let named = |index: usize| {
-            let value = self.value(index, t, times)?.to_owned(&names.counted[index]);
+            let value = self.value(index, t, times)?.to_owned(&names.meanings[index]);
             Some(NamedValue { name: names.parts[index].clone(), value })
         };
         indices.filter_map(named).collect()

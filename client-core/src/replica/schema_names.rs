@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ambit_proto::schema::{Codec, ComponentSpec, FieldSpec, FieldType, Schema};
+use ambit_proto::schema::{Codec, ComponentSpec, FieldSpec, FieldType, RowFormat, Schema};
 
 /// Names by index.
 #[derive(Clone, Debug, Default)]
@@ -21,8 +21,20 @@ pub struct PartNames {
     pub name: Arc<str>,
     /// Names of the components.
     pub parts: Vec<Arc<str>>,
-    /// Of each component, the names that it counts; empty for other types.
-    pub counted: Vec<Arc<[Arc<str>]>>,
+    /// What the values of each component mean.
+    pub meanings: Vec<ValueMeaning>,
+}
+
+/// What the indices and fields in the values of a component are.
+#[derive(Clone, Debug, Default)]
+pub enum ValueMeaning {
+    /// The value says it itself.
+    #[default]
+    Plain,
+    /// The names that it counts.
+    Counted(Arc<[Arc<str>]>),
+    /// The fields of its rows.
+    Rows(RowFormat),
 }
 
 /// The name of a kind of event and the names in it.
@@ -49,7 +61,7 @@ impl SchemaNames {
         let kinds = schema.kinds.iter().map(|kind| PartNames {
             name: kind.name.as_str().into(),
             parts: kind.components.iter().map(|part| part.name.as_str().into()).collect(),
-            counted: kind.components.iter().map(|part| counted_names(schema, part)).collect(),
+            meanings: kind.components.iter().map(|part| meaning(schema, part)).collect(),
         });
         let events = schema.events.iter().map(|event| EventNames {
             name: event.name.as_str().into(),
@@ -59,10 +71,15 @@ impl SchemaNames {
     }
 }
 
-fn counted_names(schema: &Schema, component: &ComponentSpec) -> Arc<[Arc<str>]> {
-    let Codec::Counts(of) = component.codec else { return Arc::default() };
-    let names = schema.names_of(&of).unwrap_or_default();
-    names.iter().map(|name| name.as_str().into()).collect()
+fn meaning(schema: &Schema, component: &ComponentSpec) -> ValueMeaning {
+    match &component.codec {
+        Codec::Counts(of) => {
+            let names = schema.names_of(of).unwrap_or_default();
+            ValueMeaning::Counted(names.iter().map(|name| name.as_str().into()).collect())
+        }
+        Codec::Rows(format) => ValueMeaning::Rows(format.clone()),
+        _ => ValueMeaning::Plain,
+    }
 }
 
 fn field_names(field: &FieldSpec) -> FieldNames {

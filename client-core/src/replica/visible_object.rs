@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::pose::Pose;
-use ambit_proto::schema::Freshness;
+use ambit_proto::schema::{Freshness, RowFormat};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, Waypoint};
@@ -15,7 +15,7 @@ use super::RenderTimes;
 use super::drawing::DrawnObject;
 use super::object::ReplicaObject;
 use super::received_poses::ReceivedPoses;
-use super::schema_names::PartNames as Names;
+use super::schema_names::{PartNames as Names, ValueMeaning};
 use crate::client::event::{BorrowedValue, ComponentValue, Facing, NamedValue};
 
 /// An object in sight.
@@ -136,7 +136,15 @@ impl<V> VisibleObject<'_, V> {
     /// The value at `t` of the component called `name`.
     pub fn value(&self, name: &str, t: GameTime) -> Option<ComponentValue> {
         let index = self.names.parts.iter().position(|part| **part == *name)?;
-        Some(self.component(index, t)?.to_owned(&self.names.counted[index]))
+        Some(self.component(index, t)?.to_owned(&self.names.meanings[index]))
+    }
+
+    /// What the fields of the rows of a component are; `None` for one of another type.
+    pub fn row_format(&self, index: usize) -> Option<&RowFormat> {
+        match self.names.meanings.get(index)? {
+            ValueMeaning::Rows(format) => Some(format),
+            ValueMeaning::Plain | ValueMeaning::Counted(_) => None,
+        }
     }
 
     /// The value at `t` of a component, by its index in the kind; a text is not copied.

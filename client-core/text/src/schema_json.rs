@@ -41,7 +41,7 @@ fn kind(schema: &Schema, kind: &ObjectKind, shown: &KindPresentation) -> Json {
 }
 
 fn component(schema: &Schema, component: &ComponentSpec) -> Json {
-    let mut json = match component.codec {
+    let mut json = match &component.codec {
         Codec::Path => json!({ "type": "path" }),
         Codec::Pose(format) => {
             let turn = match format.turn {
@@ -54,10 +54,15 @@ fn component(schema: &Schema, component: &ComponentSpec) -> Json {
         Codec::Gauge { max } => json!({ "type": "gauge", "max": max }),
         Codec::Flag => json!({ "type": "flag" }),
         Codec::Number { min, max } => json!({ "type": "number", "min": min, "max": max }),
-        Codec::Decimal(format) => decimal(format),
+        Codec::Decimal(format) => decimal(*format),
         Codec::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),
         Codec::Counts(of) => {
-            json!({ "type": "counts", "max": of.max, "names": schema.names_of(&of) })
+            json!({ "type": "counts", "max": of.max, "names": schema.names_of(of) })
+        }
+        Codec::Bytes { max_bytes } => json!({ "type": "bytes", "max_bytes": max_bytes }),
+        Codec::Rows(format) => {
+            let fields = list(&format.fields, |_, it| field(it, &FieldPresentation::default()));
+            json!({ "type": "list", "max": format.max, "fields": fields })
         }
     };
     json["name"] = json!(component.name);

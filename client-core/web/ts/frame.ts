@@ -39,6 +39,9 @@ export interface Gauge {
   max: number;
 }
 
+/** A value in a row of a list. */
+export type RowValue = number | string | [x: number, y: number, z: number];
+
 /**
  * Everything in sight at one time. Objects are numbered from 0 to {@link Frame.count} - 1, by
  * ascending ids; these indices are good until the next frame. What is room-wide (the score, the
@@ -189,7 +192,8 @@ export class Frame {
 
   /**
    * The value of the component called `name`: a number, also of a gauge; radians; a boolean; a text;
-   * of counts see {@link Frame.counts}.
+   * of bytes their hexadecimal digits. Of counts see {@link Frame.counts}, of a list
+   * {@link Frame.list}.
    * Undefined if the object has no such component, or one that the player may not know.
    */
   value(index: number, name: string): number | boolean | string | undefined {
@@ -205,8 +209,10 @@ export class Frame {
       case "flag":
         return value !== 0;
       case "text":
+      case "bytes":
         return this.#text(value);
       case "counts":
+      case "list":
         return undefined;
       default:
         return value;
@@ -220,6 +226,26 @@ export class Frame {
     if (declared?.type !== "counts" || text === undefined) return new Map();
     const pairs = JSON.parse(text) as [name: number, count: number][];
     return new Map(pairs.map(([name, count]) => [declared.names[name] ?? "", count]));
+  }
+
+  /**
+   * The rows of a component, by its index in the kind: the values by the names of their fields.
+   * Those without a value are left out. A choice is a name, a position `[x, y, z]` in metres.
+   */
+  list(index: number, component: number): ReadonlyMap<string, RowValue>[] {
+    const declared = this.kind(index).components[component];
+    const text = this.#text(this.#float(index, component, 0));
+    if (declared?.type !== "list" || text === undefined) return [];
+    const rows = JSON.parse(text) as (RowValue | null)[][];
+    return rows.map((row) => {
+      const known = new Map<string, RowValue>();
+      declared.fields.forEach((field, at) => {
+        const value = row[at] ?? null;
+        if (value === null) return;
+        known.set(field.name, field.type === "choice" ? (field.choices[Number(value)] ?? "") : value);
+      });
+      return known;
+    });
   }
 
   /** A gauge by its name, into `gauge` if that is given, so that no object is made. */

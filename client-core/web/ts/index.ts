@@ -34,6 +34,7 @@ export {
   type Frame,
   type Gauge,
   OBJECT_NUMBERS,
+  type RowValue,
   VALUE_FLOATS,
 } from "./frame.js";
 export type { Game, StaticObstacle } from "./game.js";

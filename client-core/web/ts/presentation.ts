@@ -54,7 +54,7 @@ export type KindPresentation = {
    */
   look: Look;
   /**
-   * What objects look like whose text [`Look::by`] has one of these values.
+   * What objects look like whose component [`Look::by`] has one of these values.
    */
   variants: Array<Variant>;
   /**
@@ -417,7 +417,7 @@ export type Look = {
    */
   figure: Figure | null;
   /**
-   * Index of the text that says which variant of its kind an object is.
+   * Index of the text, the number or the flag that says which variant of its kind an object is.
    */
   by: number | null;
 };
@@ -543,7 +543,7 @@ export type Figure = "knight" | "mage" | "archer" | "healer" | "trader" | "round
  */
 export type Variant = {
   /**
-   * The value of the text.
+   * The value: a text, `3` for a number, `true` or `false` for a flag.
    */
   of: string;
   /**

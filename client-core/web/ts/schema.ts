@@ -76,6 +76,10 @@ export type Component = ComponentPresentation & { name: string } & (
   | { type: "text"; max_bytes: number }
   /** How many there are of each of these names. */
   | { type: "counts"; max: number; names: string[] }
+  /** Bytes that mean something to the game alone. */
+  | { type: "bytes"; max_bytes: number }
+  /** Rows of these fields. */
+  | { type: "list"; max: number; fields: Field[] }
 );
 
 export type Field = Pick<FieldPresentation, "label"> & { name: string; optional: boolean } & (

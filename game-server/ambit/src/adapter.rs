@@ -16,7 +16,7 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::TypedCommand;
 use ambit_proto::presentation::{ControlPresentation, Presentation};
-use ambit_proto::schema::{ControlSpec, Controls as _, FieldSpec, Predictors, Schema};
+use ambit_proto::schema::{Codec, ControlSpec, Controls as _, FieldSpec, Predictors, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::wishes::Wishes;
 use ambit_room::config::{BadParameter, Surroundings};
@@ -81,6 +81,7 @@ impl<G: Game> RoomGame for Typed<G> {
     fn schema(&self) -> Schema {
         let declared = Self::declared_schema();
         let mut adjusted = declared.clone();
+        adjusted.name_tables();
         self.0.schema(&mut adjusted);
         assert!(
             has_same_shape(&declared, &adjusted),
@@ -311,7 +312,7 @@ fn has_same_shape(declared: &Schema, adjusted: &Schema) -> bool {
         && all_same(&declared.kinds, &adjusted.kinds, |one, other| {
             one.name == other.name
                 && all_same(&one.components, &other.components, |one, other| {
-                    one.name == other.name && discriminant(&one.codec) == discriminant(&other.codec)
+                    one.name == other.name && have_same_type(&one.codec, &other.codec)
                 })
         })
         && all_same(&declared.events, &adjusted.events, |one, other| {
@@ -324,6 +325,15 @@ fn has_same_shape(declared: &Schema, adjusted: &Schema) -> bool {
         && all_same(&declared.controls, &adjusted.controls, |one, other| {
             one.name == other.name && one.axis == other.axis
         })
+}
+
+fn have_same_type(declared: &Codec, adjusted: &Codec) -> bool {
+    match (declared, adjusted) {
+        (Codec::Rows(declared), Codec::Rows(adjusted)) => {
+            have_same_types(&declared.fields, &adjusted.fields)
+        }
+        (declared, adjusted) => discriminant(declared) == discriminant(adjusted),
+    }
 }
 
 fn have_same_types(declared: &[FieldSpec], adjusted: &[FieldSpec]) -> bool {

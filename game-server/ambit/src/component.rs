@@ -47,6 +47,7 @@ macro_rules! access_by {
 
 #[cfg(feature = "rules")]
 mod access;
+mod bytes;
 mod decimal;
 mod flag;
 mod free_pose;
@@ -65,6 +66,7 @@ use ambit_proto::schema::Component;
 #[cfg(feature = "rules")]
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
+pub use self::bytes::Bytes;
 pub use self::decimal::{Angle, Half};
 pub use self::flag::Flag;
 pub use self::free_pose::FreePose;
@@ -76,6 +78,7 @@ pub use self::text::Text;
 pub use self::yaw_pose::YawPose;
 #[cfg(feature = "rules")]
 pub use self::{
+    bytes::access::BytesMut,
     decimal::access::DecimalMut,
     flag::access::{FlagMut, FlagRef},
     free_pose::access::{FreePoseMut, FreePoseRef},
@@ -122,9 +125,10 @@ pub trait Place: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a component here",
     label = "not a type of component",
-    note = "use `Gauge<MAX>`, `Flag`, `Number<MIN, MAX>`, `Half`, `Angle`, `Text<BYTES>` or \
-            `Counts<LIST, MAX>`; `Path`, `YawPose` and `FreePose` are for the first component of \
-            a kind that has a place. What clients need not know belongs in the game's own struct"
+    note = "use `Gauge<MAX>`, `Flag`, `Number<MIN, MAX>`, `Half`, `Angle`, `Text<BYTES>`, \
+            `Counts<LIST, MAX>`, `List<ENTRY, MAX>` or `Bytes<MAX>`; `Path`, `YawPose` and \
+            `FreePose` are for the first component of a kind that has a place. What clients need \
+            not know belongs in the game's own struct"
 )]
 pub trait Attribute: Sized {
     /// What a client shows.
@@ -194,9 +198,23 @@ pub trait Bar {}
 )]
 pub trait Label {}
 
+/// A component that says which variant of its kind an object is.
+#[diagnostic::on_unimplemented(
+    message = "a text, a number or a flag says which variant an object is, not `{Self}`",
+    label = "not a text, a number or a flag",
+    note = "name a component of type `Text<BYTES>`, `Number<MIN, MAX>` or `Flag`"
+)]
+pub trait Telling {}
+
 /// The index of a component that a look names as its bar.
 #[doc(hidden)]
 pub const fn bar<C: Bar>(index: u8) -> u8 {
+    index
+}
+
+/// The index of a component by which a look varies.
+#[doc(hidden)]
+pub const fn told_by<C: Telling>(index: u8) -> u8 {
     index
 }
 

@@ -6,31 +6,32 @@ use std::marker::PhantomData;
 use ambit_proto::counts::{Counts as CountsOfIndices, MAX_COUNT};
 use ambit_proto::message::FrameValue;
 use ambit_proto::schema::{Codec, CountedChoice};
+use derive_where::derive_where;
 
 #[cfg(feature = "rules")]
 use ambit_proto::schema::Component;
 
 use crate::component::Attribute;
-use crate::list::{List, Listed};
+use crate::listing::{Listed, Listing};
 #[cfg(feature = "rules")]
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
 /// How many there are of each name of the list `L`, at most `MAX` (1 to 65,535) of one: a bag, what
 /// is for sale, what can be learned. It has no history, and a change sends all that is listed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive_where(Clone, Debug, PartialEq, Eq)]
 pub struct Counts<L, const MAX: u32> {
     counts: CountsOfIndices,
-    list: PhantomData<L>,
+    list: PhantomData<fn() -> L>,
 }
 
 /// Reads [`Counts`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive_where(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountsRef<'a, L> {
     counts: &'a CountsOfIndices,
-    list: PhantomData<L>,
+    list: PhantomData<fn() -> L>,
 }
 
-impl<L: List, const MAX: u32> Counts<L, MAX> {
+impl<L: Listing, const MAX: u32> Counts<L, MAX> {
     /// Of pairs of a name and a count: those of the same name are added.
     pub fn of(counts: impl IntoIterator<Item = (Listed<L>, u32)>) -> Self {
         let counts = counts.into_iter().map(|(name, count)| (name.index(), count));
@@ -38,7 +39,7 @@ impl<L: List, const MAX: u32> Counts<L, MAX> {
     }
 }
 
-impl<'a, L: List> CountsRef<'a, L> {
+impl<'a, L: Listing> CountsRef<'a, L> {
     fn new(counts: &'a CountsOfIndices) -> Self {
         Self { counts, list: PhantomData }
     }
@@ -54,13 +55,13 @@ impl<'a, L: List> CountsRef<'a, L> {
     }
 }
 
-impl<L: List, const MAX: u32> Default for Counts<L, MAX> {
+impl<L: Listing, const MAX: u32> Default for Counts<L, MAX> {
     fn default() -> Self {
         Self::of([])
     }
 }
 
-impl<L: List, const MAX: u32> Attribute for Counts<L, MAX> {
+impl<L: Listing, const MAX: u32> Attribute for Counts<L, MAX> {
     type Shown<'f> = CountsRef<'f, L>;
 
     fn codec() -> Codec {
@@ -103,7 +104,7 @@ pub struct CountsMut<'w, L, const MAX: u32> {
 }
 
 #[cfg(feature = "rules")]
-impl<L: List, const MAX: u32> CountsMut<'_, L, MAX> {
+impl<L: Listing, const MAX: u32> CountsMut<'_, L, MAX> {
     /// The counts.
     pub fn get(&self) -> CountsRef<'_, L> {
         CountsRef::new(self.object.world.counts(self.object.id, self.index))

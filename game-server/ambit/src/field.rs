@@ -111,10 +111,10 @@ pub trait Choice: Sized {
     const NAMES: &'static [&'static str];
 
     #[doc(hidden)]
-    fn index(&self) -> u8;
+    fn index(&self) -> u16;
 
     #[doc(hidden)]
-    fn from_index(index: u8) -> Option<Self>;
+    fn from_index(index: u16) -> Option<Self>;
 
     /// The name of this variant.
     fn name(&self) -> &'static str {

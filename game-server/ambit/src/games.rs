@@ -346,7 +346,7 @@ fn check_counted<G: Game>(schema: &Schema) {
         let Codec::Counts(CountedChoice { list: Some(list), .. }) = component.codec else {
             return false;
         };
-        component.name == name && *choice == FieldType::listed(list)
+        component.name == name && choice.is_of_list(list)
     };
     for (command, shown) in declared.commands.iter().zip(&schema.presentation.commands) {
         for (field, shown) in command.fields.iter().zip(&shown.fields) {

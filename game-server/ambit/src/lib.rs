@@ -210,8 +210,8 @@
 //! | | `#[kind(steered)]`, `#[kind(projectile)]` | clients steer their own; it flies from one avatar to another |
 //! | | `#[kind(room_wide)]` | no place: all players have it ([`RoomWide`]) |
 //! | | `#[kind(world_wide)]` | the same on all maps of a world |
-//! | | `#[look(glyph, shape, colour, material, size, bar, label, figure, by)]` | how simple viewers draw it; `by` is a text that says which variant an object is |
-//! | | `#[variant("rat", figure = beast, size = 0.8, boss)]` | how they draw those whose text is this; they show the bar of a boss to all |
+//! | | `#[look(glyph, shape, colour, material, size, bar, label, figure, by)]` | how simple viewers draw it; `by` is a text, a number or a flag that says which variant an object is |
+//! | | `#[variant("rat", figure = beast, size = 0.8, boss)]`, or `3`, `true` | how they draw those that are this; they show the bar of a boss to all |
 //! | | `#[effect(arrival, colour, size)]` | what they show when one comes into sight |
 //! | | `#[interest(inner = 2, outer = 3)]` | from how far it is followed, in cells |
 //! | | `#[freshness(engaged_ms, near_m, near_ms, far_ms)]` | target ages of poses |
@@ -302,6 +302,7 @@ mod id;
 #[cfg(feature = "rules")]
 mod kind;
 mod list;
+mod listing;
 #[cfg(feature = "rules")]
 mod object;
 #[cfg(feature = "rules")]
@@ -333,8 +334,8 @@ mod time_left;
 mod world;
 
 pub use ambit_game_macros::{
-    Choice, Command, Controls, Declare, Deserialize, Event, Kind, Parameters, Refusal, Serialize,
-    Sound,
+    Choice, Command, Controls, Declare, Deserialize, Entry, Event, Kind, Parameters, Refusal,
+    Serialize, Sound,
 };
 pub use ambit_proto::codes::ErrorCode;
 pub use ambit_proto::ids::{AccountId, ClientObjectId, ObjectId, PlayerId};
@@ -367,7 +368,10 @@ pub use self::counts::{Counts, CountsRef};
 pub use self::duration::Units;
 pub use self::field::{Choice, MessageField};
 pub use self::id::Id;
-pub use self::list::{List, Listed};
+#[cfg(feature = "rules")]
+pub use self::list::ListMut;
+pub use self::list::{Entry, List, ListRef};
+pub use self::listing::{Listed, Listing};
 pub use self::placement::{Placed, RoomWide};
 #[cfg(feature = "serve")]
 pub use self::serve::{host_all, serve, serve_all, serve_shipped};
@@ -409,15 +413,18 @@ pub mod prelude {
     pub use std::process::ExitCode;
     pub use std::time::Duration;
 
-    pub use crate::component::{Angle, Flag, FreePose, Gauge, Half, Number, Path, Text, YawPose};
+    pub use crate::component::{
+        Angle, Bytes, Flag, FreePose, Gauge, Half, Number, Path, Text, YawPose,
+    };
     pub use crate::counts::Counts;
-    pub use crate::list::{List, Listed};
+    pub use crate::list::List;
+    pub use crate::listing::{Listed, Listing};
     #[doc(no_inline)]
     pub use crate::steering::{Held, Movement, Shots, Steer, Steering, Terrain};
     #[doc(no_inline)]
     pub use crate::{
-        AccountId, Choice, Command, Controls, Declare, Deserialize, Event, GameTime, Id, Kind,
-        ObjectId, Parameters, PlayerId, Position, Refusal, Serialize, Sound, Units,
+        AccountId, Choice, Command, Controls, Declare, Deserialize, Entry, Event, GameTime, Id,
+        Kind, ObjectId, Parameters, PlayerId, Position, Refusal, Serialize, Sound, Units,
     };
     #[cfg(feature = "rules")]
     #[doc(no_inline)]
@@ -453,7 +460,7 @@ pub mod __private {
     pub type RefusalDeclaration = (RefusalKind, RefusalPresentation);
     pub type ControlDeclaration = (ControlSpec, ControlPresentation);
 
-    pub use crate::component::{Attribute, Place, Posed, bar, label};
+    pub use crate::component::{Attribute, Place, Posed, bar, label, told_by};
     pub use crate::field::{Fields, MessageField, Objects, Value, word, words_of};
     #[cfg(feature = "rules")]
     pub use crate::{

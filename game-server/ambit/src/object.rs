@@ -82,7 +82,7 @@ impl Spawn<'_> {
     /// How a component is encoded: a game may have adjusted the declaration.
     pub(crate) fn codec(&self, index: u8) -> Option<Codec> {
         let component = self.world.schema().kind(self.kind)?.component(index)?;
-        Some(component.codec)
+        Some(component.codec.clone())
     }
 }
 

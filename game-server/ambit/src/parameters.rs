@@ -127,5 +127,5 @@ pub const fn is_among(word: &str, words: &[&str]) -> bool {
 #[doc(hidden)]
 pub fn chosen<C: Choice>(name: &str) -> C {
     let index = C::NAMES.iter().position(|known| *known == name);
-    index.and_then(|index| C::from_index(index as u8)).expect("a name of the choice")
+    index.and_then(|index| C::from_index(index as u16)).expect("a name of the choice")
 }

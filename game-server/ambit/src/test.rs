@@ -214,6 +214,8 @@ impl<'f> ShownComponents<'f> for &'f Seen {
             Some(ComponentValue::Decimal(decimal)) => Some(FrameValue::Decimal(*decimal)),
             Some(ComponentValue::Text(text)) => Some(FrameValue::Text(text)),
             Some(ComponentValue::Counts(counts)) => Some(FrameValue::Counts(&counts.counts)),
+            Some(ComponentValue::Bytes(bytes)) => Some(FrameValue::Bytes(bytes)),
+            Some(ComponentValue::Rows(rows)) => Some(FrameValue::Rows(rows)),
             Some(ComponentValue::Path { .. } | ComponentValue::Pose { .. }) | None => None,
         })
     }

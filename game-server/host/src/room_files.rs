@@ -250,6 +250,8 @@ fn component_json(component: &Component) -> Value {
         Component::Decimal(decimal) => json!(decimal.rounded()),
         Component::Text(text) => json!(text),
         Component::Counts(counts) => json!(counts),
+        Component::Bytes(bytes) => json!(bytes),
+        Component::Rows(rows) => json!(rows),
         // Only objects with a place have these; their lines say where they are.
         Component::Path(_) | Component::Pose(_) => Value::Null,
     }

@@ -18,9 +18,10 @@ use crate::message::{
     wire_plain_poses,
 };
 use crate::pose::{MAX_JUMP_AGE_MS, PoseFormat};
+use crate::rows::RowValue;
 use crate::schema::{
-    Codec, Component, FieldSpec, FieldType, MAX_FIELDS, MAX_POINTS, MAX_TEXT_BYTES, ObjectKind,
-    Schema,
+    Codec, Component, FieldSpec, FieldType, MAX_CHOICES, MAX_FIELDS, MAX_POINTS, MAX_TEXT_BYTES,
+    ObjectKind, RowFormat, Schema,
 };
 use crate::space::Position;
 use crate::time::GameTime;
@@ -144,7 +145,7 @@ fn any_value_of(field: &FieldSpec, rng: &mut fastrand::Rng) -> FieldValue<Alias>
         FieldType::Object => FieldValue::Object(Alias::example(rng)),
         FieldType::Position => FieldValue::Position(Position::example(rng)),
         FieldType::Number { min, max } => FieldValue::Number(rng.i64(min..=max)),
-        FieldType::Choice(names) => FieldValue::Choice(rng.u8(..names.len() as u8)),
+        FieldType::Choice(names) => FieldValue::Choice(rng.u16(..names.len() as u16)),
         FieldType::Decimal(format) => FieldValue::Decimal(any_decimal(rng, *format)),
         FieldType::Text { max_bytes } => {
             let letters = rng.u32(..=max_bytes / 4);
@@ -209,7 +210,7 @@ fn any_field(rng: &mut fastrand::Rng) -> FieldValue<Alias> {
         1 => FieldValue::Object(Alias::example(rng)),
         2 => FieldValue::Position(Position::example(rng)),
         3 => FieldValue::Number(rng.i64(..) >> rng.u8(..64)),
-        4 => FieldValue::Choice(rng.u8(..)),
+        4 => FieldValue::Choice(rng.u16(..MAX_CHOICES as u16) >> rng.u8(..10)),
         5 => FieldValue::Decimal(any_decimal(rng, DecimalFormat::Half)),
         6 => FieldValue::Decimal(any_decimal(rng, DecimalFormat::Angle)),
         _ => {
@@ -295,9 +296,9 @@ fn begun_as_known(component: Component) -> Component {
 
 pub(crate) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component {
     let mut component = Component::unknown(codec);
-    match (&mut component, *codec) {
-        (Component::Number(number), Codec::Number { min, max }) => *number = rng.i64(min..=max),
-        (Component::Decimal(decimal), Codec::Decimal(format)) => {
+    match (&mut component, codec) {
+        (Component::Number(number), &Codec::Number { min, max }) => *number = rng.i64(min..=max),
+        (Component::Decimal(decimal), &Codec::Decimal(format)) => {
             *decimal = any_decimal(rng, format);
         }
         (Component::Text(text), Codec::Text { max_bytes }) => {
@@ -308,11 +309,17 @@ pub(crate) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component
             let some = (0..of.names).filter(|_| rng.bool()).collect::<Vec<_>>();
             *counts = Counts::new(some.into_iter().map(|index| (index, rng.u32(1..=of.max))));
         }
-        (Component::Pose(pose), Codec::Pose(format)) => *pose = any_pose(rng, format),
+        (Component::Bytes(bytes), Codec::Bytes { max_bytes }) => {
+            bytes.extend((0..rng.u32(..=*max_bytes)).map(|_| rng.u8(..)));
+        }
+        (Component::Rows(rows), Codec::Rows(format)) => {
+            *rows = (0..rng.u32(..=format.max.min(9))).map(|_| any_row(rng, format)).collect();
+        }
+        (Component::Pose(pose), &Codec::Pose(format)) => *pose = any_pose(rng, format),
         (Component::Path(path), _) => any_points(rng, |rng, time| {
             path.insert(time, Waypoint { position: Position::example(rng), jump: rng.bool() });
         }),
-        (Component::Gauge(gauge), Codec::Gauge { max }) => any_points(rng, |rng, time| {
+        (Component::Gauge(gauge), &Codec::Gauge { max }) => any_points(rng, |rng, time| {
             let rate = if rng.bool() { 0.0 } else { (rng.f32() - 0.5) * 1_100.0 };
             gauge.insert(time, Gauge { value: rng.f32() * max, rate, max });
         }),
@@ -322,6 +329,24 @@ pub(crate) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component
         (component, codec) => unreachable!("{codec:?} begins as {component:?}"),
     }
     component
+}
+
+fn any_row(rng: &mut fastrand::Rng, format: &RowFormat) -> Vec<RowValue> {
+    let fields = format.fields.iter();
+    fields
+        .map(|field| match &field.ty {
+            _ if field.optional && rng.bool() => RowValue::None,
+            FieldType::Object => unreachable!("a row has no objects"),
+            FieldType::Position => RowValue::Position(Position::example(rng)),
+            &FieldType::Number { min, max } => RowValue::Number(rng.i64(min..=max)),
+            &FieldType::Decimal(format) => RowValue::Decimal(any_decimal(rng, format)),
+            FieldType::Choice(names) => RowValue::Choice(rng.u16(..names.len() as u16)),
+            FieldType::Text { max_bytes } => {
+                let letters = rng.u32(..=max_bytes / 4);
+                RowValue::Text((0..letters).map(|_| rng.char(..)).collect())
+            }
+        })
+        .collect()
 }
 
 /// Points around [`BASE_TIME`], often close together, sometimes more than one record carries.

@@ -10,7 +10,7 @@ use crate::presentation::{
 use crate::presentation::{Condition, Outcome, TextRole, Word};
 use crate::schema::{
     Codec, CommandKind, ComponentSpec, ControlSpec, DecimalFormat, EventKind, FieldSpec, FieldType,
-    Freshness, InterestRadii, ObjectKind, RefusalKind, Schema,
+    Freshness, InterestRadii, ObjectKind, RefusalKind, RowFormat, Schema,
 };
 
 impl Schema {
@@ -224,8 +224,9 @@ fn shown_commands() -> Vec<CommandPresentation> {
 impl Schema {
     /// [`Schema::example`] with further kinds that have poses: `walker` (a yaw of 8 bits, 100 units
     /// a metre; a name for its team), `cube` (free, 9 bits, 512 units a metre), `ball` (fixed, 16
-    /// units a metre; lower target ages than the others); `vane` (an angle and a half), and the
-    /// command `aim` with such fields.
+    /// units a metre; lower target ages than the others); `vane` (an angle and a half), `chest`
+    /// (room-wide: rows with a field of each type, and bytes), and the command `aim` with fields of
+    /// an angle and a half.
     pub fn example_with_poses() -> Self {
         let mut schema = Self::example();
         let pose = |per_metre, turn| {
@@ -243,6 +244,7 @@ impl Schema {
             kind("cube", vec![pose(512, Turning::Free { bits: 9 })]),
             ObjectKind { freshness: fresher, ..kind("ball", vec![pose(16, Turning::Fixed)]) },
             vane(),
+            chest(),
         ]);
         schema.commands.push(CommandKind {
             name: "aim".into(),
@@ -266,6 +268,21 @@ fn vane() -> ObjectKind {
         ComponentSpec::public("wind", Codec::Decimal(DecimalFormat::Half)),
     ];
     ObjectKind { name: "vane".into(), components, ..ObjectKind::default() }
+}
+
+fn chest() -> ObjectKind {
+    let fields = [
+        FieldSpec::new("ware", FieldType::choice(["rope", "lamp", "oil"])),
+        FieldSpec::new("count", FieldType::Number { min: 1, max: 99 }),
+        FieldSpec::new("owner", FieldType::Text { max_bytes: 12 }).optional(),
+        FieldSpec::new("weight", FieldType::Decimal(DecimalFormat::Half)),
+        FieldSpec::new("found", FieldType::Position).optional(),
+    ];
+    let components = vec![
+        ComponentSpec::public("wares", Codec::Rows(RowFormat { fields: fields.into(), max: 20 })),
+        ComponentSpec::public("seal", Codec::Bytes { max_bytes: 64 }),
+    ];
+    ObjectKind { name: "chest".into(), components, ..ObjectKind::default() }
 }
 
 fn path() -> ComponentSpec {

@@ -436,7 +436,8 @@ pub struct Component {
     #[prost(enumeration = "component::Audience", tag = "2")]
     pub audience: i32,
     /// How the values are encoded; the documentation of `proto::message` describes the bits.
-    #[prost(oneof = "component::Codec", tags = "3, 4, 5, 6, 7, 8, 9, 10, 14")]
+    #[prost(oneof = "component::Codec",
+        tags = "3, 4, 5, 6, 7, 8, 9, 10, 14, 15, 16")]
     pub codec: ::core::option::Option<component::Codec>,
 }
 /// Nested message and enum types in `Component`.
@@ -488,7 +489,7 @@ pub mod component {
         }
     }
     /// How the values are encoded; the documentation of `proto::message` describes the bits.
-    #[derive(Clone, Copy, PartialEq, ::prost::Oneof)]
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Codec {
         #[prost(message, tag = "3")]
         Path(super::Path),
@@ -509,6 +510,10 @@ pub mod component {
         Angle(super::Angle),
         #[prost(message, tag = "14")]
         Counts(super::Counts),
+        #[prost(message, tag = "15")]
+        Bytes(super::Bytes),
+        #[prost(message, tag = "16")]
+        Rows(super::Rows),
     }
 }
 /// Positions over time.
@@ -552,6 +557,23 @@ pub struct Counts {
     pub names: u32,
     /// Of one name, at most: 1 to 65,535.
     #[prost(uint32, tag = "4")]
+    pub max: u32,
+}
+/// Bytes that mean something to the game alone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Bytes {
+    /// 1 to 1,024.
+    #[prost(uint32, tag = "1")]
+    pub max_bytes: u32,
+}
+/// Rows of fields: a bag with slots, a list of offers.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Rows {
+    /// 1 to 8, none of them an object.
+    #[prost(message, repeated, tag = "1")]
+    pub fields: ::prost::alloc::vec::Vec<Field>,
+    /// How many rows there may be: 1 to 1,024.
+    #[prost(uint32, tag = "2")]
     pub max: u32,
 }
 /// UTF-8.
@@ -656,7 +678,7 @@ pub mod field {
     pub struct Object {}
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
     pub struct Position {}
-    /// One of 1 to 64 names, by its index.
+    /// One of 1 to 1,024 names, by its index.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
     pub struct Choice {
         #[prost(string, repeated, tag = "1")]

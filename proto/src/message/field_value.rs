@@ -1,44 +1,12 @@
-//! The values of the fields of events and commands.
+//! The checks and the bits of the values of fields.
 
-use crate::decimal::{Decimal, DecimalFormat};
-use crate::schema::{FieldSpec, FieldType, MAX_TEXT_BYTES};
+use crate::decimal::DecimalFormat;
+use crate::field_value::FieldValue;
+use crate::schema::{FieldSpec, FieldType, MAX_CHOICES, MAX_TEXT_BYTES};
 use crate::space::Position;
 use crate::wire::{Coder, Wire, WireError};
 
 const TYPE_BITS: u32 = 3;
-
-/// The value of a field of an event or a command. `O` names objects: by [`crate::ids::Alias`] on
-/// the wire, by [`crate::ids::ObjectId`] in a game, by [`crate::ids::ClientObjectId`] at a client.
-#[expect(
-    clippy::unsafe_derive_deserialize,
-    reason = "the derived functions rely on the variant alone"
-)]
-#[derive(
-    Clone,
-    Debug,
-    Default,
-    PartialEq,
-    serde::Serialize,
-    serde::Deserialize,
-    enum_as_inner::EnumAsInner,
-)]
-pub enum FieldValue<O> {
-    /// No value: of an optional field, or of an event's object that the client does not follow.
-    #[default]
-    None,
-    /// An object.
-    Object(O),
-    /// A point in space.
-    Position(Position),
-    /// A whole number.
-    Number(i64),
-    /// The index of a name in [`FieldType::Choice`].
-    Choice(u8),
-    /// At most [`MAX_TEXT_BYTES`].
-    Text(String),
-    /// A half float or an angle.
-    Decimal(Decimal),
-}
 
 impl<O> FieldValue<O> {
     /// Whether this is a value of `field`.
@@ -62,17 +30,69 @@ impl<O> FieldValue<O> {
             && values.iter().zip(fields).all(|(value, field)| value.fits(field))
     }
 
-    /// The same value with another name of its object; `None` if `rename` does not know the object.
-    pub fn rename_object<P>(&self, rename: impl FnOnce(&O) -> Option<P>) -> Option<FieldValue<P>> {
-        Some(match self {
-            Self::None => FieldValue::None,
-            Self::Object(object) => FieldValue::Object(rename(object)?),
-            Self::Position(position) => FieldValue::Position(*position),
-            Self::Number(number) => FieldValue::Number(*number),
-            Self::Choice(index) => FieldValue::Choice(*index),
-            Self::Text(text) => FieldValue::Text(text.clone()),
-            Self::Decimal(decimal) => FieldValue::Decimal(*decimal),
-        })
+    /// The nearest value that `field` can have: within its range, a text cut. `None` if it is of
+    /// another type, or a name beyond the choice.
+    pub fn within(&self, field: &FieldSpec) -> Option<Self>
+    where
+        O: Clone,
+    {
+        let value = match (self, &field.ty) {
+            (Self::Number(number), FieldType::Number { min, max }) => {
+                Self::Number(*number.clamp(min, max))
+            }
+            (Self::Text(text), FieldType::Text { max_bytes }) => {
+                let end = text.floor_char_boundary(*max_bytes as usize);
+                Self::Text(text[..end].to_owned())
+            }
+            (value, _) => value.clone(),
+        };
+        value.fits(field).then_some(value)
+    }
+
+    /// As a field of a row, in the bits that its range takes. A row has no objects.
+    pub(crate) fn wire_in_row<C: Coder>(
+        &mut self,
+        field: &FieldSpec,
+        coder: &mut C,
+    ) -> Result<(), WireError> {
+        let mut is_there = !matches!(self, Self::None);
+        if field.optional {
+            coder.flag(&mut is_there)?;
+        } else {
+            is_there = true;
+        }
+        if C::READS {
+            *self = if is_there { Self::blank_in_row(&field.ty) } else { Self::None };
+        }
+        match (self, &field.ty) {
+            (Self::None, _) if !is_there => Ok(()),
+            (Self::Position(position), FieldType::Position) => position.wire(coder),
+            (Self::Number(number), &FieldType::Number { min, max }) => {
+                coder.bounded(number, min, max)
+            }
+            (Self::Choice(index), FieldType::Choice(names)) => {
+                let mut wide = i64::from(*index);
+                coder.bounded(&mut wide, 0, names.len() as i64 - 1)?;
+                *index = wide as u16;
+                Ok(())
+            }
+            (Self::Text(text), &FieldType::Text { max_bytes }) => {
+                coder.text(text, max_bytes as usize)
+            }
+            (Self::Decimal(decimal), FieldType::Decimal(_)) => decimal.wire(coder),
+            _ => Err(WireError::OutOfRange { what: "value in a row" }),
+        }
+    }
+
+    fn blank_in_row(ty: &FieldType) -> Self {
+        match ty {
+            FieldType::Object => Self::None,
+            FieldType::Position => Self::Position(Position::default()),
+            FieldType::Number { .. } => Self::Number(0),
+            FieldType::Choice(_) => Self::Choice(0),
+            FieldType::Text { .. } => Self::Text(String::new()),
+            FieldType::Decimal(format) => Self::Decimal(format.zero()),
+        }
     }
 
     const fn variant(&self) -> u64 {
@@ -136,11 +156,7 @@ impl<O: Wire + Default> FieldValue<O> {
     fn blank_of(ty: &FieldType) -> Self {
         match ty {
             FieldType::Object => Self::Object(O::default()),
-            FieldType::Position => Self::Position(Position::default()),
-            FieldType::Number { .. } => Self::Number(0),
-            FieldType::Choice(_) => Self::Choice(0),
-            FieldType::Text { .. } => Self::Text(String::new()),
-            FieldType::Decimal(format) => Self::Decimal(format.zero()),
+            ty => Self::blank_in_row(ty),
         }
     }
 
@@ -150,11 +166,25 @@ impl<O: Wire + Default> FieldValue<O> {
             Self::Object(object) => object.wire(coder),
             Self::Position(position) => position.wire(coder),
             Self::Number(number) => coder.signed_varint(number),
-            Self::Choice(index) => coder.u8(index),
+            Self::Choice(index) => wire_choice(index, coder),
             Self::Text(text) => coder.text(text, MAX_TEXT_BYTES as usize),
             Self::Decimal(decimal) => decimal.wire_with_format(coder),
         }
     }
+}
+
+/// An index below 255 in 8 bits; a higher one after 255, in 10.
+fn wire_choice(index: &mut u16, coder: &mut impl Coder) -> Result<(), WireError> {
+    let mut short = u8::try_from(*index).unwrap_or(u8::MAX);
+    coder.u8(&mut short)?;
+    if short < u8::MAX {
+        *index = short.into();
+        return Ok(());
+    }
+    let mut long = i64::from(*index);
+    coder.bounded(&mut long, 0, MAX_CHOICES as i64 - 1)?;
+    *index = long as u16;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -162,7 +192,9 @@ mod tests {
     use std::slice;
 
     use super::*;
+    use crate::decimal::Decimal;
     use crate::ids::Alias;
+    use crate::wire::{decode, encode, measure};
 
     type Value = FieldValue<Alias>;
 
@@ -193,6 +225,15 @@ mod tests {
         let turned = Value::Decimal(Decimal::Angle(255));
         check(&half, slice::from_ref(&largest), &[infinite, turned.clone()]);
         check(&angle, &[turned], &[largest]);
+    }
+
+    #[test]
+    fn a_choice_takes_8_bits_and_18_beyond_254() {
+        for (index, bits) in [(0, 8), (63, 8), (254, 8), (255, 18), (1_023, 18)] {
+            let mut value = Value::Choice(index);
+            assert_eq!(measure(&mut value), TYPE_BITS as usize + bits, "{index}");
+            assert_eq!(decode(&encode(&mut value)), Ok(value));
+        }
     }
 
     #[test]

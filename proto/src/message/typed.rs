@@ -9,7 +9,8 @@ use crate::counts::Counts;
 use crate::decimal::Decimal;
 use crate::ids::{ClientObjectId, ObjectId};
 use crate::presentation::{CommandPresentation, EventPresentation, KindPresentation};
-use crate::schema::{CommandKind, EventKind, ObjectKind};
+use crate::rows::Rows;
+use crate::schema::{CommandKind, EventKind, ObjectKind, RowFormat};
 use crate::timeline::Gauge;
 
 /// The commands of a game as one type: an enum with `#[derive(Command)]`.
@@ -70,6 +71,19 @@ pub enum FrameValue<'f> {
     Text(&'f str),
     /// How many there are of each name of a choice, by its index.
     Counts(&'f Counts),
+    /// Bytes that mean something to the game.
+    Bytes(&'f [u8]),
+    /// Rows, and what their fields are.
+    Rows(&'f FormattedRows),
+}
+
+/// Rows with their format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FormattedRows {
+    /// As the room's schema has it.
+    pub format: RowFormat,
+    /// They fit the format.
+    pub rows: Rows,
 }
 
 /// An event as a type: a struct with `#[derive(Event)]`.

@@ -218,15 +218,16 @@ impl Effect {
 
 impl Look {
     fn can_be_drawn(&self, components: &[ComponentSpec]) -> bool {
-        let codec_of = |index: u8| components.get(usize::from(index)).map(|spec| spec.codec);
+        let codec_of = |index: u8| components.get(usize::from(index)).map(|spec| &spec.codec);
         is_visible(self.glyph)
             && is_colour(self.colour)
             && (0.01..=1_000.0).contains(&self.size_m)
             && self.bar.is_none_or(|bar| matches!(codec_of(bar), Some(Codec::Gauge { .. })))
-            && [self.label, self.by]
-                .into_iter()
-                .flatten()
-                .all(|text| matches!(codec_of(text), Some(Codec::Text { .. })))
+            && self.label.is_none_or(|text| matches!(codec_of(text), Some(Codec::Text { .. })))
+            && self.by.is_none_or(|by| {
+                let codec = codec_of(by);
+                matches!(codec, Some(Codec::Text { .. } | Codec::Number { .. } | Codec::Flag))
+            })
     }
 }
 

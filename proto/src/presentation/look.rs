@@ -31,7 +31,7 @@ pub struct Look {
     /// What it represents, if it is more than its shape.
     #[serde(deserialize_with = "hints::known_or_default")]
     pub figure: Option<Figure>,
-    /// Index of the text that says which variant of its kind an object is.
+    /// Index of the text, the number or the flag that says which variant of its kind an object is.
     pub by: Option<u8>,
 }
 
@@ -40,7 +40,7 @@ pub struct Look {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
 pub struct Variant {
-    /// The value of the text.
+    /// The value: a text, `3` for a number, `true` or `false` for a flag.
     pub of: String,
     /// What it represents instead of the kind's figure.
     #[serde(deserialize_with = "hints::known_or_default")]

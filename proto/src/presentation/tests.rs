@@ -212,6 +212,12 @@ fn variants_have_a_text_that_tells_them_and_a_size() {
         kind.look.by = Some(1);
         SchemaProblem::BadLook { look: kind.look }
     });
+    // A flag or a number tells them as well.
+    for told_by in [3, 4] {
+        let mut schema = Schema::example();
+        schema.presentation.kinds[0].look.by = Some(told_by);
+        assert_eq!(schema.check(), Ok(()));
+    }
     check("schema, kind \"avatar\"", |schema| {
         schema.presentation.kinds[0].variants = vec![Variant::default(); 65];
         SchemaProblem::TooMany { what: "variants", count: 65, max: 64 }

@@ -27,6 +27,7 @@ use super::Codec;
 use crate::counts::Counts;
 use crate::decimal::Decimal;
 use crate::pose::Pose;
+use crate::rows::Rows;
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Timeline, Waypoint};
@@ -67,6 +68,10 @@ pub enum Component {
     Decimal(Decimal),
     /// Of [`Codec::Counts`].
     Counts(Counts),
+    /// Of [`Codec::Bytes`].
+    Bytes(Vec<u8>),
+    /// Of [`Codec::Rows`].
+    Rows(Rows),
 }
 
 impl Component {
@@ -80,6 +85,8 @@ impl Component {
             Codec::Decimal(format) => Self::Decimal(format.zero()),
             Codec::Text { .. } => Self::Text(String::new()),
             Codec::Counts(_) => Self::Counts(Counts::default()),
+            Codec::Bytes { .. } => Self::Bytes(Vec::new()),
+            Codec::Rows(_) => Self::Rows(Rows::default()),
             Codec::Pose(_) => Self::Pose(Pose::UNKNOWN),
         }
     }
@@ -101,6 +108,8 @@ impl Component {
             }
             (Self::Text(text), Codec::Text { max_bytes }) => text.len() <= *max_bytes as usize,
             (Self::Counts(counts), Codec::Counts(of)) => counts.fits(of.names, of.max),
+            (Self::Bytes(bytes), Codec::Bytes { max_bytes }) => bytes.len() <= *max_bytes as usize,
+            (Self::Rows(rows), Codec::Rows(format)) => format.fits(rows),
             (Self::Pose(pose), Codec::Pose(format)) => format.fits(pose),
             _ => false,
         }
@@ -140,6 +149,8 @@ impl Component {
             | Self::Decimal(_)
             | Self::Text(_)
             | Self::Counts(_)
+            | Self::Bytes(_)
+            | Self::Rows(_)
             | Self::Pose(_) => self.clone(),
         }
     }
@@ -158,6 +169,8 @@ impl Component {
             (Self::Decimal(decimal), Self::Decimal(update)) => *decimal = *update,
             (Self::Text(text), Self::Text(update)) => text.clone_from(update),
             (Self::Counts(counts), Self::Counts(update)) => counts.clone_from(update),
+            (Self::Bytes(bytes), Self::Bytes(update)) => bytes.clone_from(update),
+            (Self::Rows(rows), Self::Rows(update)) => rows.clone_from(update),
             (Self::Pose(pose), Self::Pose(update)) => *pose = *update,
             _ => {}
         }
@@ -190,6 +203,10 @@ impl Component {
             }
             (Self::Text(text), Codec::Text { max_bytes }) => coder.text(text, *max_bytes as usize),
             (Self::Counts(counts), Codec::Counts(of)) => counts.wire(of.names, of.max, coder),
+            (Self::Bytes(bytes), Codec::Bytes { max_bytes }) => {
+                coder.bytes(bytes, *max_bytes as usize)
+            }
+            (Self::Rows(rows), Codec::Rows(format)) => format.wire(rows, coder),
             (Self::Pose(pose), Codec::Pose(format)) => format.wire(pose, coder),
             (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
         }
@@ -248,6 +265,10 @@ impl Component {
                 (Self::Counts(counts), Codec::Counts(of)) => {
                     counts.clone().wire(of.names, of.max, coder)
                 }
+                (Self::Bytes(bytes), Codec::Bytes { max_bytes }) => {
+                    coder.write_byte_string(bytes, *max_bytes as usize)
+                }
+                (Self::Rows(rows), Codec::Rows(format)) => format.wire(&mut rows.clone(), coder),
                 (Self::Pose(pose), Codec::Pose(format)) => format.wire(&mut { *pose }, coder),
                 (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
             };

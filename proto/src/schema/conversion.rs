@@ -7,7 +7,8 @@ use super::{
     Codec, CommandKind, ComponentAudience, ComponentSpec, ControlSpec, Convergence, CountedChoice,
     DeadReckoning, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, MAX_CHOICES,
     MAX_COMMANDS, MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KINDS, MAX_REFUSALS, ObjectKind,
-    PosePresentation, ReckoningOrder, RefusalKind, Schema, SchemaError, SchemaPath, SchemaProblem,
+    PosePresentation, ReckoningOrder, RefusalKind, RowFormat, Schema, SchemaError, SchemaPath,
+    SchemaProblem,
 };
 use crate::axes::AxisKind;
 use crate::control::game as pb;
@@ -175,8 +176,14 @@ fn read_component(
             let narrow = |number: u32| {
                 u8::try_from(number).map_err(|_| place.error(SchemaProblem::BadCounts))
             };
-            let [command, field, names] = [narrow(command)?, narrow(field)?, narrow(names)?];
+            let [command, field] = [narrow(command)?, narrow(field)?];
+            let names = u16::try_from(names).map_err(|_| place.error(SchemaProblem::BadCounts))?;
             Codec::Counts(CountedChoice { command, field, names, max, list: None })
+        }
+        Some(PbCodec::Bytes(pb::Bytes { max_bytes })) => Codec::Bytes { max_bytes },
+        Some(PbCodec::Rows(pb::Rows { fields, max })) => {
+            let fields = read_all(&place, "fields", MAX_FIELDS, fields, read_field)?;
+            Codec::Rows(RowFormat { fields: fields.into(), max })
         }
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
         None => return Err(place.unknown("codec")),
@@ -322,15 +329,15 @@ impl From<&ComponentSpec> for pb::Component {
             ComponentAudience::Team => pb::component::Audience::Team,
             ComponentAudience::Server => pb::component::Audience::Server,
         };
-        let codec = match component.codec {
+        let codec = match &component.codec {
             Codec::Path => PbCodec::Path(pb::Path {}),
-            Codec::Gauge { max } => PbCodec::Gauge(pb::Gauge { max }),
+            &Codec::Gauge { max } => PbCodec::Gauge(pb::Gauge { max }),
             Codec::Flag => PbCodec::Flag(pb::Flag {}),
-            Codec::Number { min, max } => PbCodec::Number(pb::Number { min, max }),
+            &Codec::Number { min, max } => PbCodec::Number(pb::Number { min, max }),
             Codec::Decimal(DecimalFormat::Half) => PbCodec::Half(pb::Half {}),
             Codec::Decimal(DecimalFormat::Angle) => PbCodec::Angle(pb::Angle {}),
-            Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
-            Codec::Counts(CountedChoice { command, field, names, max, list: _ }) => {
+            &Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
+            &Codec::Counts(CountedChoice { command, field, names, max, list: _ }) => {
                 PbCodec::Counts(pb::Counts {
                     command: command.into(),
                     field: field.into(),
@@ -338,7 +345,12 @@ impl From<&ComponentSpec> for pb::Component {
                     max,
                 })
             }
-            Codec::Pose(format) => PbCodec::Pose((&format).into()),
+            &Codec::Bytes { max_bytes } => PbCodec::Bytes(pb::Bytes { max_bytes }),
+            Codec::Rows(RowFormat { fields, max }) => PbCodec::Rows(pb::Rows {
+                fields: fields.iter().map(pb::Field::from).collect(),
+                max: *max,
+            }),
+            Codec::Pose(format) => PbCodec::Pose(format.into()),
         };
         Self { name: component.name.clone(), audience: audience.into(), codec: Some(codec) }
     }

@@ -195,10 +195,10 @@ fn only_the_first_component_can_be_a_pose() {
     let pose =
         Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None });
     let mut schema = Schema::example();
-    schema.kinds[0].components[0].codec = pose;
+    schema.kinds[0].components[0].codec = pose.clone();
     assert_eq!(schema.check(), Ok(()));
     check("schema, kind \"avatar\"", |schema| {
-        schema.kinds[0].components[1].codec = pose;
+        schema.kinds[0].components[1].codec = pose.clone();
         SchemaProblem::SecondPose
     });
     for (per_metre, turn) in [
@@ -280,7 +280,7 @@ fn a_schema_too_large_for_a_frame_is_refused() {
     let long = |n: usize| format!("{n:032}");
     let wide = Codec::Number { min: i64::MIN, max: i64::MAX };
     let mut components = vec![ComponentSpec::public("path", Codec::Path)];
-    components.extend((1..16).map(|n| ComponentSpec::public(long(n), wide)));
+    components.extend((1..16).map(|n| ComponentSpec::public(long(n), wide.clone())));
     let kinds = (0..64).map(|n| ObjectKind {
         name: long(n),
         components: components.clone(),
@@ -351,4 +351,46 @@ fn axes_are_few_and_not_tapped() {
     let too_many = SchemaProblem::TooMany { what: "axes", count: 5, max: 4 };
     assert_eq!(with(&many).check().map_err(|error| error.problem), Err(too_many));
     assert_eq!(with(&many[1..]).check(), Ok(()));
+}
+
+#[test]
+fn rows_have_fields_and_no_objects() {
+    let rows = |fields: Vec<FieldSpec>, max| {
+        move |schema: &mut Schema| {
+            let format = RowFormat { fields: fields.into(), max };
+            schema.kinds[1].components.push(ComponentSpec::public("bag", Codec::Rows(format)));
+        }
+    };
+    let number = || FieldSpec::new("count", FieldType::Number { min: 1, max: 99 });
+    let mut schema = Schema::example();
+    rows(vec![number()], 40)(&mut schema);
+    assert_eq!(schema.check(), Ok(()));
+    let place = "schema, kind \"stone\", component \"bag\"";
+    for (fields, max) in [
+        (vec![], 40),
+        (vec![number()], 0),
+        (vec![number()], 1_025),
+        (vec![FieldSpec::new("who", FieldType::Object)], 40),
+    ] {
+        let make = rows(fields, max);
+        check(place, |schema| {
+            make(schema);
+            SchemaProblem::BadRows
+        });
+    }
+    check(place, |schema| {
+        rows(vec![number(), number()], 40)(schema);
+        SchemaProblem::NameTaken
+    });
+    check("schema, kind \"stone\"", |schema| {
+        let text = FieldSpec::new("what", FieldType::Text { max_bytes: 200 });
+        rows(vec![text], 40)(schema);
+        let bits = schema.kinds[1].components.iter().map(|spec| spec.codec.max_bits()).sum();
+        SchemaProblem::KindTooLarge { bits }
+    });
+    check("schema, kind \"stone\", component \"seal\"", |schema| {
+        let seal = ComponentSpec::public("seal", Codec::Bytes { max_bytes: 1_025 });
+        schema.kinds[1].components.push(seal);
+        SchemaProblem::BadBytes { max_bytes: 1_025 }
+    });
 }

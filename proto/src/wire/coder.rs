@@ -207,8 +207,13 @@ pub trait Coder: Sized {
 
     /// [`Coder::text`] for writers and measures, without a copy.
     fn write_text(&mut self, value: &str, max_len: usize) -> Result<(), WireError> {
+        self.write_byte_string(value.as_bytes(), max_len)
+    }
+
+    /// [`Coder::bytes`] for writers and measures, without a copy.
+    fn write_byte_string(&mut self, value: &[u8], max_len: usize) -> Result<(), WireError> {
         self.count(&mut value.len(), max_len)?;
-        write_bytes(self, value.as_bytes())
+        write_bytes(self, value)
     }
 
     /// At most `max` values: their number, in the bits that `max` takes, then each.

@@ -113,7 +113,7 @@ impl MonkeyBot {
             FieldType::Decimal(format) => {
                 FieldValue::Decimal(format.nearest(100.0 * (self.rng.f32() - 0.5)))
             }
-            FieldType::Choice(names) => FieldValue::Choice(self.rng.u8(..names.len() as u8)),
+            FieldType::Choice(names) => FieldValue::Choice(self.rng.u16(..names.len() as u16)),
             FieldType::Text { max_bytes } => {
                 let letters = self.rng.u32(..=max_bytes / 4);
                 FieldValue::Text((0..letters).map(|_| self.rng.char(..)).collect())
@@ -145,7 +145,7 @@ impl MonkeyBot {
                 FieldValue::Position(Position::on_ground(x, y))
             }
             3 => FieldValue::Number(self.rng.i64(..)),
-            4 => FieldValue::Choice(self.byte()),
+            4 => FieldValue::Choice(self.byte().into()),
             5 => FieldValue::Decimal(Decimal::Half(self.rng.u16(..0x7c00))),
             6 => FieldValue::Decimal(Decimal::Angle(self.byte())),
             _ => {

@@ -76,7 +76,9 @@ namespace Ambit
     /// <summary>
     /// The value of a component: that of a gauge, 0 or 1 of a flag, a number (exact to 2^53), or
     /// the number of a text (<see cref="Frame.Text"/>). Counts are a text, too: JSON pairs of an
-    /// index and a count. NaN if it is not known, or if it is the object's place.
+    /// index and a count. So are rows, each a JSON list of its values (of a choice the index, of a
+    /// position x, y and z), and bytes: hexadecimal digits. NaN if it is not known, or if it is the
+    /// object's place.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct ComponentValue

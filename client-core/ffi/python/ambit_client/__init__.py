@@ -353,9 +353,11 @@ class Client:
             return Gauge(*row)
         if kind in ("flag", "number"):
             return bool(value) if kind == "flag" else int(value)
-        if kind in ("text", "counts"):
+        if kind in ("text", "counts", "list", "bytes"):
             text = _Text()
             _call("text", self._handle, int(value), ctypes.byref(text))
+            if kind == "bytes":
+                return bytes.fromhex(_bytes(text).decode())
             return _bytes(text).decode() if kind == "text" else json.loads(_bytes(text))
         return value
 

@@ -1,7 +1,7 @@
 import { PLAIN_COMPONENT } from "./declared.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Component, Control, Direction, Kind } from "../src/ambit/ambit.js";
+import type { Component, Control, Direction, Kind, RowValue } from "../src/ambit/ambit.js";
 import { colourByAge } from "../src/core/age_colour.js";
 import {
   angleOfWay,
@@ -75,6 +75,8 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
     part("points", { type: "number", min: -50, max: 50, label: "Points won" }),
     part("name", { type: "text", max_bytes: 9, role: "player" }),
     part("bag", { type: "counts", max: 9, names: ["ring"] }),
+    part("slots", { type: "list", max: 9, fields: [] }),
+    part("seal", { type: "bytes", max_bytes: 9 }),
     part("secret", { type: "flag" }),
     part("ping", { type: "number", min: 0, max: 999, unit: "ms" }),
   ]);
@@ -86,8 +88,8 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
   const kinds = [score, match, kind("walker", [part("path", { type: "path" })])];
   assert.deepEqual(kinds.map(isRoomWide), [true, true, false]);
   const values = [
-    [0.0999755859375, "", 7, "<b>ann</b>", undefined, undefined, 30],
-    [2, "", 12, "bob", undefined, undefined, 0],
+    [0.0999755859375, "", 7, "<b>ann</b>", undefined, undefined, "00ff", undefined, 30],
+    [2, "", 12, "bob", undefined, undefined, "", undefined, 0],
     [591.2, -Math.PI / 2, ""],
   ];
   const frame = {
@@ -95,18 +97,25 @@ test("what is room-wide is a table of each kind, the first in points on top", ()
     isOwn: (index: number) => index === 1,
     id: (index: number) => 10 + index,
     component: (index: number, component: number) => values[index]?.[component],
+    list: (index: number) =>
+      index === 1
+        ? [
+            new Map<string, RowValue>([["ware", "iron-ring"], ["count", 2]]),
+            new Map<string, RowValue>([["ware", "rope"], ["at", [5.2, 6, 0]]]),
+          ]
+        : [],
   };
   assert.deepEqual(scoreTablesOf(frame, kinds.filter(isRoomWide)), [
     {
       title: "The best",
-      columns: ["Name", "Points won", "Round", "Ping"],
+      columns: ["Name", "Points won", "Round", "Slots", "Ping"],
       rows: [
-        { cells: ["bob", "12", "2", "0 ms"], own: true, id: 11 },
-        { cells: ["<b>ann</b>", "7", "0.099976", "30 ms"], own: false, id: 10 },
+        { cells: ["bob", "12", "2", "iron ring 2; rope 5, 6, 0", "0 ms"], own: true, id: 11 },
+        { cells: ["<b>ann</b>", "7", "0.099976", "", "30 ms"], own: false, id: 10 },
       ],
       isState: false,
       ...PLAIN,
-      roles: ["player", null, null, null],
+      roles: ["player", null, null, null, null],
     },
     {
       title: "Match",
@@ -138,6 +147,7 @@ test("a text is shown in its words, and says what the state is in", () => {
     const frame = {
       rows: () => [0],
       isOwn: () => false,
+      list: () => [],
       id: () => 1,
       component: (_: number, component: number) => ["rain", phase, "share"][component],
     };

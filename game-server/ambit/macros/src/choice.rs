@@ -16,7 +16,7 @@ const EXAMPLE: &str = "enum Spell { Bolt, Heal }";
 const KNOWN: &str = "`name = \"...\"`, `label = \"...\"`, `cooldown_ms = ...`, `reach_cm = ...`, \
                      `cost(... = ...)`, `alone`, `sign = fire`, `made_of = fire`, `outcome = won`";
 /// `ambit_proto::schema::MAX_CHOICES`.
-const MAX_CHOICES: usize = 64;
+const MAX_CHOICES: usize = 1_024;
 
 pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_no_generics(input, "a choice")?;
@@ -68,19 +68,19 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let named = named.map(|(name, variant)| (name, variant.ident.span()));
     require_distinct("choices", "give one another name with `#[choice(name = \"...\")]`", named)?;
     let idents: Vec<_> = item.variants.iter().map(|variant| &variant.ident).collect();
-    let indices: Vec<_> = (0_u8..).take(idents.len()).collect();
+    let indices: Vec<_> = (0_u16..).take(idents.len()).collect();
     Ok(quote! {
         #[automatically_derived]
         impl ::ambit::Choice for #choice {
             const NAMES: &'static [&'static str] = &[#(#names),*];
 
-            fn index(&self) -> u8 {
+            fn index(&self) -> u16 {
                 match self {
                     #(Self::#idents => #indices),*
                 }
             }
 
-            fn from_index(index: u8) -> ::core::option::Option<Self> {
+            fn from_index(index: u16) -> ::core::option::Option<Self> {
                 match index {
                     #(#indices => ::core::option::Option::Some(Self::#idents),)*
                     _ => ::core::option::Option::None,

@@ -541,6 +541,8 @@ fn read_component_option(
 ) -> Result<TokenStream> {
     let (check, what) = if option == "bar" {
         (quote!(bar), "a gauge, such as `stamina: Gauge<100>`")
+    } else if option == "by" {
+        (quote!(told_by), "a text, a number or a flag, such as `rank: Number<1, 9>`")
     } else {
         (quote!(label), "a text, such as `name: Text<24>`")
     };

@@ -12,6 +12,7 @@ mod command;
 mod controls;
 mod declare;
 mod effect;
+mod entry;
 mod event;
 mod kind;
 mod names;
@@ -100,6 +101,12 @@ pub fn parameters(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Choice, attributes(choice))]
 pub fn choice(input: TokenStream) -> TokenStream {
     expand(input, choice::expand, stub::of_choice)
+}
+
+/// Declares what a list is made of, by a struct of fields.
+#[proc_macro_derive(Entry)]
+pub fn entry(input: TokenStream) -> TokenStream {
+    expand(input, entry::expand, stub::of_entry)
 }
 
 /// Declares the controls of a game by an enum: `#[key("...")]` names the default keys of each, its

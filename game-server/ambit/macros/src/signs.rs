@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parser as _;
-use syn::{Attribute, Expr, Ident, LitStr, Result};
+use syn::{Attribute, Expr, Ident, Lit, Result};
 
 use crate::attributes::{error, read_option};
 
@@ -40,14 +40,14 @@ pub(crate) fn read_word(word: &Ident, ty: &str, known: &[&str]) -> Result<TokenS
     Ok(quote!(::ambit::__private::#ty::#variant))
 }
 
-/// `#[variant("rat", figure = beast, size = 0.8, boss)]`.
+/// `#[variant("rat", figure = beast, size = 0.8, boss)]`; told by a number or a flag: `3`, `true`.
 pub(crate) fn read_variant(attribute: &Attribute) -> Result<TokenStream> {
-    let mut of = None::<LitStr>;
+    let mut of = String::new();
     let mut figure = quote!(::core::option::Option::None);
     let mut size = quote!(1.0);
     let mut is_boss = false;
     attribute.parse_args_with(|input: syn::parse::ParseStream<'_>| {
-        of = Some(input.parse()?);
+        of = read_told(input)?;
         if input.parse::<Option<syn::Token![,]>>()?.is_none() {
             return Ok(());
         }
@@ -78,6 +78,18 @@ pub(crate) fn read_variant(attribute: &Attribute) -> Result<TokenStream> {
             boss: #is_boss,
         }
     })
+}
+
+/// What tells a variant, as clients write it: `"rat"`, `3` or `true`.
+fn read_told(input: syn::parse::ParseStream<'_>) -> Result<String> {
+    let minus = if input.parse::<Option<syn::Token![-]>>()?.is_some() { "-" } else { "" };
+    let literal: Lit = input.parse()?;
+    match &literal {
+        Lit::Int(number) => Ok(format!("{minus}{}", number.base10_parse::<i64>()?)),
+        Lit::Str(text) if minus.is_empty() => Ok(text.value()),
+        Lit::Bool(flag) if minus.is_empty() => Ok(flag.value.to_string()),
+        _ => Err(error(&literal, "a variant is told by a text, a whole number, `true` or `false`")),
+    }
 }
 
 /// `sign = fire`, of a command, a choice or a flag.

@@ -99,9 +99,9 @@ pub(crate) fn of_choice(input: &DeriveInput) -> TokenStream {
     let choice = quote! {
         const NAMES: &'static [&'static str] = &[];
 
-        fn index(&self) -> u8;
+        fn index(&self) -> u16;
 
-        fn from_index(_: u8) -> ::core::option::Option<Self>;
+        fn from_index(_: u16) -> ::core::option::Option<Self>;
     };
     let field = quote! {
         fn field_type() -> ::ambit::__private::FieldType;
@@ -117,6 +117,17 @@ pub(crate) fn of_choice(input: &DeriveInput) -> TokenStream {
     let message_field = quote!(::ambit::__private::MessageField);
     let field = implementation(input, &message_field, &field);
     quote!(#choice #field)
+}
+
+pub(crate) fn of_entry(input: &DeriveInput) -> TokenStream {
+    let methods = quote! {
+        fn fields() -> ::std::vec::Vec<::ambit::__private::FieldSpec>;
+
+        fn into_values(self) -> ::std::vec::Vec<::ambit::__private::Value>;
+
+        fn from_values(_: &[::ambit::__private::Value]) -> ::core::option::Option<Self>;
+    };
+    implementation(input, &quote!(::ambit::Entry), &methods)
 }
 
 pub(crate) fn of_serialize(input: &DeriveInput) -> TokenStream {

@@ -3,7 +3,7 @@
 use ambit_proto::message::FrameValue;
 use ambit_proto::schema::Codec;
 
-use super::Attribute;
+use super::{Attribute, Telling};
 
 #[cfg(feature = "rules")]
 pub(super) mod access;
@@ -37,3 +37,5 @@ impl Attribute for Flag {
 
     access_by!();
 }
+
+impl Telling for Flag {}

@@ -3,7 +3,7 @@
 use ambit_proto::message::FrameValue;
 use ambit_proto::schema::Codec;
 
-use super::Attribute;
+use super::{Attribute, Telling};
 
 #[cfg(feature = "rules")]
 pub(super) mod access;
@@ -65,3 +65,5 @@ impl<const MIN: i64, const MAX: i64> Attribute for Number<MIN, MAX> {
 
     access_by!();
 }
+
+impl<const MIN: i64, const MAX: i64> Telling for Number<MIN, MAX> {}

@@ -3,7 +3,7 @@
 use ambit_proto::message::FrameValue;
 use ambit_proto::schema::Codec;
 
-use super::{Attribute, Label};
+use super::{Attribute, Label, Telling};
 
 #[cfg(feature = "rules")]
 pub(super) mod access;
@@ -67,3 +67,5 @@ impl<const BYTES: u32> Attribute for Text<BYTES> {
 }
 
 impl<const BYTES: u32> Label for Text<BYTES> {}
+
+impl<const BYTES: u32> Telling for Text<BYTES> {}

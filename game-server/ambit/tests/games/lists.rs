@@ -13,8 +13,8 @@ struct Ware;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Dish;
 
-impl List for Ware {}
-impl List for Dish {}
+impl Listing for Ware {}
+impl Listing for Dish {}
 
 /// A game with two lists, which `Game::schema` names.
 macro_rules! market {
@@ -82,6 +82,129 @@ fn name_both(schema: &mut Schema) {
     Dish::name_in(schema, ["soup", "stew", "cake"]);
 }
 
+/// What a herb does: a table of 300 rows.
+struct Herb {
+    name: &'static str,
+    heals: u32,
+}
+
+/// `herb-0` to `herb-299`.
+static NAMES: [[u8; 8]; 300] = {
+    let mut names = [*b"herb-000"; 300];
+    let mut index = 0;
+    while index < 300 {
+        names[index][5] = b'0' + (index / 100) as u8;
+        names[index][6] = b'0' + (index / 10 % 10) as u8;
+        names[index][7] = b'0' + (index % 10) as u8;
+        index += 1;
+    }
+    names
+};
+
+impl Listing for Herb {
+    const ROWS: &'static [Self] = &{
+        let mut rows = [const { Herb { name: "", heals: 0 } }; 300];
+        let mut index = 0;
+        while index < 300 {
+            let Ok(name) = std::str::from_utf8(&NAMES[index]) else { panic!() };
+            rows[index] = Herb { name, heals: index as u32 };
+            index += 1;
+        }
+        rows
+    };
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn presentation(&self) -> ChoicePresentation {
+        ChoicePresentation { label: format!("Heals {}", self.heals), ..Default::default() }
+    }
+}
+
+/// A game with a table, which nothing names in `Game::schema`.
+mod garden {
+    use ambit::prelude::*;
+
+    use super::Herb;
+
+    #[derive(Kind)]
+    pub(super) struct Healer {
+        path: Path,
+        pub(super) bag: Counts<Herb, 3>,
+        pub(super) last: List<(Listed<Herb>, Number<0, 9>), 5>,
+    }
+
+    #[derive(Command)]
+    pub(super) enum Command {
+        /// Pick a herb.
+        Pick { herb: Listed<Herb> },
+    }
+
+    #[derive(Debug, PartialEq, Event)]
+    pub(super) struct Picked {
+        pub(super) herb: Listed<Herb>,
+    }
+
+    #[derive(Default, Serialize, Deserialize, Declare)]
+    #[declare(kinds(Healer), events(Picked))]
+    pub(super) struct Garden;
+
+    impl Game for Garden {
+        const INFO: GameInfo = GameInfo::new("garden", "Pick herbs.");
+        type Avatar = Healer;
+        type Command = Command;
+        type Refusal = NoRefusal;
+
+        fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Healer> {
+            world.spawn(Healer {
+                path: Path::at(world.centre()),
+                bag: Counts::default(),
+                last: List::default(),
+            })
+        }
+
+        fn command(
+            &mut self,
+            world: &mut World<Self>,
+            player: Player<'_, Self>,
+            Command::Pick { herb }: Command,
+        ) -> Result<(), NoRefusal> {
+            let mut healer = world.avatar(player);
+            healer.bag().set(&Counts::of([(herb, 2)]));
+            healer.last().push((herb, 1.into()));
+            world.announce(Picked { herb });
+            Ok(())
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_table_are_picked_counted_listed_and_announced() {
+    use garden::{Garden, Healer, Picked};
+    let _ = Games::new().with::<Garden>();
+    let mut room = TestRoom::<Garden>::new();
+    let ann = room.join("ann", Line::default());
+    let herb = Listed::<Herb>::named("herb-299").expect("the last one");
+    assert_eq!(herb.row().map(|row| row.heals), Some(299));
+    assert_eq!(
+        (Listed::<Herb>::all().count(), Listed::<Herb>::new(300).row().is_none()),
+        (300, true)
+    );
+    room.command(ann, "pick herb-299");
+    room.run(Duration::from_secs(1));
+    assert_eq!(room.errors(ann), Vec::<String>::new());
+    let picked = room.events(ann).iter().find_map(|event| event.get::<Picked>().map(|it| it.herb));
+    assert_eq!(picked, Some(herb));
+    let seen = room.avatar(ann).expect("the healer");
+    let seen = seen.get::<Healer>().expect("a healer");
+    assert_eq!(seen.bag.iter().collect::<Vec<_>>(), [(herb, 2)]);
+    assert_eq!(seen.last.get(0), Some((herb, 1.into())));
+    let schema = ambit::Typed::<Garden>::declared_schema();
+    let shown = &schema.presentation.commands[0].fields[0].choices;
+    assert_eq!((shown.len(), shown[299].label.as_str()), (300, "Heals 299"));
+}
+
 #[test]
 fn each_list_gives_its_names_to_its_own_fields_and_counts() {
     market!(|schema| {
@@ -91,8 +214,8 @@ fn each_list_gives_its_names_to_its_own_fields_and_counts() {
         assert!(fields.eq(&names));
         assert_eq!(schema.events[0].fields[0].ty, names[1]);
         let counts = &schema.kinds[0].components[1..];
-        let counted = counts.iter().map(|component| match component.codec {
-            Codec::Counts(of) => FieldType::choice(schema.names_of(&of).unwrap()),
+        let counted = counts.iter().map(|component| match &component.codec {
+            Codec::Counts(of) => FieldType::choice(schema.names_of(of).unwrap()),
             other => panic!("{other:?}"),
         });
         assert!(counted.eq(names));
@@ -103,7 +226,7 @@ fn each_list_gives_its_names_to_its_own_fields_and_counts() {
 #[test]
 #[should_panic(
     expected = "the game \"market\" cannot be offered: it names the list `games::lists::Ware` \
-                twice, or no field of a command or an event is a `Listed` of it"
+                twice, or no field of a command, an event or a row is a `Listed` of it"
 )]
 fn a_list_that_is_named_twice_is_not_offered() {
     market!(|schema| {

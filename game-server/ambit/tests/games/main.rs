@@ -2,6 +2,7 @@
 
 mod accounts;
 mod avatars;
+mod bags;
 mod controls;
 mod decimals;
 mod extremes;

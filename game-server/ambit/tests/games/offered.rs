@@ -160,7 +160,7 @@ fn defaults_of_rooms_that_do_not_fit_are_not_offered() {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Page;
 
-impl List for Page {}
+impl Listing for Page {}
 
 #[test]
 fn a_list_may_be_as_long_as_a_parameter_says_by_default() {
@@ -398,7 +398,7 @@ fn a_walk_with_a_misspelt_speed_is_not_offered() {
 
 #[test]
 #[should_panic(expected = "field \"page\": its list has no names; give them in `Game::schema`: \
-                `List::name_in(schema, [...])`")]
+                `Listing::name_in(schema, [...])`")]
 fn a_choice_without_names_is_not_offered() {
     hinting_game!(Abbey, [], |_| {});
     let _ = Games::new().with::<Abbey>();

@@ -1,6 +1,6 @@
 //! Clients that know the game read its kinds and events as types.
 
-use ambit::message::{TypedEvent as _, TypedId as _};
+use ambit::message::{TypedEvent as _, TypedId as _, TypedKind as _};
 use ambit::prelude::*;
 use ambit::test::{Line, TestClient, TestRoom};
 use ambit_client_core::client::event::SchemaEvent;
@@ -15,6 +15,23 @@ struct Runner {
     stamina: Gauge<100>,
     #[audience(owner)]
     coins: Number<0, 1000>,
+}
+
+#[derive(Kind)]
+#[look(by = level)]
+#[variant(3, size = 1.5)]
+#[variant(-1, boss)]
+struct Tower {
+    path: Path,
+    level: Number<-1, 3>,
+}
+
+#[derive(Kind)]
+#[look(by = is_shut)]
+#[variant(true, figure = chest)]
+struct Gate {
+    path: Path,
+    is_shut: Flag,
 }
 
 #[derive(Kind)]
@@ -139,6 +156,16 @@ fn an_object_out_of_sight_is_unseen_or_none() {
     wave(&mut room, Some(walker));
     let waved = waves(&room, bob).pop().expect("an announcement");
     assert_eq!((waved.by.object(), waved.to), (ObjectId::UNSEEN, None));
+}
+
+#[test]
+fn a_number_or_a_flag_says_which_variant_an_object_is() {
+    let told = |(_, shown): (_, ambit::presentation::KindPresentation)| {
+        let of = shown.variants.into_iter().map(|variant| variant.of).collect::<Vec<_>>();
+        (shown.look.by, of)
+    };
+    assert_eq!(told(Tower::declaration()), (Some(1), vec!["3".to_owned(), "-1".to_owned()]));
+    assert_eq!(told(Gate::declaration()), (Some(1), vec!["true".to_owned()]));
 }
 
 /// The game as a client of another version knows it.

@@ -9,7 +9,7 @@ use ambit::prelude::*;
 
 use crate::content::ItemTable;
 use crate::course::Phase;
-use crate::schema::{DeusRefusal, Hero, HeroRow, IsReady, Item, Loot, LootRule};
+use crate::schema::{DeusRefusal, Hero, HeroRow, IsReady, Item, Loot, LootRule, place_of};
 use crate::{Deus, DeusAnswer, DeusWorld};
 
 /// What a hero needs of a chest.
@@ -32,7 +32,7 @@ pub(crate) struct HeroBag {
 
 /// How many there are of each of some items.
 pub(crate) fn counted<const MAX: u32>(items: &[u8]) -> Counts<Item, MAX> {
-    Counts::of(items.iter().map(|item| (Listed::new(*item), 1)))
+    Counts::of(items.iter().map(|item| (Listed::new((*item).into()), 1)))
 }
 
 impl Deus {
@@ -84,7 +84,7 @@ impl Deus {
             without.retain(|id| *id != taker);
             self.add_item(world, taker, item);
             let name = world.get(taker).map_or_else(String::new, |hero| hero.name().to_owned());
-            world.announce(Loot { hero_name: name.into(), item: Listed::new(item) });
+            world.announce(Loot { hero_name: name.into(), item: Listed::new(item.into()) });
         }
         self.show_course(world);
     }
@@ -99,11 +99,11 @@ impl Deus {
         if self.phase != Phase::Share {
             return Err(DeusRefusal::NoChest);
         }
-        if item.is_some_and(|item| !self.offer.contains(&item.index())) {
+        if item.is_some_and(|item| !self.offer.contains(&place_of(item))) {
             return Err(DeusRefusal::NotInChest);
         }
         self.playing(id)?.bag.wish =
-            item.map_or(ItemWish::Nothing, |item| ItemWish::Item(item.index()));
+            item.map_or(ItemWish::Nothing, |item| ItemWish::Item(place_of(item)));
         self.check_all_said(world);
         Ok(())
     }

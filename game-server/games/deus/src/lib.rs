@@ -56,7 +56,7 @@ use self::offers::Trade;
 use self::schema::{
     BoltFlies, Burst, Campaign, Chest, Fallen, HeroCast, HeroRow, HeroesRise, IsReady, LevelUp,
     Loot, LootRule, Merchant, NEWCOMER, PhaseBegins, Relief, Snap, Summons, Tell, TradeDone,
-    TradeOffered,
+    TradeOffered, place_of,
 };
 use self::spells::FlyingBolt;
 use self::traps::HiddenTrap;
@@ -248,10 +248,10 @@ impl Game for Deus {
                 self.walk(world, player, to);
                 Ok(())
             }
-            DeusCommand::Cast { spell, at } => self.cast(world, player, spell.index(), at),
-            DeusCommand::Choose { class } => self.choose(world, hero, class.index()),
-            DeusCommand::Buy { item } => self.buy(world, hero, item.index()),
-            DeusCommand::Sell { item } => self.sell(world, hero, item.index()),
+            DeusCommand::Cast { spell, at } => self.cast(world, player, place_of(spell), at),
+            DeusCommand::Choose { class } => self.choose(world, hero, place_of(class)),
+            DeusCommand::Buy { item } => self.buy(world, hero, place_of(item)),
+            DeusCommand::Sell { item } => self.sell(world, hero, place_of(item)),
             DeusCommand::Want { item } => self.want(world, hero, item),
             DeusCommand::Offer { to, give, gold, want, price } => {
                 self.offer_trade(world, (hero, to), (give, gold), (want, price))
@@ -259,7 +259,7 @@ impl Game for Deus {
             DeusCommand::Accept { offer } => self.accept_trade(world, hero, offer),
             DeusCommand::Ready => self.say_ready(world, hero, true),
             DeusCommand::Wait => self.say_ready(world, hero, false),
-            DeusCommand::Learn { talent } => self.learn(world, hero, talent.index()),
+            DeusCommand::Learn { talent } => self.learn(world, hero, place_of(talent)),
         }
     }
 

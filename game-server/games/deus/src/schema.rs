@@ -26,10 +26,15 @@ pub struct Talent;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item;
 
-impl List for SpellName {}
-impl List for Class {}
-impl List for Talent {}
-impl List for Item {}
+impl Listing for SpellName {}
+impl Listing for Class {}
+impl Listing for Talent {}
+impl Listing for Item {}
+
+/// The place of what is listed: content has at most 64 of each, which is checked when it is read.
+pub(crate) fn place_of<L>(listed: Listed<L>) -> u8 {
+    listed.index() as u8
+}
 
 /// A player's hero. Health and mana are in per cent of what the class and its items give.
 #[derive(Kind, Default)]

@@ -98,7 +98,7 @@ impl Deus {
         let delay = table.delay_s.secs();
         // A bolt that flies at once tells it all by itself.
         if !(delay.is_zero() && matches!(table.shape, SpellShape::Bolt { .. })) {
-            let spell = Listed::new(index);
+            let spell = Listed::new(index.into());
             let due = delay.as_millis() as i64;
             world.emit(HeroCast { caster, spell, at: place, due });
         }

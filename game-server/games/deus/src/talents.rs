@@ -55,7 +55,7 @@ impl HeroState {
     pub(crate) fn learnable(&self, content: &Content) -> Counts<Talent, 1> {
         let talents = 0..content.talents.len() as u8;
         let open = talents.filter(|talent| self.may_learn(content, *talent).is_ok());
-        Counts::of(open.map(|talent| (Listed::new(talent), 1)))
+        Counts::of(open.map(|talent| (Listed::new(talent.into()), 1)))
     }
 }
 

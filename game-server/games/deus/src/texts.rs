@@ -3,7 +3,7 @@
 //! Content goes in; the names, labels and helps of the choices of commands come out, each within
 //! what a schema may have.
 
-use ambit::List;
+use ambit::Listing;
 use ambit::presentation::{ChoicePresentation, Condition, Cost, Sign, Variant, Word};
 use ambit::schema::Schema;
 
@@ -113,7 +113,7 @@ pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
 }
 
 /// Names a list, and says what a command about it shows.
-fn set_choices<'c, L: List>(
+fn set_choices<'c, L: Listing>(
     schema: &mut Schema,
     command: &str,
     choices: impl Iterator<Item = (&'c str, ChoicePresentation)>,

@@ -10,7 +10,9 @@ use ambit::prelude::*;
 
 use crate::kept::item_named;
 use crate::offers::{Trade, TradePart};
-use crate::schema::{DeusRefusal, Hero, HeroRow, Item, NAME_BYTES, TradeDone, TradeOffered};
+use crate::schema::{
+    DeusRefusal, Hero, HeroRow, Item, NAME_BYTES, TradeDone, TradeOffered, place_of,
+};
 use crate::{Deus, DeusAnswer, DeusWorld};
 
 /// Heroes trade within this distance.
@@ -32,7 +34,7 @@ impl Deus {
         let buyer = buyer.ok_or(DeusRefusal::NoTrade)?.player;
         let named = |name: Text<NAME_BYTES>| item_named(&self.content, name.as_str());
         let want = want.map(|name| named(name).ok_or(DeusRefusal::NoSuchItem));
-        let give = TradePart { item: give.map(Listed::index), gold: gold.map_or(0, Number::get) };
+        let give = TradePart { item: give.map(place_of), gold: gold.map_or(0, Number::get) };
         let take = TradePart { item: want.transpose()?, gold: price.map_or(0, Number::get) };
         if give.is_nothing() && take.is_nothing() {
             return Err(DeusRefusal::NothingOffered);

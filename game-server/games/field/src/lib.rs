@@ -103,7 +103,7 @@ pub mod commands {
     /// # Panics
     /// If there is no such spell.
     pub fn cast<O>(spell: u8, at: Option<(f32, f32)>) -> GameCommand<O> {
-        let spell = Spell::from_index(spell).expect("a spell has this index");
+        let spell = Spell::from_index(spell.into()).expect("a spell has this index");
         let at = at.map(|(x, y)| Position::on_ground(x, y));
         without_objects(FieldCommand::Cast { spell, at })
     }

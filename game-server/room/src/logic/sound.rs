@@ -72,7 +72,7 @@ pub fn sound_kind(name: &str) -> EventKind {
 
 /// The values of the fields of [`sound_kind`].
 pub fn sound_fields<O>(direction: u8, loudness: u8) -> Vec<FieldValue<O>> {
-    vec![FieldValue::Choice(direction), FieldValue::Number(loudness.into())]
+    vec![FieldValue::Choice(direction.into()), FieldValue::Number(loudness.into())]
 }
 
 #[cfg(test)]

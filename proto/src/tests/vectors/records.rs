@@ -14,6 +14,7 @@ use crate::examples::messages::context;
 use crate::ids::Alias;
 use crate::message::{DatagramBody, EffectTime, Record, read_body, write_poses};
 use crate::pose::{Motion, MotionFormat, Pose, PoseFormat, Turning};
+use crate::rows::{RowValue, Rows};
 use crate::schema::{
     Codec, Component, ComponentSpec, CountedChoice, ObjectKind, Schema, TIMELINE_CAPACITY,
 };
@@ -34,9 +35,10 @@ const WALKER: u8 = 2;
 const CUBE: u8 = 3;
 const BALL: u8 = 4;
 const VANE: u8 = 5;
-const CRATE: u8 = 6;
-const SCORE: u8 = 7;
-const PACK: u8 = 8;
+const CHEST: u8 = 6;
+const CRATE: u8 = 7;
+const SCORE: u8 = 8;
+const PACK: u8 = 9;
 
 const ALIAS: Alias = Alias { slot: 1, epoch: 2 };
 
@@ -44,6 +46,7 @@ pub(super) fn vectors() -> Vec<TestVector> {
     let mut all = bodies();
     all.extend(objects());
     all.extend(components());
+    all.extend(lists());
     all.extend(poses());
     all.extend(effects());
     all
@@ -249,6 +252,15 @@ fn components() -> Vec<TestVector> {
             1,
             Component::Text("red".into()),
         ),
+    ]
+}
+
+/// Components of several values.
+fn lists() -> Vec<TestVector> {
+    let of = |name, about, kind, index, component| {
+        record(name, about, update(kind, vec![(index, component)]))
+    };
+    vec![
         of(
             "counts",
             "Both of two names: one of the first, 99 of the second.",
@@ -263,6 +275,30 @@ fn components() -> Vec<TestVector> {
             0,
             Component::Counts(Counts::default()),
         ),
+        of(
+            "rows",
+            "The second has no owner, and was found somewhere.",
+            CHEST,
+            0,
+            Component::Rows(Rows::from(vec![
+                vec![
+                    RowValue::Choice(2),
+                    RowValue::Number(99),
+                    RowValue::Text("ann".into()),
+                    RowValue::Decimal(Decimal::Half(0x3e00)),
+                    RowValue::None,
+                ],
+                vec![
+                    RowValue::Choice(0),
+                    RowValue::Number(1),
+                    RowValue::None,
+                    RowValue::Decimal(Decimal::Half(0)),
+                    RowValue::Position(Position::new(5.0, 6.0, 0.0)),
+                ],
+            ])),
+        ),
+        of("rows-empty", "Their number alone.", CHEST, 0, Component::Rows(Rows::default())),
+        of("bytes", "Their number, then each.", CHEST, 1, Component::Bytes(vec![0, 255, 7])),
     ]
 }
 

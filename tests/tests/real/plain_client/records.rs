@@ -1,8 +1,9 @@
 //! The body of a datagram: stamp, records, poses.
 
 use ambit_proto::control::game::component::Codec;
+use ambit_proto::control::game::field::Type;
 use ambit_proto::control::game::pose::Turn;
-use ambit_proto::control::game::{Kind, Pose as PoseFormat, Schema};
+use ambit_proto::control::game::{Kind, Pose as PoseFormat, Rows, Schema};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::bits::BitReader;
@@ -176,10 +177,48 @@ fn read_components(
                     reader.up_to((counts.max - 1).into())?;
                 }
             }
+            Codec::Bytes(bytes) => {
+                for _ in 0..reader.up_to(bytes.max_bytes.into())? {
+                    reader.bits(8)?;
+                }
+            }
+            Codec::Rows(rows) => read_rows(reader, rows)?,
             Codec::Pose(format) => pose = Some(read_pose(reader, format)?),
         }
     }
     Ok(pose)
+}
+
+/// Rows of fields that have no place.
+fn read_rows(reader: &mut BitReader<'_>, rows: &Rows) -> Result<()> {
+    for _ in 0..reader.up_to(rows.max.into())? {
+        for field in &rows.fields {
+            if field.optional && !reader.flag()? {
+                continue;
+            }
+            match field.r#type.as_ref().context("a type")? {
+                Type::Number(number) => {
+                    reader.up_to(number.max.abs_diff(number.min))?;
+                }
+                Type::Choice(choice) => {
+                    reader.up_to(choice.names.len() as u64 - 1)?;
+                }
+                Type::Half(_) => {
+                    reader.bits(16)?;
+                }
+                Type::Angle(_) => {
+                    reader.bits(8)?;
+                }
+                Type::Text(text) => {
+                    for _ in 0..reader.up_to(text.max_bytes.into())? {
+                        reader.bits(8)?;
+                    }
+                }
+                Type::Position(_) | Type::Object(_) => bail!("a kind with poses has no path"),
+            }
+        }
+    }
+    Ok(())
 }
 
 fn read_points(

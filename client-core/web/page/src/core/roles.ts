@@ -17,7 +17,7 @@ const THINGS: readonly string[] = ["toy", "chest", "trap"];
 
 /** The variant of a kind with this value; undefined if there is none. */
 export function variantOf({ variants }: Pick<Kind, "variants">, value: unknown): Variant | undefined {
-  return variants.find(({ of }) => of === value);
+  return variants.find(({ of }) => of === String(value));
 }
 
 /** Which variant of its kind an object is now. */

@@ -4,9 +4,9 @@
  * something. A kind with a single object without an owner is the state of the game: a line.
  */
 
-import type { Component, Frame, Kind, Outcome } from "../ambit/ambit.js";
+import type { Component, Frame, Kind, Outcome, RowValue } from "../ambit/ambit.js";
 import { cellOf } from "./figures.js";
-import { labelOf, wordOf } from "./words.js";
+import { asWords, labelOf, wordOf } from "./words.js";
 
 export interface ScoreTable {
   title: string;
@@ -39,7 +39,7 @@ export const SHORT_COLUMNS = 2;
 export const SHORT_ROWS = 5;
 
 /** What is read of a frame. */
-export type RoomWideFrame = Pick<Frame, "rows" | "isOwn" | "component" | "id">;
+export type RoomWideFrame = Pick<Frame, "rows" | "isOwn" | "component" | "list" | "id">;
 
 /** Whether the objects of a kind have no place. */
 export function isRoomWide(kind: Kind): boolean {
@@ -79,13 +79,17 @@ export function placeOf({ columns, rows }: ScoreTable) {
 function tableOf(frame: RoomWideFrame, kind: Kind, chosen: ReadonlySet<string>): ScoreTable {
   const indices = frame.rows(kind.name);
   const isState = indices.length === 1 && !frame.isOwn(indices[0] as number);
-  const value = (index: number, component: number) => frame.component(index, component);
+  const value = (index: number, component: number) =>
+    kind.components[component]?.type === "list"
+      ? linesOf(frame.list(index, component))
+      : frame.component(index, component);
   const components = kind.components
     .map((component, index) => ({ ...component, index }))
     // A text that is empty for all says nothing: a winner before the end, a team without teams.
     .filter(({ index, type, unit }) =>
-      // Counts are on cards.
+      // Counts are on cards; bytes mean something to the game alone.
       type !== "counts" &&
+      type !== "bytes" &&
       // Nor does a time that does not run.
       indices.some((row) => {
         const is = value(row, index) ?? "";
@@ -125,6 +129,13 @@ function tableOf(frame: RoomWideFrame, kind: Kind, chosen: ReadonlySet<string>):
     outcome: outcomes.find(Boolean) ?? null,
     roles: columns.map(({ role }) => role),
   };
+}
+
+/** The rows of a list: what has a name in words, a place as its metres, one row after the other. */
+function linesOf(rows: readonly ReadonlyMap<string, RowValue>[]): string {
+  const wordsOf = (value: RowValue) =>
+    typeof value === "string" ? asWords(value) : [value].flat().map(Math.round).join(", ");
+  return rows.map((row) => [...row.values()].map(wordsOf).join(" ")).join("; ");
 }
 
 function clockOf(

@@ -5,10 +5,11 @@
 //! commands and controls are found by their names ([`Adaptation`]):
 //!
 //! - a component that is new has its first value: a gauge is full, a flag off, a number 0 or the
-//!   nearest one to it, a text empty;
+//!   nearest one to it, a text, bytes and rows empty;
 //! - one that is gone is dropped, and so are the objects of a kind that is gone;
 //! - a value that its component cannot have any more becomes the nearest one that it can have, and
-//!   a pose is rounded to the new grid; counts go by the names of what is counted;
+//!   a pose is rounded to the new grid; counts go by the names of what is counted, the values of
+//!   rows by those of their fields, and rows beyond the new maximum are dropped, the last ones first;
 //! - a place stays where it is: a path becomes a pose there, and the reverse;
 //! - a component of another type is an error that names it.
 //!
@@ -17,9 +18,10 @@
 use ambit_proto::control::game as pb;
 use ambit_proto::counts::Counts;
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
+use ambit_proto::rows::{RowValue, Rows};
 use ambit_proto::schema::{
     Codec, CommandKind, Component, ComponentAudience, ComponentSpec, ControlSpec, CountedChoice,
-    ObjectKind, Schema, TIMELINE_CAPACITY,
+    FieldSpec, FieldType, ObjectKind, RowFormat, Schema, TIMELINE_CAPACITY,
 };
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -40,7 +42,7 @@ pub(crate) fn layout_of(schema: &Schema) -> Vec<u8> {
     };
     let component = |spec: &ComponentSpec| match spec.audience {
         ComponentAudience::Server => spec.clone(),
-        _ => ComponentSpec::public(spec.name.clone(), spec.codec),
+        _ => ComponentSpec::public(spec.name.clone(), spec.codec.clone()),
     };
     let kinds = schema.kinds.iter().map(|kind| ObjectKind {
         name: kind.name.clone(),
@@ -235,6 +237,8 @@ fn first_value(codec: &Codec, now: GameTime, place: Position) -> Component {
         Codec::Decimal(format) => Component::Decimal(format.zero()),
         Codec::Text { .. } => Component::Text(String::new()),
         Codec::Counts(_) => Component::Counts(Counts::default()),
+        Codec::Bytes { .. } => Component::Bytes(Vec::new()),
+        Codec::Rows(_) => Component::Rows(Rows::default()),
         Codec::Pose(format) => Component::Pose(format.pose(place, 0.0, 0.0)),
     }
 }
@@ -264,6 +268,13 @@ fn adapted(
         }
         (Component::Counts(counts), Codec::Counts(old), Codec::Counts(new)) => {
             Component::Counts(counted(counts, (was, old), (is, new))?)
+        }
+        (Component::Bytes(bytes), Codec::Bytes { .. }, Codec::Bytes { max_bytes }) => {
+            let end = bytes.len().min(*max_bytes as usize);
+            Component::Bytes(bytes[..end].to_vec())
+        }
+        (Component::Rows(rows), Codec::Rows(old), Codec::Rows(new)) => {
+            Component::Rows(adapted_rows(rows, old, new)?)
         }
         (Component::Pose(pose), Codec::Pose(old), Codec::Pose(new)) => {
             Component::Pose(rounded(pose, old, new))
@@ -298,9 +309,65 @@ fn counted(
     let (before, after) = (was.names_of(old)?, is.names_of(new)?);
     let known = counts.iter().filter_map(|(index, count)| {
         let name = before.get(usize::from(index))?;
-        Some((after.iter().position(|known| known == name)? as u8, count))
+        Some((after.iter().position(|known| known == name)? as u16, count))
     });
     Some(Counts::new(known).within(new.names, new.max))
+}
+
+/// Rows with the fields of a build, found by their names; `None` if one is of another type. A row
+/// without a name that is gone from a choice is dropped, unless the field is optional.
+fn adapted_rows(rows: &Rows, old: &RowFormat, new: &RowFormat) -> Option<Rows> {
+    let mut sources = Vec::new();
+    for field in new.fields.iter() {
+        let source = old.fields.iter().position(|it| it.name == field.name);
+        let is_same = |at: usize| match (&old.fields[at].ty, &field.ty) {
+            (FieldType::Decimal(old), FieldType::Decimal(new)) => old == new,
+            (old, new) => std::mem::discriminant(old) == std::mem::discriminant(new),
+        };
+        if !source.is_none_or(is_same) {
+            return None;
+        }
+        sources.push(source);
+    }
+    let row = |row: &[RowValue]| -> Option<Vec<RowValue>> {
+        let fields = new.fields.iter().zip(&sources);
+        fields
+            .map(|(field, source)| match *source {
+                Some(at) => adapted_value(&row[at], &old.fields[at], field),
+                None => Some(first_row_value(field)),
+            })
+            .collect()
+    };
+    Some(rows.iter().filter_map(row).take(new.max as usize).collect())
+}
+
+fn adapted_value(value: &RowValue, old: &FieldSpec, new: &FieldSpec) -> Option<RowValue> {
+    let value = match (value, &old.ty, &new.ty) {
+        (RowValue::None, _, _) if !new.optional => return Some(first_row_value(new)),
+        (RowValue::Choice(index), FieldType::Choice(old), FieldType::Choice(names)) => {
+            let name = old.get(usize::from(*index))?;
+            match names.iter().position(|known| known == name) {
+                Some(index) => RowValue::Choice(index as u16),
+                None if new.optional => RowValue::None,
+                None => return None,
+            }
+        }
+        (value, _, _) => value.clone(),
+    };
+    value.within(new)
+}
+
+/// The value of a field that is new to a row.
+fn first_row_value(field: &FieldSpec) -> RowValue {
+    match &field.ty {
+        _ if field.optional => RowValue::None,
+        FieldType::Object => unreachable!("a row has no objects"),
+        FieldType::Position => RowValue::Position(Position::default()),
+        FieldType::Number { min, max } => RowValue::Number(0.clamp(*min, *max)),
+        FieldType::Decimal(format) => RowValue::Decimal(format.zero()),
+        FieldType::Choice(_) => RowValue::Choice(0),
+        FieldType::Text { .. } => RowValue::Text(String::new()),
+    }
 }
 
 fn type_of(codec: &Codec) -> &'static str {
@@ -312,6 +379,8 @@ fn type_of(codec: &Codec) -> &'static str {
         Codec::Decimal(_) => "a half or an angle",
         Codec::Text { .. } => "a text",
         Codec::Counts(_) => "counts",
+        Codec::Bytes { .. } => "bytes",
+        Codec::Rows(_) => "a list",
         Codec::Pose(_) => "a pose",
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ambit_proto::counts::Counts;
 use ambit_proto::ids::ObjectId;
+use ambit_proto::rows::Rows;
 use ambit_proto::schema::{Codec, Component};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -264,10 +265,52 @@ impl World {
 
     /// Sets counts, without what the component cannot hold.
     pub fn set_counts(&mut self, object: ObjectId, index: u8, value: &Counts) {
-        let Codec::Counts(of) = *self.codec(object, index) else {
+        let &Codec::Counts(of) = self.codec(object, index) else {
             panic!("component {index} is not counts")
         };
         self.set_component(object, index, Component::Counts(value.within(of.names, of.max)));
+    }
+
+    /// Bytes as they are now: they have no history.
+    pub fn bytes(&self, object: ObjectId, index: u8) -> &[u8] {
+        match self.component(object, index) {
+            Component::Bytes(bytes) => bytes,
+            other => panic!("component {index} is bytes, not {other:?}"),
+        }
+    }
+
+    /// Sets bytes, cut to their maximum length.
+    pub fn set_bytes(&mut self, object: ObjectId, index: u8, value: &[u8]) {
+        let &Codec::Bytes { max_bytes } = self.codec(object, index) else {
+            panic!("component {index} is not bytes")
+        };
+        let end = value.len().min(max_bytes as usize);
+        self.set_component(object, index, Component::Bytes(value[..end].to_vec()));
+    }
+
+    /// Rows as they are now: they have no history.
+    pub fn rows(&self, object: ObjectId, index: u8) -> &Rows {
+        match self.component(object, index) {
+            Component::Rows(rows) => rows,
+            other => panic!("component {index} is rows, not {other:?}"),
+        }
+    }
+
+    /// How many rows a component may have.
+    pub fn max_rows(&self, object: ObjectId, index: u8) -> usize {
+        match self.codec(object, index) {
+            Codec::Rows(format) => format.max as usize,
+            other => panic!("component {index} is rows, not {other:?}"),
+        }
+    }
+
+    /// Sets rows, without what the component cannot hold.
+    pub fn set_rows(&mut self, object: ObjectId, index: u8, value: &Rows) {
+        let Codec::Rows(format) = self.codec(object, index) else {
+            panic!("component {index} is not rows")
+        };
+        let rows = format.within(value);
+        self.set_component(object, index, Component::Rows(rows));
     }
 
     /// Sets a component of an object without a place, and what it will be, from now on.
@@ -320,7 +363,9 @@ impl World {
             | Component::Number(_)
             | Component::Decimal(_)
             | Component::Text(_)
-            | Component::Counts(_) => {}
+            | Component::Counts(_)
+            | Component::Bytes(_)
+            | Component::Rows(_) => {}
         }
         component
     }
@@ -340,7 +385,9 @@ pub(super) fn quantised_component(component: Component) -> Component {
         | Component::Number(_)
         | Component::Decimal(_)
         | Component::Text(_)
-        | Component::Counts(_)) => plain,
+        | Component::Counts(_)
+        | Component::Bytes(_)
+        | Component::Rows(_)) => plain,
     }
 }
 
@@ -359,7 +406,9 @@ pub(super) fn points_ahead(component: &Component, from: GameTime, path_until: Ga
         | Component::Number(_)
         | Component::Decimal(_)
         | Component::Text(_)
-        | Component::Counts(_) => 0,
+        | Component::Counts(_)
+        | Component::Bytes(_)
+        | Component::Rows(_) => 0,
     }
 }
 
@@ -373,7 +422,9 @@ pub(super) fn is_empty_timeline(component: &Component) -> bool {
         | Component::Number(_)
         | Component::Decimal(_)
         | Component::Text(_)
-        | Component::Counts(_) => false,
+        | Component::Counts(_)
+        | Component::Bytes(_)
+        | Component::Rows(_) => false,
     }
 }
 

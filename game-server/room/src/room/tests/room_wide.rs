@@ -42,8 +42,8 @@ impl Game for Scores {
                 kind(
                     "score",
                     vec![
-                        ComponentSpec::public("points", number),
-                        ComponentSpec::owner("secret", number),
+                        ComponentSpec::public("points", number.clone()),
+                        ComponentSpec::owner("secret", number.clone()),
                         ComponentSpec::public("ping", number),
                     ],
                 ),

@@ -2,9 +2,13 @@
 
 use crate::decimal::DecimalFormat;
 use crate::message::{EffectTime, Record};
-use crate::schema::{Codec, Component, ComponentAudience, ObjectKind, Schema};
+use crate::rows::RowValue;
+use crate::schema::{
+    Codec, Component, ComponentAudience, FieldSpec, FieldType, ObjectKind, RowFormat, Schema,
+};
 use crate::space::Position;
 use crate::tests::vectors::json::{Json, object};
+use crate::tests::vectors::test_vector::hex;
 use crate::tests::vectors::values;
 use crate::timeline::{Gauge, Waypoint};
 
@@ -33,7 +37,47 @@ fn codec_value(codec: &Codec) -> Json {
         Codec::Counts(of) => object! {
             codec: "Counts", command: of.command, field: of.field, names: of.names, max: of.max
         },
+        Codec::Bytes { max_bytes } => object! { codec: "Bytes", max_bytes: *max_bytes },
+        Codec::Rows(RowFormat { fields, max }) => object! {
+            codec: "Rows", fields: fields.iter().map(field_value).collect::<Json>(), max: *max
+        },
         Codec::Pose(format) => object! { codec: "Pose", format: values::pose_format(format) },
+    }
+}
+
+/// A field of a row, with what its bits depend on.
+fn field_value(field: &FieldSpec) -> Json {
+    let (name, optional) = (field.name.as_str(), field.optional);
+    match &field.ty {
+        FieldType::Object => panic!("a row has no objects"),
+        FieldType::Position => object! { name: name, field: "position", optional: optional },
+        FieldType::Number { min, max } => {
+            object! { name: name, field: "number", min: *min, max: *max, optional: optional }
+        }
+        FieldType::Choice(names) => {
+            object! { name: name, field: "choice", names: names.len(), optional: optional }
+        }
+        FieldType::Text { max_bytes } => {
+            object! { name: name, field: "text", max_bytes: *max_bytes, optional: optional }
+        }
+        FieldType::Decimal(DecimalFormat::Half) => {
+            object! { name: name, field: "half", optional: optional }
+        }
+        FieldType::Decimal(DecimalFormat::Angle) => {
+            object! { name: name, field: "angle", optional: optional }
+        }
+    }
+}
+
+/// Of a choice its index; null if there is no value.
+fn row_value(value: &RowValue) -> Json {
+    match value {
+        RowValue::None | RowValue::Object(_) => Json::Null,
+        RowValue::Position(Position { x, y, z }) => [*x, *y, *z].into(),
+        RowValue::Number(number) => (*number).into(),
+        RowValue::Choice(index) => (*index).into(),
+        RowValue::Text(text) => text.as_str().into(),
+        RowValue::Decimal(decimal) => decimal.value().into(),
     }
 }
 
@@ -104,6 +148,11 @@ fn component_value(kind: &ObjectKind, index: u8, component: &Component) -> Json 
         Component::Text(text) => text.as_str().into(),
         Component::Counts(counts) => {
             counts.iter().map(|(index, count)| object! { index: index, count: count }).collect()
+        }
+        Component::Bytes(bytes) => hex(bytes).into(),
+        Component::Rows(rows) => {
+            let row = |row: &[RowValue]| row.iter().map(row_value).collect::<Json>();
+            rows.iter().map(row).collect()
         }
         Component::Pose(pose) => {
             let Codec::Pose(format) = &spec.codec else { panic!("a pose has a format") };

@@ -1,0 +1,61 @@
+//! `#[derive(Entry)]`: what a list is made of.
+
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{DeriveInput, Result};
+
+use crate::attributes::{error, named_fields, require_at_most, require_no_generics};
+use crate::event::{MAX_FIELDS, field_reading, field_spec};
+use crate::{Expansion, names};
+
+const EXAMPLE: &str = "struct Slot { item: Listed<Item>, count: Number<1, 99> }";
+
+pub(crate) fn expand(input: &DeriveInput) -> Expansion {
+    let fields = fields_of(input)?;
+    let entry = &input.ident;
+    let specs = fields.iter().map(|field| {
+        let ident = field.ident.as_ref().expect("the fields have names");
+        field_spec(&field.ty, &names::of_field(ident))
+    });
+    // Of this macro, also where a type comes from another one.
+    let this = quote!(self);
+    let values = fields.iter().map(|field| {
+        let (ident, ty) = (&field.ident, &field.ty);
+        quote_spanned!(ty.span()=>
+            <#ty as ::ambit::__private::MessageField>::into_value(#this.#ident)
+        )
+    });
+    let given = quote!(fields);
+    let reading = fields.iter().map(|field| {
+        let ident = &field.ident;
+        let value = field_reading(&field.ty, &given);
+        quote!(#ident: #value.ok()?)
+    });
+    Ok(quote! {
+        #[automatically_derived]
+        impl ::ambit::Entry for #entry {
+            fn fields() -> ::std::vec::Vec<::ambit::__private::FieldSpec> {
+                ::std::vec![#(#specs),*]
+            }
+
+            fn into_values(self) -> ::std::vec::Vec<::ambit::__private::Value> {
+                ::std::vec![#(#values),*]
+            }
+
+            fn from_values(values: &[::ambit::__private::Value]) -> ::core::option::Option<Self> {
+                let mut fields = ::ambit::__private::Fields::of_client(values);
+                ::core::option::Option::Some(Self { #(#reading),* })
+            }
+        }
+    })
+}
+
+fn fields_of(input: &DeriveInput) -> Result<Vec<&syn::Field>> {
+    require_no_generics(input, "an entry of a list")?;
+    let fields = named_fields(input, "an entry of a list", EXAMPLE)?;
+    require_at_most(MAX_FIELDS, fields.len(), "fields", &input.ident)?;
+    if fields.is_empty() {
+        return Err(error(&input.ident, format!("an entry of a list has fields: `{EXAMPLE}`")));
+    }
+    Ok(fields)
+}
