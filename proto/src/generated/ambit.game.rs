@@ -436,8 +436,7 @@ pub struct Component {
     #[prost(enumeration = "component::Audience", tag = "2")]
     pub audience: i32,
     /// How the values are encoded; the documentation of `proto::message` describes the bits.
-    #[prost(oneof = "component::Codec",
-        tags = "3, 4, 5, 6, 7, 8, 9, 10, 14, 15, 16")]
+    #[prost(oneof = "component::Codec", tags = "3, 4, 5, 6, 7, 8, 9, 10, 14, 15, 16")]
     pub codec: ::core::option::Option<component::Codec>,
 }
 /// Nested message and enum types in `Component`.
@@ -567,7 +566,7 @@ pub struct Bytes {
     pub max_bytes: u32,
 }
 /// Rows of fields: a bag with slots, a list of offers.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Rows {
     /// 1 to 8, none of them an object.
     #[prost(message, repeated, tag = "1")]
