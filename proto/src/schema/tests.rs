@@ -94,8 +94,8 @@ fn fields_have_ranges_that_a_message_can_hold() {
     check_type(FieldType::Number { min: 1, max: 0 }, SchemaProblem::BadNumber { min: 1, max: 0 });
     check_type(FieldType::Choice(Vec::new()), SchemaProblem::NoChoices);
     check_type(
-        FieldType::choice((0..65).map(|n| n.to_string())),
-        SchemaProblem::TooMany { what: "choices", count: 65, max: 64 },
+        FieldType::choice((0..1_025).map(|n| n.to_string())),
+        SchemaProblem::TooMany { what: "choices", count: 1_025, max: 1_024 },
     );
     for max_bytes in [0, 201] {
         check_type(FieldType::Text { max_bytes }, SchemaProblem::BadText { max_bytes });
@@ -378,7 +378,7 @@ fn rows_have_fields_and_no_objects() {
             SchemaProblem::BadRows
         });
     }
-    check(place, |schema| {
+    check(&format!("{place}, field \"count\""), |schema| {
         rows(vec![number(), number()], 40)(schema);
         SchemaProblem::NameTaken
     });
