@@ -181,8 +181,8 @@
 //!
 //! The fields of a row are those of the codec, in its order. One that the schema calls optional
 //! begins with a bit that is 1 if a value follows. A number is `0..=(max - min)`, counted from min;
-//! a choice is `0..names`, an index; a text is bytes `max_bytes`, UTF-8; a half has 16 bits, an angle
-//! 8, and a position is a `position`. A row has no objects.
+//! a choice is `0..names`, an index; a text is bytes `max_bytes`, UTF-8; a half has 16 bits, an
+//! angle 8, and a position is a `position`. A row has no objects.
 //!
 //! A half float is a binary16 of IEEE 754: of its 16 bits the sign is the highest, then come 5 of
 //! exponent and 10 of fraction. One with an exponent of 31 (an infinity, NaN) is invalid. The steps

@@ -7,8 +7,8 @@
 //! Invariants, all checked by [`Schema::check`], which a host calls before a room begins and a
 //! client at the join:
 //! 1. At most 64 kinds of 16 components each, 64 events and 64 commands of 8 fields each, 64
-//!    refusals, 1,024 choices of a field; each name has 1 to 32 bytes without control characters, and
-//!    is unique in its list. Names of commands, refusals and choices consist of `a-z`, `0-9`, `_`
+//!    refusals, 1,024 choices of a field; each name has 1 to 32 bytes without control characters,
+//!    and is unique in its list. Names of commands, refusals and choices consist of `a-z`, `0-9`, `_`
 //!    and `-`: users type them, and scripts compare them.
 //! 2. Component 0 of a kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: every client
 //!    that follows an object knows its position. No other component is a pose. A kind without
@@ -381,7 +381,8 @@ pub enum SchemaProblem {
     /// A look can't be drawn.
     #[error(
         "a look has a visible glyph, a colour up to 0xffffff, a size of 0.01 to 1,000 m, a gauge \
-         as its bar and a text as its label; a text, a number or a flag tells variants; not {look:?}"
+         as its bar and a text as its label; a text, a number or a flag tells variants; not \
+         {look:?}"
     )]
     BadLook { look: Look },
     /// A component has what only those of another type have.

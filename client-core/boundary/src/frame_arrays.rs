@@ -48,8 +48,8 @@ pub struct ObjectRow {
 ///
 /// That of a gauge, 0 or 1 for a flag, a number (exact to 2^53), or the number of a text
 /// ([`TextTable`]); counts are a text, too: JSON pairs of an index and a count. So are rows, each a
-/// JSON list of its values (of a choice the index, of a position x, y and z), and bytes: hexadecimal
-/// digits. NaN if it is not known, or if it is the object's place.
+/// JSON list of its values (of a choice the index, of a position x, y and z), and bytes, as
+/// hexadecimal digits. NaN if it is not known, or if it is the object's place.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueRow {

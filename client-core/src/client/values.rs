@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use ambit_proto::counts::Counts;
@@ -17,7 +18,6 @@ use ambit_proto::schema::FieldType;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Gauge;
-use data_encoding::HEXLOWER;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -223,7 +223,11 @@ impl Serialize for NamedField {
 
 /// Bytes as a text: two hexadecimal digits each.
 pub fn hexadecimal(bytes: &[u8]) -> String {
-    HEXLOWER.encode(bytes)
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // A text takes all that is written.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// A row as an object: its values by the names of their fields, choices by name too.

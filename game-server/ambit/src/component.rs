@@ -47,7 +47,6 @@ macro_rules! access_by {
 
 #[cfg(feature = "rules")]
 mod access;
-mod bytes;
 mod decimal;
 mod flag;
 mod free_pose;
@@ -66,7 +65,6 @@ use ambit_proto::schema::Component;
 #[cfg(feature = "rules")]
 use crate::object::{ObjectMut, ObjectRef, Spawn};
 
-pub use self::bytes::Bytes;
 pub use self::decimal::{Angle, Half};
 pub use self::flag::Flag;
 pub use self::free_pose::FreePose;
@@ -78,7 +76,6 @@ pub use self::text::Text;
 pub use self::yaw_pose::YawPose;
 #[cfg(feature = "rules")]
 pub use self::{
-    bytes::access::BytesMut,
     decimal::access::DecimalMut,
     flag::access::{FlagMut, FlagRef},
     free_pose::access::{FreePoseMut, FreePoseRef},

@@ -312,6 +312,7 @@ mod placement;
 mod player_value;
 #[cfg(feature = "rules")]
 mod player_values;
+mod raw_bytes;
 #[cfg(feature = "rules")]
 mod refusal;
 #[cfg(feature = "rules")]
@@ -373,6 +374,9 @@ pub use self::list::ListMut;
 pub use self::list::{Entry, List, ListRef};
 pub use self::listing::{Listed, Listing};
 pub use self::placement::{Placed, RoomWide};
+pub use self::raw_bytes::Bytes;
+#[cfg(feature = "rules")]
+pub use self::raw_bytes::BytesMut;
 #[cfg(feature = "serve")]
 pub use self::serve::{host_all, serve, serve_all, serve_shipped};
 #[cfg(feature = "rules")]
@@ -413,12 +417,11 @@ pub mod prelude {
     pub use std::process::ExitCode;
     pub use std::time::Duration;
 
-    pub use crate::component::{
-        Angle, Bytes, Flag, FreePose, Gauge, Half, Number, Path, Text, YawPose,
-    };
+    pub use crate::component::{Angle, Flag, FreePose, Gauge, Half, Number, Path, Text, YawPose};
     pub use crate::counts::Counts;
     pub use crate::list::List;
     pub use crate::listing::{Listed, Listing};
+    pub use crate::raw_bytes::Bytes;
     #[doc(no_inline)]
     pub use crate::steering::{Held, Movement, Shots, Steer, Steering, Terrain};
     #[doc(no_inline)]

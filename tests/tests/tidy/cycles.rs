@@ -14,7 +14,7 @@ use super::source::{Source, VISIBILITIES, files, members, product, without_visib
 const KNOWN: &[(&str, usize)] = &[
     ("proto/src/entropy.rs", 3),
     ("proto/src/link.rs", 17),
-    ("proto/src/message.rs", 7),
+    ("proto/src/message.rs", 6),
     ("proto/src/pose.rs", 19),
     ("proto/src/schema.rs", 7),
     ("proto/src/wire.rs", 4),

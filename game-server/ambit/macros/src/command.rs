@@ -11,7 +11,8 @@ use crate::attributes::{
     checked_name, error, first_paragraph, read_label, read_option, read_options, require_at_most,
     require_distinct, require_no_generics, variants,
 };
-use crate::event::{FieldOptions, MAX_FIELDS, field_presentation, field_reading, field_spec};
+use crate::event::{FieldOptions, field_presentation};
+use crate::message_field::{MAX_FIELDS, field_reading, field_spec};
 use crate::signs::{option_of, read_sign};
 use crate::{names, with_rules};
 

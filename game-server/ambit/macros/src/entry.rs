@@ -1,16 +1,17 @@
 //! `#[derive(Entry)]`: what a list is made of.
 
+use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{DeriveInput, Result};
 
 use crate::attributes::{error, named_fields, require_at_most, require_no_generics};
-use crate::event::{MAX_FIELDS, field_reading, field_spec};
-use crate::{Expansion, names};
+use crate::message_field::{MAX_FIELDS, field_reading, field_spec};
+use crate::names;
 
 const EXAMPLE: &str = "struct Slot { item: Listed<Item>, count: Number<1, 99> }";
 
-pub(crate) fn expand(input: &DeriveInput) -> Expansion {
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let fields = fields_of(input)?;
     let entry = &input.ident;
     let specs = fields.iter().map(|field| {

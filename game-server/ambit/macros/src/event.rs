@@ -10,11 +10,10 @@ use crate::attributes::{
     checked_name, error, named_fields, read_label, read_options, require_at_most,
     require_no_generics,
 };
+use crate::message_field::{MAX_FIELDS, field_reading, field_spec};
 use crate::{effect, names, with_rules};
 
 const EXAMPLE: &str = "struct Damage { target: Id<Walker>, amount: i64 }";
-/// `ambit_proto::schema::MAX_FIELDS`.
-pub(crate) const MAX_FIELDS: usize = 8;
 
 pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     require_no_generics(input, "an event")?;
@@ -158,30 +157,6 @@ fn is_object(ty: &Type) -> bool {
             last.is_some_and(|last| last.ident == "Id" || last.ident == "ObjectId")
         }
         _ => false,
-    }
-}
-
-/// The result of reading the next of the fields `given`.
-pub(crate) fn field_reading(ty: &Type, given: &TokenStream) -> TokenStream {
-    quote_spanned!(ty.span()=>
-        #given.take().and_then(|value| {
-            <#ty as ::ambit::__private::MessageField>::from_value(value, #given.objects())
-        })
-    )
-}
-
-/// The declaration of a field. The type is mentioned in the same form everywhere, so that the
-/// compiler reports a bad one once.
-pub(crate) fn field_spec(ty: &Type, name: &str) -> TokenStream {
-    let field_type =
-        quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::field_type());
-    let optional = quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::OPTIONAL);
-    quote! {
-        ::ambit::__private::FieldSpec {
-            name: #name.into(),
-            ty: #field_type,
-            optional: #optional,
-        }
     }
 }
 

@@ -15,6 +15,7 @@ mod effect;
 mod entry;
 mod event;
 mod kind;
+mod message_field;
 mod names;
 mod once;
 mod parameters;

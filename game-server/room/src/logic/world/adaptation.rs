@@ -9,7 +9,7 @@
 //! - one that is gone is dropped, and so are the objects of a kind that is gone;
 //! - a value that its component cannot have any more becomes the nearest one that it can have, and
 //!   a pose is rounded to the new grid; counts go by the names of what is counted, the values of
-//!   rows by those of their fields, and rows beyond the new maximum are dropped, the last ones first;
+//!   rows by those of their fields, and the last rows beyond the new maximum are dropped;
 //! - a place stays where it is: a path becomes a pose there, and the reverse;
 //! - a component of another type is an error that names it.
 //!
