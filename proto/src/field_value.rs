@@ -7,7 +7,8 @@ use crate::decimal::Decimal;
 use crate::space::Position;
 
 /// The value of a field of an event, a command or a row. `O` names objects: by
-/// [`crate::ids::Alias`] on the wire, by [`crate::ids::ObjectId`] in a game, by [`crate::ids::ClientObjectId`] at a client.
+/// [`crate::ids::Alias`] on the wire, by [`crate::ids::ObjectId`] in a game, by
+/// [`crate::ids::ClientObjectId`] at a client.
 #[expect(
     clippy::unsafe_derive_deserialize,
     reason = "the derived functions rely on the variant alone"

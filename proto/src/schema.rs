@@ -8,8 +8,8 @@
 //! client at the join:
 //! 1. At most 64 kinds of 16 components each, 64 events and 64 commands of 8 fields each, 64
 //!    refusals, 1,024 choices of a field; each name has 1 to 32 bytes without control characters,
-//!    and is unique in its list. Names of commands, refusals and choices consist of `a-z`, `0-9`, `_`
-//!    and `-`: users type them, and scripts compare them.
+//!    and is unique in its list. Names of commands, refusals and choices consist of `a-z`, `0-9`,
+//!    `_` and `-`: users type them, and scripts compare them.
 //! 2. Component 0 of a kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: every client
 //!    that follows an object knows its position. No other component is a pose. A kind without
 //!    path and pose is *room-wide*: its objects have no place, and every client in the room has
