@@ -420,7 +420,7 @@ impl<F: ViewFactory> Client<F> {
         self.running_game().is_some_and(|game| game.simulated_objects().is_own_shot(id))
     }
 
-    /// The static map, once it has arrived.
+    /// The obstacles, once there are any: of the static map, and those that objects in sight have.
     pub fn map(&self) -> Option<&Arc<StaticMap>> {
         self.game.running_game()?.map()
     }

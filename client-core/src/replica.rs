@@ -41,8 +41,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::ids::{Alias, ClientObjectId};
+use ambit_proto::map::StaticObstacle;
 use ambit_proto::message::{PlainPose, Record};
 use ambit_proto::pose::{PoseCoding, ReceivedPose, SectionPose};
+use ambit_proto::rows::Rows;
 use ambit_proto::schema::{Component, Predictors, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -127,6 +129,8 @@ pub struct Replica<V> {
     plain_poses: Vec<PlainPose>,
     failed_sections: poses::FailedSections,
     simulation_events: SimulationEvents,
+    /// When the obstacles that objects have become other ones.
+    obstacles_change_at: BTreeSet<GameTime>,
     /// What the program knows of how kinds are extrapolated.
     predictors: Predictors,
 }
@@ -190,6 +194,7 @@ impl<V> Replica<V> {
             plain_poses: Vec::new(),
             failed_sections: poses::FailedSections::default(),
             simulation_events: SimulationEvents::default(),
+            obstacles_change_at: BTreeSet::new(),
             predictors: Predictors::new(),
         }
     }
@@ -310,8 +315,10 @@ impl<V> Replica<V> {
             let gone = object.leaves.is_some_and(|leaves| leaves <= now);
             match (gone, object.view.is_some()) {
                 (true, seen) => {
+                    let kind = object.kind;
                     self.remove_object(id);
                     if seen {
+                        self.note_obstacles(kind, now);
                         self.events.push_back(GameEvent::Leave { id, t: now });
                     }
                 }
@@ -330,6 +337,7 @@ impl<V> Replica<V> {
         self.own = None;
         let objects = std::mem::take(&mut self.objects);
         let seen = objects.iter().filter(|(_, object)| object.view.is_some());
+        self.obstacles_change_at = [now].into();
         self.events.extend(seen.map(|(id, _)| GameEvent::Leave { id, t: now }));
     }
 
@@ -340,7 +348,8 @@ impl<V> Replica<V> {
 
     /// The room time at which `advance` has something to do.
     pub fn next_due(&self) -> Option<GameTime> {
-        self.due.first().map(|due| due.0)
+        let due = self.due.first().map(|due| due.0);
+        due.into_iter().chain(self.obstacles_change_at.first().copied()).min()
     }
 
     /// The last id that was used.
@@ -386,6 +395,21 @@ impl<V> Replica<V> {
     /// One object, if it is in sight.
     pub fn get(&self, id: ClientObjectId) -> Option<VisibleObject<'_, V>> {
         self.as_visible(id, self.objects.get(id)?)
+    }
+
+    /// The obstacles that objects in sight have at `now`, by ascending id of these, if they may
+    /// have changed since the last call.
+    pub(crate) fn take_new_obstacles(&mut self, now: GameTime) -> Option<Vec<StaticObstacle>> {
+        self.obstacles_change_at.first().filter(|first| **first <= now)?;
+        self.obstacles_change_at.retain(|at| *at > now);
+        let in_sight = self.objects.iter().map(|(_, object)| object);
+        let in_sight = in_sight.filter(|object| object.view.is_some());
+        let values = in_sight.flat_map(|object| {
+            let indices = self.schema.kinds[usize::from(object.kind)].obstacles();
+            indices.filter_map(|index| object.value(index.into(), now, self.times))
+        });
+        let rows = values.filter_map(|value| value.as_rows().copied());
+        Some(rows.flat_map(Rows::iter).filter_map(StaticObstacle::of_row).collect())
     }
 
     /// The view's data of an object in sight.
@@ -529,6 +553,7 @@ impl<V> Replica<V> {
         let components =
             object.named_values(indices, at, self.times, &self.names.kinds[usize::from(kind)]);
         self.events.push_back(GameEvent::Update(ObjectUpdated { id, t: now, at, components }));
+        self.note_obstacles(kind, at);
         RecordOutcome::Update { late: novelty == Novelty::Late }
     }
 
@@ -553,11 +578,20 @@ impl<V> Replica<V> {
         if enter.is_avatar() {
             self.own = Some(id);
         }
+        let kind = object.kind;
         if self.pose_decoding == PoseDecoding::Light {
             // No poses follow.
             object.poses = None;
         }
         self.events.push_back(GameEvent::Enter(enter));
+        self.note_obstacles(kind, now);
+    }
+
+    /// At a time, an object of this kind comes, goes or changes.
+    fn note_obstacles(&mut self, kind: u8, at: GameTime) {
+        if self.schema.kinds[usize::from(kind)].obstacles().next().is_some() {
+            self.obstacles_change_at.insert(at);
+        }
     }
 
     /// Queues the poses of records for the simulation.

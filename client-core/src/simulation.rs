@@ -210,7 +210,7 @@ impl Simulation {
         }
     }
 
-    /// The static obstacles of the map are known.
+    /// The obstacles are these from now on.
     pub fn set_map(&mut self, map: Arc<StaticMap>) {
         self.physics.set_map(&map);
         if let Some(prediction) = &mut self.prediction {

@@ -26,6 +26,7 @@
 use std::f32::consts::PI;
 
 use crate::presentation::MAX_OBSTACLE_LOOKS;
+use crate::rows::RowValue;
 use crate::space::Position;
 use crate::wire::{self, Coder, Wire, WireError};
 
@@ -183,6 +184,39 @@ impl StaticObstacle {
             }
             ObstacleShape::Cylinder { radius, .. } => ((x * x + y * y).sqrt() - radius).max(0.0),
         }
+    }
+
+    /// As a row of a component: see
+    /// [`RowFormat::of_obstacles`](crate::schema::RowFormat::of_obstacles).
+    ///
+    /// # Panics
+    /// If it is not finite.
+    pub fn to_row(&self) -> Vec<RowValue> {
+        let it = self.quantised();
+        let (turn, is_round) = match it.shape {
+            ObstacleShape::Box { turn, .. } => (turn, false),
+            ObstacleShape::Cylinder { .. } => (0, true),
+        };
+        let [x, y, z] = it.shape.half().map(|half| (half * HALF_PER_METRE) as i64);
+        let look = it.look.map_or(0, |look| i64::from(look) + 1);
+        let numbers = [x, y, z, turn.into(), is_round.into(), look];
+        let centre = RowValue::Position(it.centre);
+        [centre].into_iter().chain(numbers.map(RowValue::Number)).collect()
+    }
+
+    /// Reads such a row; `None` if it is another one.
+    pub fn of_row(row: &[RowValue]) -> Option<Self> {
+        let [RowValue::Position(centre), numbers @ ..] = row else { return None };
+        let numbers: Vec<i64> = numbers.iter().map_while(|it| it.as_number().copied()).collect();
+        let [x, y, z, turn, is_round, look] = numbers[..] else { return None };
+        let metres = |steps: i64| (steps as f32 / HALF_PER_METRE).clamp(0.0, MAX_HALF);
+        let shape = if is_round == 0 {
+            let turn = u8::try_from(turn).ok()?;
+            ObstacleShape::Box { half: [x, y, z].map(metres), turn }
+        } else {
+            ObstacleShape::Cylinder { radius: metres(x), half_height: metres(z) }
+        };
+        Some(Self { centre: *centre, shape, look: u8::try_from(look - 1).ok() })
     }
 
     /// Codes it after an obstacle with the look `before`.

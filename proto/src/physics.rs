@@ -113,8 +113,8 @@ pub trait SharedPhysics: Debug + Send + Sync {
     /// pose has changed. In ascending order.
     fn changed_bodies(&self) -> &[BodyId];
 
-    /// The fixed boxes of the map are known; at most once. A client gets them some time after the
-    /// first bodies.
+    /// The obstacles are these from now on, instead of those of an earlier call. A client gets the
+    /// map's some time after the first bodies, and those that objects have while it sees them.
     fn set_map(&mut self, _map: &StaticMap) {}
 
     /// The likely pose of a body some frames after `pose`, when there is no time to simulate them.

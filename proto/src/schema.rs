@@ -412,6 +412,12 @@ pub enum SchemaProblem {
     /// Bytes whose length is out of range.
     #[error("a byte string has 1 to {MAX_BYTES} bytes at most, not {max_bytes}")]
     BadBytes { max_bytes: u32 },
+    /// Obstacles with other fields, or that some clients do not get.
+    #[error(
+        "obstacles are a public component, and their fields are those of \
+         `RowFormat::of_obstacles`"
+    )]
+    BadObstacles,
     /// Rows without fields, with objects, or too many of them.
     #[error("rows are 1 to {MAX_ROWS} at most; each has at least one field, and no object")]
     BadRows,
@@ -697,6 +703,13 @@ impl ObjectKind {
         &self.components[..end.unwrap_or(self.components.len())]
     }
 
+    /// The components that are obstacles, by index.
+    pub fn obstacles(&self) -> impl Iterator<Item = u8> {
+        let is_one =
+            |spec: &ComponentSpec| matches!(&spec.codec, Codec::Rows(it) if it.are_obstacles);
+        (0..).zip(&self.components).filter_map(move |(index, spec)| is_one(spec).then_some(index))
+    }
+
     /// The format of its poses, if it has poses and not a path.
     pub fn pose_format(&self) -> Option<&PoseFormat> {
         match self.components.first() {
@@ -757,6 +770,8 @@ impl ObjectKind {
         self.components.iter().try_for_each(|component| {
             let place = place.child("component", &component.name);
             if let Codec::Rows(format) = &component.codec {
+                let is_known = component.audience == ComponentAudience::Public;
+                place.ensure(is_known || !format.are_obstacles, || SchemaProblem::BadObstacles)?;
                 return format.check(&place);
             }
             component.codec.find_problem().map_or(Ok(()), |problem| Err(place.error(problem)))

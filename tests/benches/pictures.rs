@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 /// How long the bots play at most.
-const BOTS_S: &str = "240";
+const BOTS_S: &str = "300";
 /// Until paths, bars and colours are there.
 const SETTLE: Duration = Duration::from_secs(4);
 const LOBBY_SETTLE: Duration = Duration::from_secs(12);
@@ -38,6 +38,7 @@ fn main() -> Result<()> {
         start_bots(&scratch, &server, "meadow", "field", &["size=120x120", "npcs=40"])?,
         start_bots(&scratch, &server, "playground", "cubes", &[])?,
         start_bots(&scratch, &server, "arena", "shooter", &["ships=0", "goal=20"])?,
+        start_bots(&scratch, &server, "village", "hamlet", &[])?,
     ];
     let drawn = runtime.block_on(draw_all(&scratch, &server, &line, &folder));
     end(&mut bots)?;
@@ -150,6 +151,12 @@ async fn draw_all(
     ann.press("Create a room").await?;
     draw_lobby(&ann, folder, "create").await?;
     ann.press("Cancel").await?;
+    let ben = open(scratch, server, light, "ben").await?;
+    ann.press("Ask ben to play together").await?;
+    draw(&ben, folder, "party-asks").await?;
+    ben.press("Play together").await?;
+    draw(&ann, folder, "party").await?;
+    ben.close().await?;
     enter(&ann, "meadow").await?;
     draw(&ann, folder, "field").await?;
     ann.press("Network").await?;
@@ -176,6 +183,11 @@ async fn draw_all(
     enter(&dora, "meadow").await?;
     draw(&dora, folder, "field-dark").await?;
     dora.close().await?;
+
+    let hans = open(scratch, server, light, "hans").await?;
+    enter(&hans, "village").await?;
+    draw(&hans, folder, "hamlet").await?;
+    hans.close().await?;
 
     let cuno = open(scratch, server, light, "cuno").await?;
     enter(&cuno, "playground").await?;

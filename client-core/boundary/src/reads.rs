@@ -17,8 +17,9 @@ pub fn schema(client: &Client) -> Option<String> {
     client.schema().map(|schema| schema_json(schema).to_string())
 }
 
-/// The static map, once it has arrived. 9 numbers for each obstacle: the centre (x, y, z), half
-/// of the extents, the turn in radians, 1 if it is round, its look or -1.
+/// The obstacles, once there are any: of the static map, and those that objects in sight have. 9
+/// numbers for each: the centre (x, y, z), half of the extents, the turn in radians, 1 if it is
+/// round, its look or -1.
 pub fn map_obstacles(client: &Client) -> Option<Vec<f32>> {
     let map = client.map()?;
     let obstacles = map.obstacles.iter().flat_map(|obstacle| {

@@ -36,6 +36,9 @@ pub(crate) fn text(json: &Json) -> String {
             word(json, "game")
         ),
         "started" => started(json),
+        "map" if json["bytes"] == 0 => {
+            format!("obstacles have changed: {} now", number(json, "obstacles"))
+        }
         "map" => format!(
             "the map is here: {} obstacles ({} bytes)",
             number(json, "obstacles"),

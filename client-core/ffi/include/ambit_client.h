@@ -818,9 +818,9 @@ AmbitStatus ambit_name(uint64_t client,
 AmbitStatus ambit_describe(uint64_t client, uint32_t what, AmbitText *json);
 
 /**
- * The static map, once it has come (event `map`): 9 numbers for each obstacle: the centre
- * (x, y, z), half of the extents, the turn in radians, 1 if it is round, its look or -1. It stays
- * until the next call of this function.
+ * The obstacles that are known: the static map, once it has come, and what objects in sight have
+ * (event `map`). 9 numbers for each: the centre (x, y, z), half of the extents, the turn in
+ * radians, 1 if it is round, its look or -1. It stays until the next call of this function.
  */
 AmbitStatus ambit_map(uint64_t client, const float **numbers, uint64_t *count);
 

@@ -407,9 +407,9 @@ pub unsafe extern "C" fn ambit_describe(client: u64, what: u32, json: *mut Ambit
     })
 }
 
-/// The static map, once it has come (event `map`): 9 numbers for each obstacle: the centre
-/// (x, y, z), half of the extents, the turn in radians, 1 if it is round, its look or -1. It stays
-/// until the next call of this function.
+/// The obstacles that are known: the static map, once it has come, and what objects in sight have
+/// (event `map`). 9 numbers for each: the centre (x, y, z), half of the extents, the turn in
+/// radians, 1 if it is round, its look or -1. It stays until the next call of this function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ambit_map(
     client: u64,

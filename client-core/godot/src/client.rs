@@ -268,8 +268,9 @@ impl ClientNode {
         }
     }
 
-    /// The static map, once it has come (event `map`): 9 numbers for each obstacle: the centre
-    /// (x, y, z), half of the extents, the turn in radians, 1 if it is round, its look or -1.
+    /// The obstacles that are known: the static map, once it has come, and what objects in sight
+    /// have (event `map`). 9 numbers for each: the centre (x, y, z), half of the extents, the turn
+    /// in radians, 1 if it is round, its look or -1.
     #[func]
     fn obstacles(&mut self) -> PackedFloat32Array {
         let map = self.instance.as_mut().and_then(|instance| instance.map().ok());

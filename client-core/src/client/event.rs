@@ -278,17 +278,18 @@ pub enum GameEvent {
         /// How late it is.
         lateness: RoomLateness,
     },
-    /// The static map has arrived: at most once a game, some time after `Started`.
+    /// The obstacles are known, or have changed: the static map has arrived, some time after
+    /// `Started`, or an object with obstacles came into sight, went or has other ones.
     Map {
         /// Room time at which this event was emitted.
         #[serde(serialize_with = "ms")]
         #[cfg_attr(test, ts(type = "number"))]
         t: GameTime,
-        /// The map; the client keeps it, too. In JSON the number of its obstacles.
+        /// All obstacles that are known; the client keeps them, too. In JSON their number.
         #[serde(rename = "obstacles", serialize_with = "obstacle_count")]
         #[cfg_attr(test, ts(type = "number"))]
         map: Arc<StaticMap>,
-        /// Size of the encoded map.
+        /// Size of the static map, if it has arrived; 0 if obstacles of objects have changed.
         bytes: usize,
     },
     /// Progress of the transfer of the static map. May be dropped if the view does not read.

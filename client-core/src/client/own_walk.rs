@@ -151,7 +151,7 @@ impl OwnWalk {
         }
     }
 
-    /// The static map has arrived.
+    /// The obstacles are these from now on.
     pub(crate) fn set_map(&mut self, map: &StaticMap) {
         self.statics = Statics::of_map(map);
     }

@@ -21,7 +21,7 @@ use ambit_proto::clock::ClockEstimate;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, QueueFull, SentPackets};
-use ambit_proto::map::StaticMap;
+use ambit_proto::map::{StaticMap, StaticObstacle};
 use ambit_proto::message::{Command, FieldValue, GameCommand};
 use ambit_proto::presentation::{Condition, WalkSpec, WalkSpeed};
 use ambit_proto::time::{GameTime, LocalTime};
@@ -109,6 +109,11 @@ pub struct RunningGame<V> {
     axes: usize,
     sent_commands: SentCommands,
     engaged_objects: EngagedObjects,
+    /// The map that has arrived.
+    own_map: Arc<StaticMap>,
+    /// The obstacles that objects in sight have.
+    placed: Vec<StaticObstacle>,
+    /// Both, once there is one of them.
     map: Option<Arc<StaticMap>>,
     /// The last progress that was reported, in per cent.
     map_progress_reported: Option<usize>,
@@ -150,6 +155,8 @@ impl<V> RunningGame<V> {
             axes: rules.schema.axes().count(),
             sent_commands: SentCommands::default(),
             engaged_objects: EngagedObjects::default(),
+            own_map: Arc::default(),
+            placed: Vec::new(),
             map: None,
             map_progress_reported: None,
             clock,
@@ -390,7 +397,7 @@ impl<V> RunningGame<V> {
         self.replica.lag().shown_time(self.room_time(now))
     }
 
-    /// The static map, once it has arrived.
+    /// The obstacles, once there are any: of the static map, and those that objects in sight have.
     pub fn map(&self) -> Option<&Arc<StaticMap>> {
         self.map.as_ref()
     }
@@ -502,6 +509,12 @@ impl<V> RunningGame<V> {
         self.last_call = (now, room_now);
         self.replica.set_lag(self.jitter_buffer.advance(room_now, self.clock.uncertainty()));
         self.replica.advance(room_now, factory);
+        if let Some(placed) = self.replica.take_new_obstacles(room_now)
+            && placed != self.placed
+        {
+            self.placed = placed;
+            self.show_map(room_now, 0, out);
+        }
         let clocks = SimulationClocks {
             now: room_now,
             one_way: self.clock.uncertainty(),

@@ -126,7 +126,7 @@ impl SimulatedObjects {
         &self.kinds_without_physics
     }
 
-    /// The static map has arrived.
+    /// The obstacles are these from now on.
     pub(crate) fn set_map(&mut self, map: Arc<StaticMap>) {
         if self.shots.is_some() {
             self.statics = Statics::of_map(&map);

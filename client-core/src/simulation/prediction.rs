@@ -156,7 +156,7 @@ impl Prediction {
         }
     }
 
-    /// The fixed boxes of the map are known.
+    /// The obstacles are these from now on.
     pub(super) fn set_map(&mut self, map: &StaticMap) {
         self.physics.set_map(map);
     }

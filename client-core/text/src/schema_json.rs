@@ -62,7 +62,8 @@ fn component(schema: &Schema, component: &ComponentSpec) -> Json {
         Codec::Bytes { max_bytes } => json!({ "type": "bytes", "max_bytes": max_bytes }),
         Codec::Rows(format) => {
             let fields = list(&format.fields, |_, it| field(it, &FieldPresentation::default()));
-            json!({ "type": "list", "max": format.max, "fields": fields })
+            let obstacles = format.are_obstacles;
+            json!({ "type": "list", "max": format.max, "fields": fields, "obstacles": obstacles })
         }
     };
     json["name"] = json!(component.name);

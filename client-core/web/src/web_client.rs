@@ -246,7 +246,7 @@ impl WebClient {
         reads::schema(self.client.client())
     }
 
-    /// The static map, once it has arrived ([`reads::map_obstacles`]).
+    /// The obstacles, once there are any ([`reads::map_obstacles`]).
     pub fn map_obstacles(&self) -> Option<Vec<f32>> {
         reads::map_obstacles(self.client.client())
     }

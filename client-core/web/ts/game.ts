@@ -8,7 +8,7 @@ import type { GameQueue } from "./inbox.js";
 import type { GameRules } from "./rules.js";
 import type { Schema } from "./schema.js";
 
-/** An obstacle of the static map, which stands upright. In metres. */
+/** An obstacle, which stands upright. In metres. */
 export interface StaticObstacle {
   shape: "box" | "cylinder";
   centre: [x: number, y: number, z: number];
@@ -117,7 +117,8 @@ export class Game {
     return this.isOver ? undefined : this.#port.game?.rules;
   }
 
-  /** Reads the static map, once it has arrived (event `map`); a gate leads to another one. */
+  /** Reads the obstacles: the static map, once it has arrived, and those that objects in sight
+   * have (event `map`). A gate leads to another map. */
   map(): StaticObstacle[] | undefined {
     const floats = this.isOver ? undefined : this.#port.game?.obstacles;
     if (!floats) return undefined;

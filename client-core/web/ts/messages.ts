@@ -86,6 +86,6 @@ export const NOBODY: PlayerState = {
 export interface GameState {
   schema: Schema;
   rules: GameRules;
-  /** The static map, once it has arrived: `map_obstacles` of the core. */
+  /** The obstacles, once there are any: `map_obstacles` of the core. */
   obstacles: Float32Array | undefined;
 }

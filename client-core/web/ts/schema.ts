@@ -78,8 +78,8 @@ export type Component = ComponentPresentation & { name: string } & (
   | { type: "counts"; max: number; names: string[] }
   /** Bytes that mean something to the game alone. */
   | { type: "bytes"; max_bytes: number }
-  /** Rows of these fields. */
-  | { type: "list"; max: number; fields: Field[] }
+  /** Rows of these fields; `obstacles` are on the map, too, while their object is in sight. */
+  | { type: "list"; max: number; fields: Field[]; obstacles: boolean }
 );
 
 export type Field = Pick<FieldPresentation, "label"> & { name: string; optional: boolean } & (

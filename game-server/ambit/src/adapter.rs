@@ -147,11 +147,8 @@ impl<G: Game> RoomGame for Typed<G> {
     }
 
     fn leave(&mut self, world: &mut RoomWorld, player: PlayerId, why: Left) {
-        let avatar = with_player(world, player, |world, player| {
-            self.0.leave(world, player, why);
-            player.avatar().object()
-        });
-        if let Some(avatar) = avatar {
+        with_player(world, player, |world, player| self.0.leave(world, player, why));
+        if let Some(avatar) = world.player(player).map(|player| player.avatar) {
             world.despawn(avatar);
         }
     }

@@ -466,6 +466,15 @@ impl<G: Game> World<G> {
         })
     }
 
+    /// Gives a player another avatar, now: one gets into a vehicle, takes over a creature, or goes
+    /// on as somebody else. The player sees the world from there, and owns it. The avatar before
+    /// stays in the world as an object of nobody: despawn it, or give it back later. `false`, and
+    /// nothing changes, if there is no such player or object, or if it belongs to a player.
+    pub fn change_avatar(&mut self, player: impl Into<PlayerId>, to: Id<G::Avatar>) -> bool {
+        let is_avatar_kind = self.get(to).is_some();
+        is_avatar_kind && self.room_mut().change_avatar(player.into(), to.object())
+    }
+
     /// Sets the text components called `name` of a player's avatar and rows.
     fn show_name(&mut self, player: Player<'_, G>) {
         let world = self.room_mut();

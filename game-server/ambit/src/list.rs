@@ -3,6 +3,7 @@
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
 
+use ambit_proto::map::StaticObstacle;
 use ambit_proto::message::FrameValue;
 use ambit_proto::rows::Rows;
 use ambit_proto::schema::{Codec, FieldSpec, MAX_ROWS, RowFormat};
@@ -35,6 +36,30 @@ pub trait Entry: Sized {
     /// `None` for values of other fields.
     #[doc(hidden)]
     fn from_values(values: &[Value]) -> Option<Self>;
+
+    #[doc(hidden)]
+    fn format(max: u32) -> RowFormat {
+        RowFormat::new(Self::fields(), max)
+    }
+}
+
+/// Obstacles that stand in the way while their object exists.
+impl Entry for StaticObstacle {
+    fn fields() -> Vec<FieldSpec> {
+        Self::format(1).fields.to_vec()
+    }
+
+    fn into_values(self) -> Vec<Value> {
+        self.to_row()
+    }
+
+    fn from_values(values: &[Value]) -> Option<Self> {
+        Self::of_row(values)
+    }
+
+    fn format(max: u32) -> RowFormat {
+        RowFormat::of_obstacles(max)
+    }
 }
 
 /// In a schema the fields are called as in Rust: `0`, `1`.
@@ -124,7 +149,7 @@ impl<T: Entry, const MAX: u32> List<T, MAX> {
     }
 
     fn format() -> RowFormat {
-        RowFormat { fields: T::fields().into(), max: MAX }
+        T::format(MAX)
     }
 }
 

@@ -568,6 +568,16 @@ impl Room {
     /// Gives the changes to the network, and the new clients their first view.
     fn publish(&mut self, times: TickTimes) {
         self.world.drain_changes(&mut self.changes);
+        for change in &self.changes {
+            let WorldChange::Avatar { to, .. } = *change else { continue };
+            let owner = self.world.find_owner(to);
+            let player = owner.and_then(|owner| Some((owner, self.world.player(owner)?.avatar)));
+            if let Some((player, avatar)) = player
+                && let Some(seat) = self.seats.get_mut(&player)
+            {
+                seat.avatar = avatar;
+            }
+        }
         self.loads.note_changes(times.now, &self.changes, &self.world);
         let visibility = GameVisibility { game: &*self.game, world: &self.world };
         self.network.apply(times, &self.changes, &self.arrivals, &visibility, &mut self.stats);

@@ -279,8 +279,9 @@ fn chest() -> ObjectKind {
         FieldSpec::new("found", FieldType::Position).optional(),
     ];
     let components = vec![
-        ComponentSpec::public("wares", Codec::Rows(RowFormat { fields: fields.into(), max: 20 })),
+        ComponentSpec::public("wares", Codec::Rows(RowFormat::new(fields, 20))),
         ComponentSpec::public("seal", Codec::Bytes { max_bytes: 64 }),
+        ComponentSpec::public("walls", Codec::Rows(RowFormat::of_obstacles(3))),
     ];
     ObjectKind { name: "chest".into(), components, ..ObjectKind::default() }
 }

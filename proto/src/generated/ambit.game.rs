@@ -574,6 +574,11 @@ pub struct Rows {
     /// How many rows there may be: 1 to 1,024.
     #[prost(uint32, tag = "2")]
     pub max: u32,
+    /// Each row is an obstacle. Its fields are then: centre, a position; half_x, half_y and half_z,
+    /// from 0 to 16,383, in 1/64 m; turn, from 0 to 255, in 256ths of a half turn; round, from 0 to 1;
+    /// look, from 0 to 15, 0 for none.
+    #[prost(bool, tag = "3")]
+    pub are_obstacles: bool,
 }
 /// UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -117,3 +117,20 @@ fn the_largest_map_fits_into_the_block_queue() {
     let obstacles = looks.map(|look| StaticObstacle { look, ..turned }).collect();
     assert!(StaticMap { obstacles }.encode().len() < 1 << 20);
 }
+
+#[test]
+fn an_obstacle_is_the_same_as_a_row_and_fits_its_format() {
+    let format = crate::schema::RowFormat::of_obstacles(3);
+    let shapes = [
+        ObstacleShape::Box { half: [1.5, 0.25, 200.0], turn: 255 },
+        ObstacleShape::Cylinder { radius: 0.5, half_height: MAX_HALF },
+    ];
+    for (shape, look) in shapes.into_iter().zip([None, Some(14)]) {
+        let obstacle = StaticObstacle { centre: Position::new(5.5, 6.25, -1.5), shape, look };
+        let row = obstacle.to_row();
+        assert!(format.fits(&[row.clone()].into_iter().collect()), "{row:?}");
+        assert_eq!(StaticObstacle::of_row(&row), Some(obstacle));
+        assert_eq!(StaticObstacle::of_row(&row[1..]), None);
+        assert_eq!(StaticObstacle::of_row(&row[..6]), None);
+    }
+}

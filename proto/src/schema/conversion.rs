@@ -181,9 +181,9 @@ fn read_component(
             Codec::Counts(CountedChoice { command, field, names, max, list: None })
         }
         Some(PbCodec::Bytes(pb::Bytes { max_bytes })) => Codec::Bytes { max_bytes },
-        Some(PbCodec::Rows(pb::Rows { fields, max })) => {
+        Some(PbCodec::Rows(pb::Rows { fields, max, are_obstacles })) => {
             let fields = read_all(&place, "fields", MAX_FIELDS, fields, read_field)?;
-            Codec::Rows(RowFormat { fields: fields.into(), max })
+            Codec::Rows(RowFormat { are_obstacles, ..RowFormat::new(fields, max) })
         }
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
         None => return Err(place.unknown("codec")),
@@ -346,9 +346,10 @@ impl From<&ComponentSpec> for pb::Component {
                 })
             }
             &Codec::Bytes { max_bytes } => PbCodec::Bytes(pb::Bytes { max_bytes }),
-            Codec::Rows(RowFormat { fields, max }) => PbCodec::Rows(pb::Rows {
+            Codec::Rows(RowFormat { fields, max, are_obstacles }) => PbCodec::Rows(pb::Rows {
                 fields: fields.iter().map(pb::Field::from).collect(),
                 max: *max,
+                are_obstacles: *are_obstacles,
             }),
             Codec::Pose(format) => PbCodec::Pose(format.into()),
         };

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use super::{MAX_FIELDS, MAX_FIELDS_BITS, MAX_TEXT_BYTES, SchemaError, SchemaPath, SchemaProblem};
 use crate::decimal::DecimalFormat;
+use crate::map::{HALF_PER_METRE, MAX_HALF, TURNS};
+use crate::presentation::MAX_OBSTACLE_LOOKS;
 use crate::rows::Rows;
 use crate::wire::{Coder, WireError};
 
@@ -56,9 +58,36 @@ pub struct RowFormat {
     pub fields: Arc<[FieldSpec]>,
     /// At most so many rows: 1 to [`MAX_ROWS`].
     pub max: u32,
+    /// Whether each row is an obstacle, as [`RowFormat::of_obstacles`] makes them: something that
+    /// stands in the way while its object exists.
+    pub are_obstacles: bool,
 }
 
 impl RowFormat {
+    /// Of rows that mean something to the game alone.
+    pub fn new(fields: impl Into<Arc<[FieldSpec]>>, max: u32) -> Self {
+        Self { fields: fields.into(), max, are_obstacles: false }
+    }
+
+    /// Of obstacles: the middle; half of the extents in steps ([`HALF_PER_METRE`] a metre), of a
+    /// cylinder the radius twice; the turn of a box in [`TURNS`] of a half turn; 1 if it is a
+    /// cylinder; 0 or its look, counted from 1.
+    /// [`StaticObstacle::to_row`](crate::map::StaticObstacle::to_row) has the values.
+    pub fn of_obstacles(max: u32) -> Self {
+        let half = (MAX_HALF * HALF_PER_METRE) as i64;
+        let number = |name: &str, max| FieldSpec::new(name, FieldType::Number { min: 0, max });
+        let fields = [
+            FieldSpec::new("centre", FieldType::Position),
+            number("half_x", half),
+            number("half_y", half),
+            number("half_z", half),
+            number("turn", i64::from(TURNS) - 1),
+            number("round", 1),
+            number("look", MAX_OBSTACLE_LOOKS as i64),
+        ];
+        Self { are_obstacles: true, ..Self::new(fields, max) }
+    }
+
     /// Whether there are no more rows than there may be, each with values of the fields.
     pub fn fits(&self, rows: &Rows) -> bool {
         rows.len() <= self.max as usize
@@ -134,6 +163,8 @@ impl RowFormat {
         let has_objects = self.fields.iter().any(|field| field.ty == FieldType::Object);
         let is_good = (1..=MAX_ROWS).contains(&self.max) && !self.fields.is_empty() && !has_objects;
         place.ensure(is_good, || SchemaProblem::BadRows)?;
+        let is_as_told = !self.are_obstacles || *self == Self::of_obstacles(self.max);
+        place.ensure(is_as_told, || SchemaProblem::BadObstacles)?;
         place.check_count("fields", self.fields.len(), MAX_FIELDS)?;
         place.check_names("field", self.fields.iter().map(|field| &field.name))?;
         self.fields.iter().try_for_each(|field| field.check(&place.child("field", &field.name)))
@@ -279,7 +310,7 @@ mod tests {
             FieldSpec::new("count", FieldType::Number { min: 1, max: 99 }),
             FieldSpec::new("note", FieldType::Text { max_bytes: 4 }).optional(),
         ];
-        RowFormat { fields: fields.into(), max: 3 }
+        RowFormat::new(fields, 3)
     }
 
     fn row(ware: u16, count: i64, note: Option<&str>) -> Vec<RowValue> {

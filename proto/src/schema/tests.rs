@@ -357,7 +357,7 @@ fn axes_are_few_and_not_tapped() {
 fn rows_have_fields_and_no_objects() {
     let rows = |fields: Vec<FieldSpec>, max| {
         move |schema: &mut Schema| {
-            let format = RowFormat { fields: fields.into(), max };
+            let format = RowFormat::new(fields, max);
             schema.kinds[1].components.push(ComponentSpec::public("bag", Codec::Rows(format)));
         }
     };

@@ -1,4 +1,5 @@
-//! Static obstacles: fixed boxes and cylinders, queried by ray cast and sweep.
+//! Static obstacles: fixed boxes and cylinders, queried by ray cast and sweep. Those of the map
+//! stay; those that objects have come and go with them.
 //!
 //! The obstacles have a tree of their bounds. Bodies are balls that rest on the ground;
 //! a [`Position`] is the point where the ball touches the ground.
@@ -9,6 +10,7 @@
 //! number of obstacles, and those whose bounds the line or the ball meets.
 
 mod bounds_tree;
+mod placed;
 mod solid;
 
 use std::fmt;
@@ -22,7 +24,8 @@ use parry3d::math::Vector;
 
 pub use ambit_proto::map::{ObstacleShape, StaticMap, StaticObstacle};
 
-use self::bounds_tree::{BoundsTree, Line};
+use self::bounds_tree::{BoundsTree, Line, Node};
+use self::placed::PlacedObstacles;
 use self::solid::Solid;
 
 /// The gap that a sweep leaves before an obstacle. It is wider than the rounding of positions on
@@ -42,6 +45,7 @@ pub struct Statics {
     /// The same obstacles for queries, by the index that the tree has for each.
     solids: Vec<Solid>,
     tree: BoundsTree,
+    placed: PlacedObstacles<Solid>,
 }
 
 /// An upright box or cylinder that never moves, made by [`Obstacle::on_ground`] or
@@ -104,6 +108,21 @@ impl Obstacle {
         self.on_wire(None).ground_distance(position)
     }
 
+    /// The same as an obstacle that an object has; its look is one of `looks`, which are those of
+    /// `Game::SCENERY`.
+    ///
+    /// # Panics
+    /// If it has another look: a bug of the game.
+    #[track_caller]
+    pub fn placed(&self, looks: &[ObstacleLook]) -> StaticObstacle {
+        let look = self.look.map(|look| {
+            let index = looks.iter().position(|declared| *declared == look);
+            index
+                .unwrap_or_else(|| panic!("the look of an obstacle, {look:?}, is not in {looks:?}"))
+        });
+        self.quantised().on_wire(look.map(|index| index as u8))
+    }
+
     fn on_wire(&self, look: Option<u8>) -> StaticObstacle {
         StaticObstacle { centre: self.centre, shape: self.shape, look }
     }
@@ -157,12 +176,28 @@ impl Statics {
         self.tree.build();
     }
 
-    /// All obstacles, in the order in which they were added.
+    /// Replaces the obstacles that an object has, whatever its number stands for; none takes them
+    /// away. They are rounded to what clients read. Cost: what the object has, and now and then all
+    /// that objects have.
+    pub fn place(&mut self, object: u64, obstacles: &[StaticObstacle]) {
+        let solids = obstacles.iter().map(|&StaticObstacle { centre, shape, .. }| {
+            let solid = Solid::new(&Obstacle { centre, shape, look: None }.quantised());
+            (solid.bounds(), solid)
+        });
+        self.placed.set(object, solids);
+    }
+
+    /// Takes away all that objects have.
+    pub fn clear_placed(&mut self) {
+        self.placed = PlacedObstacles::default();
+    }
+
+    /// All obstacles of the map, in the order in which they were added.
     pub fn obstacles(&self) -> &[Obstacle] {
         &self.obstacles
     }
 
-    /// The encoded [`StaticMap`] for clients. Empty without obstacles.
+    /// The encoded [`StaticMap`] for clients, without what objects have. Empty without obstacles.
     pub fn encode(&self) -> Bytes {
         if self.obstacles.is_empty() {
             return Bytes::new();
@@ -199,10 +234,11 @@ impl Statics {
         let from = vector(from);
         let to = vector(to);
         let meets = |(enter, exit): (f32, f32)| enter.max(0.0) <= exit.min(1.0);
-        let is_between =
-            |index: u32| self.solids[index as usize].line(from, to - from).is_some_and(meets);
         let line = Line::new(from, to - from, 0.0);
-        self.tree.any(|node| node.near_line(&line), is_between)
+        self.any(
+            |node| node.near_line(&line),
+            |solid| solid.line(from, to - from).is_some_and(meets),
+        )
     }
 
     /// How many metres a ball of `radius_m` that rests on `from` can roll towards `to`: at most the
@@ -238,9 +274,10 @@ impl Statics {
     pub fn is_blocked(&self, position: Position, radius_m: f32) -> bool {
         let centre = centre(position, radius_m);
         let bounds = Aabb::new(centre, centre).loosened(radius_m.max(0.0));
-        let touches =
-            |index: u32| self.solids[index as usize].surface(centre).distance_m <= radius_m;
-        self.tree.any(|node| node.overlapping(&bounds), touches)
+        self.any(
+            |node| node.overlapping(&bounds),
+            |solid| solid.surface(centre).distance_m <= radius_m,
+        )
     }
 
     /// The obstacles whose bounds are within `width` of a line, and some more.
@@ -252,18 +289,28 @@ impl Statics {
         mut visit: impl FnMut(&Solid),
     ) {
         let line = Line::new(from, way, width);
-        let visit_each = |index: u32| {
-            visit(&self.solids[index as usize]);
+        let visit_each = |solid: &Solid| {
+            visit(solid);
             false
         };
-        self.tree.any(|node| node.near_line(&line), visit_each);
+        self.any(|node| node.near_line(&line), visit_each);
+    }
+
+    /// Whether one of those that `meets` selects is as `is_wanted` says, in any order.
+    #[inline]
+    fn any(&self, meets: impl Fn(&Node) -> u32, mut is_wanted: impl FnMut(&Solid) -> bool) -> bool {
+        self.tree.any(&meets, |index| is_wanted(&self.solids[index as usize]))
+            || self.placed.any(&meets, is_wanted)
     }
 }
 
 impl fmt::Debug for Statics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.obstacles.len();
-        f.debug_struct("Statics").field("obstacles", &count).finish_non_exhaustive()
+        let (count, placed) = (self.obstacles.len(), self.placed.len());
+        f.debug_struct("Statics")
+            .field("obstacles", &count)
+            .field("placed", &placed)
+            .finish_non_exhaustive()
     }
 }
 

@@ -401,8 +401,9 @@ namespace Ambit
         }
 
         /// <summary>
-        /// The static map, once it has come (event `map`); `Nothing` before. It stays until the
-        /// next call and until the client is closed.
+        /// The obstacles: the static map, once it has come, and those that objects in sight have
+        /// (event `map`); `Nothing` before. They stay until the next call and until the client is
+        /// closed.
         /// </summary>
         public Status Map(out ReadOnlySpan<Obstacle> obstacles)
         {

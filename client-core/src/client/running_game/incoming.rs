@@ -57,16 +57,27 @@ impl<V> RunningGame<V> {
     fn handle_map(&mut self, now: LocalTime, block: &[u8], out: &mut GameResults) {
         match StaticMap::decode(block) {
             Ok(map) => {
-                let map = Arc::new(map);
-                self.map = Some(map.clone());
-                self.simulated_objects.set_map(map.clone());
-                if let Some(own_walk) = &mut self.own_walk {
-                    own_walk.set_map(&map);
-                }
-                emit(out, GameEvent::Map { t: self.clock.room_time(now), map, bytes: block.len() });
+                self.own_map = Arc::new(map);
+                self.show_map(self.clock.room_time(now), block.len(), out);
             }
             Err(_) => out.stats.malformed += 1,
         }
+    }
+
+    /// The map has arrived, in a block of `bytes`, or objects have other obstacles.
+    pub(super) fn show_map(&mut self, now: GameTime, bytes: usize, out: &mut GameResults) {
+        let map = if self.placed.is_empty() {
+            self.own_map.clone()
+        } else {
+            let obstacles = self.own_map.obstacles.iter().chain(&self.placed);
+            Arc::new(StaticMap { obstacles: obstacles.copied().collect() })
+        };
+        self.map = Some(map.clone());
+        self.simulated_objects.set_map(map.clone());
+        if let Some(own_walk) = &mut self.own_walk {
+            own_walk.set_map(&map);
+        }
+        emit(out, GameEvent::Map { t: now, map, bytes });
     }
 
     pub(super) fn handle_body(

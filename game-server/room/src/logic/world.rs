@@ -29,6 +29,8 @@ mod inputs;
 mod motion;
 mod objects;
 mod objects_by_cell;
+mod obstacle_components;
+mod obstacles;
 mod past;
 mod path_ahead;
 mod path_segment;
@@ -61,6 +63,7 @@ use fastrand::Rng;
 use self::headings::Headings;
 use self::objects::{Objects, StoredObject, slot_of};
 use self::objects_by_cell::ObjectsByCell;
+use self::obstacle_components::ObstacleComponents;
 use self::past::PastPoses;
 use self::poses::WorldPoses;
 use self::timers::Timers;
@@ -86,6 +89,7 @@ pub struct World {
     schema: Schema,
     grid: Grid,
     statics: Statics,
+    obstacle_components: ObstacleComponents,
     /// The encoded static obstacles for clients; set at the end of the first tick.
     static_map: Option<Bytes>,
     /// Index of this map in its world.
@@ -152,6 +156,7 @@ impl World {
         Self {
             statics: Statics::new(schema.presentation.scenery.obstacles.clone()),
             headings: Headings::new(&schema),
+            obstacle_components: ObstacleComponents::of(&schema),
             schema,
             grid,
             static_map: None,
@@ -296,7 +301,7 @@ impl World {
         Position::on_ground(self.grid.width() / 2.0, self.grid.height() / 2.0)
     }
 
-    /// The static obstacles.
+    /// The obstacles: the map's, and those that objects have.
     pub fn statics(&self) -> &Statics {
         &self.statics
     }
@@ -307,8 +312,8 @@ impl World {
         self.static_map.clone().unwrap_or_default()
     }
 
-    /// For adding obstacles: always in the same order, and in the first tick. Later obstacles block
-    /// movement, but clients are not notified.
+    /// For adding obstacles of the map: always in the same order, and in the first tick. Later ones
+    /// block movement, but clients are not notified: what comes and goes are components of objects.
     pub fn statics_mut(&mut self) -> &mut Statics {
         &mut self.statics
     }
@@ -370,6 +375,7 @@ impl World {
         } else {
             self.cells.remove(slot_of(object), self.objects.cells[slot_of(object)]);
         }
+        self.take_away_obstacles(object, removed.kind);
         self.changes.push(WorldChange::Despawned { object, at });
         self.trace.record(at, object, || TraceEvent::Despawned);
     }
@@ -408,6 +414,11 @@ impl World {
     /// The player whose avatar this object is.
     pub fn owner(&self, object: ObjectId) -> Option<PlayerId> {
         self.object(object).owner
+    }
+
+    /// The player to whom an object belongs, if both are there.
+    pub(crate) fn find_owner(&self, object: ObjectId) -> Option<PlayerId> {
+        self.objects.get(object)?.owner
     }
 
     /// Assigns an object to a player, who then receives its owner-only components.
@@ -602,7 +613,12 @@ impl World {
         if object.dirty == 0 {
             self.changed.push(id);
         }
-        self.object_mut(id).dirty |= 1 << index;
+        let object = self.object_mut(id);
+        object.dirty |= 1 << index;
+        let kind = object.kind;
+        if self.obstacle_components.mask(kind) & 1 << index != 0 {
+            self.place_obstacles(id);
+        }
     }
 
     fn push_component_change(&mut self, id: ObjectId) {

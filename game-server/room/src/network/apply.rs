@@ -143,6 +143,11 @@ impl Network {
                 self.interest.refresh(object);
             }
             WorldChange::AskWhatIsSeenBy { viewer } => self.interest.refresh_viewers_of(viewer),
+            WorldChange::Avatar { from, to } => {
+                if let Some(client) = self.viewers.change_avatar(from, to) {
+                    self.interest.change_avatar(client, to);
+                }
+            }
             WorldChange::Budget { player, bytes_per_s } => {
                 self.set_budget(times.now, player, bytes_per_s);
             }
@@ -163,11 +168,12 @@ impl Network {
     }
 
     /// A newcomer's home cell is where its avatar is at the end of the tick: the game may have
-    /// moved it since it joined.
+    /// moved it since it joined, or given the player another one.
     fn add_viewers(&mut self, joining: &[JoiningClient], world: &World) {
-        for &JoiningClient { client, avatar, .. } in joining {
-            let home = self.grid.cell_at(world.position(avatar));
+        for &JoiningClient { client, .. } in joining {
             let viewer = self.viewers.get_mut(client).expect("a joining client was admitted");
+            let avatar = viewer.avatar;
+            let home = self.grid.cell_at(world.position(avatar));
             viewer.home = home;
             self.interest.add_viewer(client, avatar, home);
             let slot = self.interest.viewer_slot(client).expect("it was just added");
@@ -240,6 +246,10 @@ impl Network {
             WorldChange::Team { object } if world.contains(object) => {
                 self.change_team(times, object, world, stats);
             }
+            WorldChange::Avatar { from, to } => {
+                self.announce_owner_of(times, from, world, stats);
+                self.announce_owner_of(times, to, world, stats);
+            }
             WorldChange::Event { kind, audience, effect, ref fields, sound } => {
                 let send = |viewer: &mut Viewer| {
                     let mut notice = event_notice(kind, effect, fields, viewer);
@@ -299,7 +309,7 @@ impl Network {
         stats: &mut RoomStats,
     ) {
         if self.room_wide.contains(&object) {
-            self.change_row_owner(times, object, world, stats);
+            self.announce_owner_of(times, object, world, stats);
         }
         let Network { interest, room_wide, viewers, shared_state, .. } = self;
         let schema = &shared_state.schema;
@@ -317,21 +327,26 @@ impl Network {
         }
     }
 
-    /// A row that has another owner now leaves and enters for the clients that lost or gained it.
-    fn change_row_owner(
+    /// A row or an avatar that has another owner now leaves and enters for the clients that lost or
+    /// gained it: only an `Enter` says whose it is.
+    fn announce_owner_of(
         &mut self,
         times: TickTimes,
-        row: ObjectId,
+        object: ObjectId,
         world: &World,
         stats: &mut RoomStats,
     ) {
-        let owner = world.owner(row);
+        if !world.contains(object) {
+            return;
+        }
+        let is_row = self.room_wide.contains(&object);
         let differs = |viewer: &&Viewer| {
-            viewer.slots.is_own(row).is_some_and(|is_own| is_own != (owner == Some(viewer.player)))
+            let is_own = is_own(viewer, object, is_row, world);
+            viewer.slots.is_own(object).is_some_and(|was_own| was_own != is_own)
         };
         for viewer in self.viewers.iter().filter(differs).map(|viewer| viewer.client) {
-            self.changes.push(interest::InterestChange::Leave { viewer, object: row });
-            self.changes.push(interest::InterestChange::Enter { viewer, object: row });
+            self.changes.push(interest::InterestChange::Leave { viewer, object });
+            self.changes.push(interest::InterestChange::Enter { viewer, object });
         }
         self.apply_interest_changes(times.horizon, world, stats);
     }
@@ -345,9 +360,7 @@ impl Network {
                     let ViewerAccess { components, is_ally } =
                         ViewerAccess::of(world, &self.shared_state.schema, object, viewer);
                     let kind = world.kind(object);
-                    let is_own = object == viewer.avatar
-                        || self.room_wide.contains(&object)
-                            && world.owner(object) == Some(viewer.player);
+                    let is_own = is_own(viewer, object, self.room_wide.contains(&object), world);
                     let pose = world.has_pose(object).then(|| world.pose_slot(object));
                     let here = world.find_position(viewer.avatar);
                     let is_near =
@@ -376,6 +389,11 @@ impl Network {
             }
         }
     }
+}
+
+/// Whether an object is a client's avatar, or its player's row.
+fn is_own(viewer: &Viewer, object: ObjectId, is_row: bool, world: &World) -> bool {
+    object == viewer.avatar || is_row && world.owner(object) == Some(viewer.player)
 }
 
 fn for_each_follower(

@@ -91,6 +91,16 @@ impl Viewers {
         Some(self.at_mut(index))
     }
 
+    /// The client that sees through one object sees through another one from now on; `None` if
+    /// there is no such client.
+    pub(super) fn change_avatar(&mut self, from: ObjectId, to: ObjectId) -> Option<ClientId> {
+        let index = self.by_avatar.remove(&from)?;
+        self.by_avatar.insert(to, index);
+        let viewer = self.at_mut(index);
+        viewer.avatar = to;
+        Some(viewer.client)
+    }
+
     /// All clients, by their ids.
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &Viewer> {
         self.by_id_order.iter().map(|&index| self.at(index))

@@ -358,3 +358,54 @@ fn random_obstacle(rng: &mut fastrand::Rng, size: f32) -> Obstacle {
         _ => Obstacle::round(x, y, one, height),
     }
 }
+
+#[test]
+fn obstacles_of_objects_come_and_go_among_those_of_the_map() {
+    let mut statics = one_box();
+    let (from, to) = (at(0.0, 50.0), at(100.0, 50.0));
+    let wall = |x: f32| Obstacle::on_ground(x, 50.0, 1.0, 5.0, 3.0).placed(&[]);
+    let to_wall = |x: f32| x - 1.0 - RADIUS - SKIN_M;
+    statics.place(7, &[wall(30.0), wall(20.0)]);
+    statics.place(8, &[wall(40.0)]);
+    assert!((statics.sweep(from, to, RADIUS) - to_wall(20.0)).abs() < 1e-3);
+    assert!(statics.is_blocked(at(30.0, 50.0), RADIUS) && statics.is_between(from, at(22.0, 50.0)));
+    statics.place(7, &[wall(35.0)]);
+    assert!((statics.sweep(from, to, RADIUS) - to_wall(35.0)).abs() < 1e-3);
+    assert!(!statics.is_blocked(at(30.0, 50.0), RADIUS));
+    statics.place(7, &[]);
+    assert!((statics.sweep(from, to, RADIUS) - to_wall(40.0)).abs() < 1e-3);
+    statics.clear_placed();
+    assert_eq!(statics.sweep(from, to, RADIUS), one_box().sweep(from, to, RADIUS));
+    assert!(statics.obstacles().len() == 1 && statics.encode() == one_box().encode());
+}
+
+#[test]
+fn after_any_changes_queries_are_as_if_all_had_just_been_placed() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut changed = Statics::default();
+    let mut last = std::collections::BTreeMap::new();
+    for step in 0..3_000_u32 {
+        let object = rng.u64(..200);
+        let count = rng.usize(..3);
+        let place = |rng: &mut fastrand::Rng| {
+            Obstacle::on_ground(rng.f32() * 200.0, rng.f32() * 200.0, 1.0, 2.0, 3.0).placed(&[])
+        };
+        let obstacles: Vec<_> = (0..count).map(|_| place(&mut rng)).collect();
+        changed.place(object, &obstacles);
+        last.insert(object, obstacles);
+        if step % 100 != 0 {
+            continue;
+        }
+        let mut fresh = Statics::default();
+        for (object, obstacles) in &last {
+            fresh.place(*object, obstacles);
+        }
+        for _ in 0..50 {
+            let ends = [0; 2].map(|_| at(rng.f32() * 200.0, rng.f32() * 200.0));
+            let sweep = |statics: &Statics| statics.sweep(ends[0], ends[1], RADIUS);
+            assert_eq!(sweep(&changed), sweep(&fresh), "step {step}: {ends:?}");
+            let is_blocked = |statics: &Statics| statics.is_blocked(ends[0], RADIUS);
+            assert_eq!(is_blocked(&changed), is_blocked(&fresh), "step {step}: {ends:?}");
+        }
+    }
+}

@@ -86,10 +86,11 @@ function tableOf(frame: RoomWideFrame, kind: Kind, chosen: ReadonlySet<string>):
   const components = kind.components
     .map((component, index) => ({ ...component, index }))
     // A text that is empty for all says nothing: a winner before the end, a team without teams.
-    .filter(({ index, type, unit }) =>
-      // Counts are on cards; bytes mean something to the game alone.
-      type !== "counts" &&
-      type !== "bytes" &&
+    .filter(({ index, unit, ...of }) =>
+      // Counts are on cards; bytes mean something to the game alone; obstacles are on the map.
+      of.type !== "counts" &&
+      of.type !== "bytes" &&
+      !(of.type === "list" && of.obstacles) &&
       // Nor does a time that does not run.
       indices.some((row) => {
         const is = value(row, index) ?? "";

@@ -67,6 +67,13 @@ pub enum WorldChange {
         /// When the engagement ends.
         until: GameTime,
     },
+    /// A player sees the world through another object from now on.
+    Avatar {
+        /// The avatar before, which may still exist.
+        from: ObjectId,
+        /// The new one.
+        to: ObjectId,
+    },
     /// The bandwidth limit of a client has changed.
     Budget {
         /// The player; `None` for all clients, including later ones.
@@ -123,6 +130,7 @@ impl WorldChange {
             | Self::Engaged { object, .. }
             | Self::AskWhoSees { object }
             | Self::AskWhatIsSeenBy { viewer: object }
+            | Self::Avatar { to: object, .. }
             | Self::Event { audience: EventAudience::Followers(object), .. } => Some(object),
             Self::Event { .. } | Self::Budget { .. } => None,
         }

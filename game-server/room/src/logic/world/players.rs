@@ -11,7 +11,7 @@ use ambit_proto::ids::{AccountId, ObjectId, PlayerId};
 use ambit_proto::standing::Standing;
 use ambit_proto::wishes::Wishes;
 
-use super::World;
+use super::{World, WorldChange};
 
 /// Names of what a game counts.
 pub const MAX_COUNTS: usize = 32;
@@ -138,6 +138,26 @@ impl World {
         self.set_owner(avatar, player);
         let name = name.into();
         self.players.insert(player, WorldPlayer { avatar, name, ping_ms: None });
+    }
+
+    /// Gives a player another avatar: an object with a place that nobody owns. The one before
+    /// stays, without an owner. `false`, and nothing changes, if that can't be.
+    pub fn change_avatar(&mut self, player: PlayerId, to: ObjectId) -> bool {
+        let is_free = self.contains(to) && self.owner(to).is_none() && !self.is_room_wide(to);
+        let Some(known) = self.players.get_mut(&player).filter(|_| is_free) else {
+            return false;
+        };
+        let from = std::mem::replace(&mut known.avatar, to);
+        self.clear_owner(from);
+        self.set_owner(to, player);
+        self.changes.push(WorldChange::Avatar { from, to });
+        true
+    }
+
+    fn clear_owner(&mut self, object: ObjectId) {
+        if self.contains(object) && self.object_mut(object).owner.take().is_some() {
+            self.changes.push(WorldChange::Team { object });
+        }
     }
 
     /// Notes the round trip to a player's client. Called by the room.

@@ -102,6 +102,7 @@ impl World {
         place: Option<(Position, Cell)>,
     ) {
         self.changes.push(WorldChange::Spawned { object, cell: place.map(|(_, cell)| cell) });
+        self.place_obstacles(object);
         let grid = &self.grid;
         self.trace.record(self.now, object, || TraceEvent::Spawned {
             kind,

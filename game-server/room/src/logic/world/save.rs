@@ -2,9 +2,9 @@
 //!
 //! Between two ticks the state of a world is its objects, the timers, the controls, the random
 //! generator, the time, the open requests to the store and what the game keeps of each player;
-//! positions and indices follow from these. The static obstacles (`statics`) are created by the
-//! start of the game and are not saved. A restored world continues bit for bit like the saved one;
-//! viewers receive every object again ([`WorldChange::Spawned`]).
+//! positions, indices and the obstacles of objects follow from these. The obstacles of the map
+//! (`statics`) are created by the start of the game and are not saved. A restored world continues
+//! bit for bit like the saved one; viewers receive every object again ([`WorldChange::Spawned`]).
 
 use std::collections::BTreeMap;
 
@@ -85,6 +85,7 @@ impl World {
         (self.controls, self.moving, self.overflowing) = (controls, moving, crowded);
         self.cells = ObjectsByCell::new(self.grid);
         self.room_wide.clear();
+        self.statics.clear_placed();
         self.changed.clear();
         self.changes.clear();
         self.trace.clear();

@@ -211,6 +211,17 @@ impl Interest {
         self.viewers.relocate(viewer, to);
     }
 
+    /// A viewer sees through another avatar; all that are near are checked again. Nothing changes
+    /// for a client that is no viewer.
+    pub fn change_avatar(&mut self, viewer: ClientId, to: ObjectId) {
+        if let Some(slot) = self.viewers.slot(viewer) {
+            let from = std::mem::replace(self.viewers.data_mut(slot), to);
+            self.viewers_by_avatar.remove(&(from, viewer));
+            self.viewers_by_avatar.insert((to, viewer));
+            self.viewers.request_recheck(viewer);
+        }
+    }
+
     /// Notes that the viewer may see other objects now: all that are near are checked again.
     pub fn refresh_viewer(&mut self, viewer: ClientId) {
         self.viewers.request_recheck(viewer);

@@ -38,7 +38,7 @@ fn codec_value(codec: &Codec) -> Json {
             codec: "Counts", command: of.command, field: of.field, names: of.names, max: of.max
         },
         Codec::Bytes { max_bytes } => object! { codec: "Bytes", max_bytes: *max_bytes },
-        Codec::Rows(RowFormat { fields, max }) => object! {
+        Codec::Rows(RowFormat { fields, max, .. }) => object! {
             codec: "Rows", fields: fields.iter().map(field_value).collect::<Json>(), max: *max
         },
         Codec::Pose(format) => object! { codec: "Pose", format: values::pose_format(format) },
