@@ -113,6 +113,8 @@ pub(crate) const WALL: ObstacleLook = ObstacleLook::new('#', 0x4a_6a90);
 
 /// What a player who is alone waits for.
 const A_SECOND_SHIP: &str = "a second ship";
+/// What a new room waits for, whose players are still loading.
+const ALL_PLAYERS: &str = "all players";
 /// The table's pings are that close.
 const PING_STEP_MS: u64 = 10;
 /// How far a ship sees: farther than it flies while a missile is under way.
@@ -172,8 +174,11 @@ pub struct Shooter {
     missiles: BTreeMap<Id<Missile>, Shot>,
     /// The round that is played; 0 before the first one.
     round: i64,
-    /// There are less than two ships.
+    /// There are less than two ships, or not all players are here.
     is_waiting: bool,
+    /// Not all players are here who were in the room at its start.
+    #[serde(default)]
+    awaits_players: bool,
     /// Between two rounds.
     is_break: bool,
     pilots_so_far: u32,
@@ -223,10 +228,14 @@ impl Shooter {
             unused_since: player.map(|_| world.now()),
         };
         self.crafts.insert(ship, craft);
-        if self.is_waiting && self.crafts.len() >= 2 {
+        self.begin_if_ready(world);
+        ship
+    }
+
+    fn begin_if_ready(&mut self, world: &mut ShooterWorld) {
+        if self.is_waiting && !self.awaits_players && self.crafts.len() >= 2 {
             self.begin_round(world);
         }
-        ship
     }
 
     /// A player has pressed the first key: from now on the shield is as after any arrival.
@@ -340,14 +349,18 @@ impl Shooter {
         let minutes = Duration::from_mins(self.minutes);
         if let Some(mut state) = world.edit_state::<Match>() {
             state.winner().set("");
-            state.waits_for().set(A_SECOND_SHIP);
+            state.waits_for().set(self.waits_for());
             state.time_left().set_both(minutes.as_secs_f32(), 0.0);
         }
-        Self::announce_waiting(world);
+        self.announce_waiting(world);
     }
 
-    fn announce_waiting(world: &mut ShooterWorld) {
-        world.announce(RoundWaits { what: A_SECOND_SHIP.into() });
+    fn waits_for(&self) -> &'static str {
+        if self.awaits_players { ALL_PLAYERS } else { A_SECOND_SHIP }
+    }
+
+    fn announce_waiting(&self, world: &mut ShooterWorld) {
+        world.announce(RoundWaits { what: self.waits_for().into() });
     }
 
     fn end_round(&mut self, world: &mut ShooterWorld, winner: &str) {
@@ -465,10 +478,18 @@ impl Game for Shooter {
         let round = 1.into();
         let goal = self.goal.into();
         let time_left = Gauge::of((self.minutes * 60) as f32);
-        let waits_for = A_SECOND_SHIP.into();
+        (self.is_waiting, self.awaits_players) = (true, true);
+        let waits_for = self.waits_for().into();
         world.spawn(Match { round, goal, time_left, winner: "".into(), waits_for });
-        self.is_waiting = true;
         self.adjust_pilots(world);
+    }
+
+    fn all_here(&mut self, world: &mut ShooterWorld) {
+        self.awaits_players = false;
+        if let Some(mut state) = world.edit_state::<Match>() {
+            state.waits_for().set(A_SECOND_SHIP);
+        }
+        self.begin_if_ready(world);
     }
 
     fn join(&mut self, world: &mut ShooterWorld, newcomer: Newcomer<'_>) -> Id<Ship> {
@@ -523,7 +544,7 @@ impl Game for Shooter {
             let Some(mut craft) = self.crafts.get(&ship).cloned() else { continue };
             let held = if let Some(player) = craft.player {
                 if self.is_waiting && world.just_pressed(player, ShipControl::Fire) {
-                    Self::announce_waiting(world);
+                    self.announce_waiting(world);
                 }
                 world.held(player)
             } else {

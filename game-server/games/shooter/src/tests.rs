@@ -7,8 +7,8 @@ use ambit::statics::{Obstacle, ObstacleShape};
 use ambit::test::{Line, Seen, TestClient, TestRoom};
 
 use crate::{
-    ASTEROID, Hit, Match, Missile, RoundOver, RoundWaits, Score, Ship, ShipControl, Shooter,
-    ShooterWorld, TABLES, WALL, first_shield,
+    A_SECOND_SHIP, ALL_PLAYERS, ASTEROID, Hit, Match, Missile, RoundOver, RoundWaits, Score, Ship,
+    ShipControl, Shooter, ShooterWorld, TABLES, WALL, first_shield,
 };
 
 type Room = TestRoom<Shooter>;
@@ -631,4 +631,27 @@ fn the_past_is_asked_as_it_was_seen() {
         let seen = world.as_seen_by(ann, then.0);
         assert_eq!(seen.sweep::<Ship>((from, then.1), 0.0, 0.5, |_| true), None, "a wall");
     });
+}
+
+#[test]
+fn a_round_begins_when_all_who_were_in_the_room_are_here() {
+    let mut room = Room::with(&[("ships", "3")]);
+    room.expect(3);
+    let waits_for = |room: &Room| {
+        let state = room.world().state::<Match>().expect("there is one");
+        state.waits_for().to_owned()
+    };
+    room.join("ann", Line::default());
+    room.join("bob", Line::default());
+    room.run(2.secs());
+    assert_eq!(waits_for(&room), ALL_PLAYERS);
+    room.join("cat", Line::default());
+    room.run(1.secs());
+    assert_eq!(waits_for(&room), "");
+    // Who does not come is not waited for longer than 10 s.
+    let mut room = Room::with(&[("ships", "0")]);
+    room.expect(2);
+    room.join("ann", Line::default());
+    room.run(11.secs());
+    assert_eq!(waits_for(&room), A_SECOND_SHIP);
 }
