@@ -18,6 +18,7 @@
 //!    scenery, with at most 15 looks of obstacles. An effect of an event names places and objects
 //!    among its fields; of components, flags and gauges can have one. Texts alone have a role and
 //!    words, flags a sign.
+//! 4. A choice needs others of its field, and none needs itself, also by way of others.
 //!
 //! Units: metres, milliseconds; colours are 0xRRGGBB here and `#rrggbb` in the block.
 
@@ -40,7 +41,7 @@ pub use self::condition::{Condition, Outcome, TextRole, Word};
 pub use self::effect::{Effect, EffectForm};
 pub use self::look::{Figure, Look, Material, Shape, Variant};
 pub use self::scenery::{Camera, Ground, MAX_OBSTACLE_LOOKS, ObstacleLook, ScenerySpec};
-pub use self::sign::{Element, Sign, Thing};
+pub use self::sign::{Element, Rarity, Sign, Thing};
 
 /// What a game tells players about itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -181,6 +182,9 @@ pub struct FieldPresentation {
     /// Of a choice: the name of the component that counts the names that there are now; of the
     /// avatar, of the player's own row or of the game's state. Empty for all, always.
     pub listed_in: String,
+    /// Of a choice: the name of the component that counts those of the names that viewers mark,
+    /// with its label: what the player has learned, or wears. Empty for none.
+    pub marked_in: String,
     /// Of a choice: the name of the text of the avatar that it sets, such as a class. As long as
     /// the text is none of the names, players are asked to choose one.
     pub sets: String,
@@ -227,6 +231,12 @@ pub struct ChoicePresentation {
     /// What it raises, of a skill.
     #[serde(deserialize_with = "hints::known_or_default")]
     pub raises: Option<Sign>,
+    /// How rare it is, of a thing: the colour of its name.
+    #[serde(deserialize_with = "hints::known_or_default")]
+    pub rarity: Option<Rarity>,
+    /// The choices of the same field that come first, by their names. Viewers draw choices that
+    /// need others as a tree; the game refuses what comes too early.
+    pub needs: Vec<String>,
 }
 
 /// What a choice costs. The game refuses who has less of it; clients show who can pay.

@@ -450,6 +450,9 @@ pub enum SchemaProblem {
     /// A colour that is none.
     #[error("a tint is a colour up to 0xffffff")]
     BadTint,
+    /// A choice that needs what its field does not have, or itself.
+    #[error("a choice needs others of its field, and not itself by way of others")]
+    BadNeeds,
     /// A gate without a place.
     #[error("the corners of a gate are numbers of metres")]
     BadGate,

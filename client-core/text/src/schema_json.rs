@@ -101,7 +101,7 @@ fn field(field: &FieldSpec, shown: &FieldPresentation) -> Json {
             let about = list(names, |index, _| json!(shown.choice(index)));
             json!({
                 "type": "choice", "choices": names, "about": about, "listed_in": shown.listed_in,
-                "sets": shown.sets,
+                "marked_in": shown.marked_in, "sets": shown.sets,
             })
         }
         FieldType::Text { max_bytes } => json!({ "type": "text", "max_bytes": max_bytes }),
@@ -190,8 +190,8 @@ mod tests {
             cast["fields"][0],
             json!({
                 "name": "spell", "label": "Which spell", "type": "choice",
-                "choices": ["bolt", "heal"], "listed_in": "book", "sets": "name",
-                "optional": false,
+                "choices": ["bolt", "heal"], "listed_in": "book", "marked_in": "known",
+                "sets": "name", "optional": false,
                 "about": Schema::example().presentation.command(2).field(0).choices,
             })
         );

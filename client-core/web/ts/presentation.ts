@@ -197,6 +197,11 @@ export type FieldPresentation = {
    */
   listed_in: string;
   /**
+   * Of a choice: the name of the component that counts those of the names that viewers mark,
+   * with its label: what the player has learned, or wears. Empty for none.
+   */
+  marked_in: string;
+  /**
    * Of a choice: the name of the text of the avatar that it sets, such as a class. As long as
    * the text is none of the names, players are asked to choose one.
    */
@@ -262,6 +267,15 @@ export type ChoicePresentation = {
    * What it raises, of a skill.
    */
   raises: Sign | null;
+  /**
+   * How rare it is, of a thing: the colour of its name.
+   */
+  rarity: Rarity | null;
+  /**
+   * The choices of the same field that come first, by their names. Viewers draw choices that
+   * need others as a tree; the game refuses what comes too early.
+   */
+  needs: Array<string>;
 };
 
 /**
@@ -574,3 +588,8 @@ export type Element = "fire" | "ice" | "venom" | "life" | "light" | "arrow" | "s
  * A thing that players own.
  */
 export type Thing = "whetstone" | "ring" | "amulet" | "crown" | "helm" | "gloves" | "belt" | "cloak" | "armour" | "shield" | "winged_boots" | "boots" | "dagger" | "axe" | "hammer" | "spear" | "staff" | "bow" | "sword" | "potion" | "scroll" | "book" | "orb" | "coin" | "leaf" | "fang" | "charm" | "gem" | "pouch" | "relic" | "box";
+
+/**
+ * How rare a thing is, as players of many games know it by its colour.
+ */
+export type Rarity = "common" | "uncommon" | "rare" | "epic" | "legendary";

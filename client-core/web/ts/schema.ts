@@ -91,7 +91,10 @@ export type Field = Pick<FieldPresentation, "label"> & { name: string; optional:
   /** In radians counter-clockwise from the east. */
   | { type: "angle" }
   /** `about` has what players read about each of the choices, in their order. */
-  | { type: "choice"; choices: string[]; about: ChoicePresentation[]; listed_in: string; sets: string }
+  | {
+      type: "choice"; choices: string[]; about: ChoicePresentation[]; listed_in: string;
+      marked_in: string; sets: string;
+    }
   | { type: "text"; max_bytes: number }
 );
 

@@ -321,6 +321,7 @@ fn check_hints<G: Game>(schema: &Schema) {
         for (field, shown) in command.fields.iter().zip(&shown.fields) {
             let named = [
                 ("listed in", &shown.listed_in, "component of `Counts`", &counts),
+                ("marked in", &shown.marked_in, "component of `Counts`", &counts),
                 ("chosen for", &shown.sets, "text component", &texts),
             ];
             for (how, name, what, known) in named {
@@ -350,17 +351,18 @@ fn check_counted<G: Game>(schema: &Schema) {
     };
     for (command, shown) in declared.commands.iter().zip(&schema.presentation.commands) {
         for (field, shown) in command.fields.iter().zip(&shown.fields) {
-            let name = &shown.listed_in;
-            let mut components = declared.kinds.iter().flat_map(|kind| &kind.components);
-            assert!(
-                name.is_empty() || components.any(|it| counts(it, name, &field.ty)),
-                "the game {:?} cannot be offered: the field {:?} of its command {:?} is listed in \
-                 {name:?}, which counts another list; a field of type `Listed<LIST>` is listed in \
-                 a `Counts<LIST, MAX>`",
-                schema.game,
-                field.name,
-                command.name
-            );
+            for (how, name) in [("listed", &shown.listed_in), ("marked", &shown.marked_in)] {
+                let mut components = declared.kinds.iter().flat_map(|kind| &kind.components);
+                assert!(
+                    name.is_empty() || components.any(|it| counts(it, name, &field.ty)),
+                    "the game {:?} cannot be offered: the field {:?} of its command {:?} is {how} \
+                     in {name:?}, which counts another list; a field of type `Listed<LIST>` is \
+                     {how} in a `Counts<LIST, MAX>`",
+                    schema.game,
+                    field.name,
+                    command.name
+                );
+            }
         }
     }
 }

@@ -230,7 +230,7 @@
 //! | [`Command`] | `#[command(newest_only, key = "...", name = "...", label = "...", only_for(alive), sign = ready)]` | offered while a flag is set, or `only_for(phase = "share")` while a text is that |
 //! | | `#[command(walk(speed = 5.0, radius = 0.4))]`, or `speed_in = "COMPONENT"` | clients draw their avatar on its way at once |
 //! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
-//! | | `#[field(label = "...", listed_in = bag, sets = class)]` | of a field; of a choice the counts of what there is, and the text that it sets |
+//! | | `#[field(label = "...", listed_in = bag, marked_in = worn, sets = class)]` | of a field; of a choice the counts of what there is and of what is marked, and the text that it sets |
 //! | [`Choice`] | `#[choice(name = "...", label = "...", cooldown_ms = 600, reach_cm = 1_500)]` | a command with it is refused during the cooldown after an accepted one, and for places farther from the avatar; the game sees to that |
 //! | | `#[choice(cost(mana = 10))]` | what it costs of a gauge or a number of the avatar or of the player's row; the game takes it, and refuses who has less |
 //! | | `#[choice(sign = fire, made_of = fire)]` | the sign on its button; how it looks on its way |

@@ -4,8 +4,8 @@ use crate::pose::{PoseFormat, Turning};
 use crate::presentation::{
     Camera, ChoicePresentation, CommandPresentation, ComponentPresentation, ControlPresentation,
     Cost, Direction, Effect, EffectForm, Element, EventPresentation, FieldPresentation, Figure,
-    Ground, KindPresentation, Look, Material, ObstacleLook, Presentation, RefusalPresentation,
-    ScenerySpec, Shape, Sign, Thing, Variant, WalkSpec, WalkSpeed,
+    Ground, KindPresentation, Look, Material, ObstacleLook, Presentation, Rarity,
+    RefusalPresentation, ScenerySpec, Shape, Sign, Thing, Variant, WalkSpec, WalkSpeed,
 };
 use crate::presentation::{Condition, Outcome, TextRole, Word};
 use crate::schema::{
@@ -194,13 +194,16 @@ fn shown_commands() -> Vec<CommandPresentation> {
         thing: Some(Thing::Scroll),
         tint: Some(0x80_4020),
         raises: Some(Sign::Clock),
+        rarity: Some(Rarity::Rare),
         ..ChoicePresentation::default()
     };
-    let heal = ChoicePresentation { alone: true, ..ChoicePresentation::default() };
+    let needs = vec!["bolt".into()];
+    let heal = ChoicePresentation { alone: true, needs, ..ChoicePresentation::default() };
     let spell = FieldPresentation {
         label: "Which spell".into(),
         choices: vec![bolt, heal],
         listed_in: "book".into(),
+        marked_in: "known".into(),
         sets: "name".into(),
     };
     let with_help =

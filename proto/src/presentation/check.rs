@@ -1,5 +1,7 @@
 //! Whether a presentation fits a schema, and can be shown.
 
+use std::collections::BTreeMap;
+
 use super::{
     ChoicePresentation, CommandPresentation, Condition, ControlPresentation, Effect,
     EventPresentation, FieldPresentation, KindPresentation, Look, MAX_KEYS, MAX_OBSTACLE_LOOKS,
@@ -162,12 +164,48 @@ fn check_fields(
         let place = place.child("field", &field.name);
         place.check_label(&shown.label)?;
         place.check_user_text(&shown.listed_in)?;
+        place.check_user_text(&shown.marked_in)?;
         place.check_user_text(&shown.sets)?;
         let names = if let FieldType::Choice(names) = &field.ty { names.as_slice() } else { &[] };
         place.check_count("texts about choices", shown.choices.len(), names.len())?;
         let mut choices = names.iter().zip(&shown.choices);
-        choices.try_for_each(|(name, choice)| choice.check(&place.child("choice", name)))
+        choices.try_for_each(|(name, choice)| choice.check(&place.child("choice", name)))?;
+        check_needs(names, &shown.choices, &place)
     })
+}
+
+/// Each choice needs others of the field, and all can be made, one after the other.
+fn check_needs(
+    names: &[String],
+    choices: &[ChoicePresentation],
+    place: &SchemaPath,
+) -> Result<(), SchemaError> {
+    if choices.iter().all(|choice| choice.needs.is_empty()) {
+        return Ok(());
+    }
+    let mut places = BTreeMap::new();
+    places.extend(names.iter().map(String::as_str).zip(0..choices.len()));
+    let mut missing: Vec<usize> = choices.iter().map(|choice| choice.needs.len()).collect();
+    let mut leads_to = vec![Vec::new(); choices.len()];
+    for (at, choice) in choices.iter().enumerate() {
+        for need in &choice.needs {
+            let needed = places.get(need.as_str());
+            place.ensure(needed.is_some(), || SchemaProblem::BadNeeds)?;
+            leads_to[needed.copied().unwrap_or_default()].push(at);
+        }
+    }
+    let mut free: Vec<usize> = (0..choices.len()).filter(|at| missing[*at] == 0).collect();
+    let mut made = 0;
+    while let Some(at) = free.pop() {
+        made += 1;
+        for next in &leads_to[at] {
+            missing[*next] -= 1;
+            if missing[*next] == 0 {
+                free.push(*next);
+            }
+        }
+    }
+    place.ensure(made == choices.len(), || SchemaProblem::BadNeeds)
 }
 
 impl ChoicePresentation {

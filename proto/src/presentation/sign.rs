@@ -78,6 +78,23 @@ pub enum Element {
     Force,
 }
 
+/// How rare a thing is, as players of many games know it by its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
+pub enum Rarity {
+    /// White.
+    Common,
+    /// Green.
+    Uncommon,
+    /// Blue.
+    Rare,
+    /// Purple.
+    Epic,
+    /// Orange.
+    Legendary,
+}
+
 /// A thing that players own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

@@ -229,6 +229,24 @@ fn variants_have_a_text_that_tells_them_and_a_size() {
 }
 
 #[test]
+fn choices_need_others_of_their_field_and_none_itself() {
+    for (bolt, heal) in [("flash", "bolt"), ("heal", "bolt"), ("bolt", "bolt")] {
+        check("schema, command \"cast\", field \"spell\"", |schema| {
+            let choices = &mut schema.presentation.commands[2].fields[0].choices;
+            choices[0].needs = vec![bolt.into()];
+            choices[1].needs = vec![heal.into()];
+            SchemaProblem::BadNeeds
+        });
+    }
+    // Whichever comes first in the list.
+    let mut schema = Schema::example();
+    let choices = &mut schema.presentation.commands[2].fields[0].choices;
+    choices[0].needs = vec!["heal".into(), "heal".into()];
+    choices[1].needs.clear();
+    assert_eq!(schema.check(), Ok(()));
+}
+
+#[test]
 fn a_gate_has_a_place() {
     check("schema", |schema| {
         let low = [0.0, f32::INFINITY];
@@ -289,6 +307,7 @@ fn a_block_leaves_out_what_is_empty() {
             "fields": [{
                 "label": "Which spell",
                 "listed_in": "book",
+                "marked_in": "known",
                 "sets": "name",
                 "choices": [
                     {
@@ -297,8 +316,9 @@ fn a_block_leaves_out_what_is_empty() {
                         "reach_cm": 1_500, "cost": { "of": "mana", "amount": 8 }, "sign": "fire",
                         "made_of": "fire",
                         "thing": "scroll", "tint": "#804020", "raises": "clock",
+                        "rarity": "rare",
                     },
-                    { "alone": true, "cooldown_ms": 0, "reach_cm": 0 },
+                    { "alone": true, "needs": ["bolt"] },
                 ],
             }],
         })
@@ -316,6 +336,33 @@ fn a_block_leaves_out_what_is_empty() {
         Presentation::from_block("").expect("a game may say nothing"),
         Presentation::default()
     );
+}
+
+/// The second field is about the same things, and the third one about others.
+#[test]
+fn what_choices_of_several_fields_are_is_sent_once() {
+    let mut shown = Schema::example().presentation;
+    let spell = shown.commands[2].fields[0].clone();
+    let mut same = spell.clone();
+    (same.choices[0].cost, same.choices[0].cooldown_ms) = (None, 9);
+    let mut other = spell.clone();
+    other.choices[1].label = "Another".into();
+    shown.commands[3].fields = vec![same.clone(), other];
+    shown.events[0].fields = vec![FieldPresentation { label: "Of".into(), ..same }];
+    let block = shown.to_block();
+    let json: Json = serde_json::from_str(&block).expect("it is JSON");
+    let fields = &json["commands"][3]["fields"];
+    assert_eq!((&fields[0]["as"], &fields[1]["as"]), (&json!([2, 0]), &Json::Null));
+    assert_eq!(json["events"][0]["fields"][0]["as"], json!([2, 0]));
+    assert_eq!(fields[0]["choices"][1], json!({ "alone": true }));
+    assert_eq!(block.matches("Flies straight on.").count(), 2);
+    assert_eq!(Presentation::from_block(&block).expect("it was written here"), shown);
+    // What is nowhere says nothing.
+    for place in ["[9,0]", "[2]", "7", "\"x\"", "[-1,0]"] {
+        let block = block.replace("\"as\":[2,0]", &format!("\"as\":{place}"));
+        let read = Presentation::from_block(&block).expect("only hints");
+        assert_eq!(read.commands[3].fields[0].choices[0].help, "", "{place}");
+    }
 }
 
 #[test]

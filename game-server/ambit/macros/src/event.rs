@@ -161,22 +161,25 @@ fn is_object(ty: &Type) -> bool {
 }
 
 /// What players read about a field.
-/// `#[field(label = "...", listed_in = bag, sets = class)]`.
+/// `#[field(label = "...", listed_in = bag, marked_in = worn, sets = class)]`.
 #[derive(Default)]
 pub(crate) struct FieldOptions {
     label: String,
     listed_in: String,
+    marked_in: String,
     sets: String,
 }
 
 impl FieldOptions {
     pub(crate) fn read(field: &Field) -> Result<Self> {
         let mut options = Self::default();
-        let known = "`label = \"...\"`, `listed_in = COMPONENT`, `sets = COMPONENT`";
+        let known = "`label = \"...\"`, `listed_in = COMPONENT`, `marked_in = COMPONENT`, \
+                     `sets = COMPONENT`";
         read_options(&field.attrs, "field", known, |option, meta| {
             match option {
                 "label" => options.label = read_label(meta)?,
                 "listed_in" => options.listed_in = names::of_field(&meta.value()?.parse()?),
+                "marked_in" => options.marked_in = names::of_field(&meta.value()?.parse()?),
                 "sets" => options.sets = names::of_field(&meta.value()?.parse()?),
                 _ => return Ok(false),
             }
@@ -188,12 +191,13 @@ impl FieldOptions {
 
 pub(crate) fn field_presentation(ty: &Type, options: &FieldOptions) -> TokenStream {
     let choices = quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::choices());
-    let FieldOptions { label, listed_in, sets } = options;
+    let FieldOptions { label, listed_in, marked_in, sets } = options;
     quote! {
         ::ambit::__private::FieldPresentation {
             label: #label.into(),
             choices: #choices,
             listed_in: #listed_in.into(),
+            marked_in: #marked_in.into(),
             sets: #sets.into(),
         }
     }

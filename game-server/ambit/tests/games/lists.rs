@@ -30,7 +30,7 @@ macro_rules! market {
         enum Command {
             /// Buy something.
             Buy {
-                #[field(listed_in = bag)]
+                #[field(listed_in = bag, marked_in = bag)]
                 ware: Listed<Ware>,
             },
             /// Cook something.
@@ -246,6 +246,19 @@ fn a_field_in_the_counts_of_another_list_is_not_offered() {
     market!(|schema| {
         name_both(schema);
         "menu".clone_into(&mut schema.presentation.commands[0].fields[0].listed_in);
+    });
+    let _ = Games::new().with::<Market>();
+}
+
+#[test]
+#[should_panic(
+    expected = "the field \"ware\" of its command \"buy\" is marked in \"menu\", which counts \
+                another list; a field of type `Listed<LIST>` is marked in a `Counts<LIST, MAX>`"
+)]
+fn a_field_that_is_marked_in_the_counts_of_another_list_is_not_offered() {
+    market!(|schema| {
+        name_both(schema);
+        "menu".clone_into(&mut schema.presentation.commands[0].fields[0].marked_in);
     });
     let _ = Games::new().with::<Market>();
 }

@@ -376,6 +376,18 @@ fn a_list_in_misspelt_counts_is_not_offered() {
 
 #[test]
 #[should_panic(
+    expected = "the choices of the field \"page\" of its command \"read\" are marked in \"boook\", \
+                and no component of `Counts` has this name; they are: \"book\""
+)]
+fn a_list_that_is_marked_in_misspelt_counts_is_not_offered() {
+    hinting_game!(Abbey, [], |schema| shown_pages(schema, |shown| {
+        "boook".clone_into(&mut shown.marked_in);
+    }));
+    let _ = Games::new().with::<Abbey>();
+}
+
+#[test]
+#[should_panic(
     expected = "the choices of the field \"page\" of its command \"read\" are chosen for \"mrak\", \
                 and no text component has this name; they are: \"hour\", \"mark\""
 )]

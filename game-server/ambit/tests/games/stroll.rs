@@ -271,6 +271,7 @@ fn a_declaration_becomes_a_schema() {
         label: "Which spell".into(),
         choices: vec![ChoicePresentation::default(), fire_ball],
         listed_in: String::new(),
+        marked_in: String::new(),
         sets: String::new(),
     };
     assert_eq!(shown_cast.fields[0], spell);

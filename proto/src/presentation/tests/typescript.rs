@@ -53,6 +53,7 @@ fn the_types_for_typescript_are_those_of_the_structs() {
     add::<Sign>(&mut file);
     add::<Element>(&mut file);
     add::<Thing>(&mut file);
+    add::<Rarity>(&mut file);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
     if std::env::var_os("AMBIT_RENEW_TYPES").is_some() {
         fs::write(&path, file.text()).expect("the file can be written");
