@@ -14,7 +14,7 @@ use ambit_client_core::command_words;
 use ambit_client_core::replica::VisibleObject;
 use ambit_proto::ids::ClientObjectId;
 use ambit_proto::message::GameCommand;
-use ambit_proto::presentation::Condition;
+use ambit_proto::presentation::{ChoicePresentation, Condition};
 use ambit_proto::schema::{FieldType, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
@@ -129,7 +129,14 @@ pub(crate) struct DeusView {
 }
 
 /// Of the game's state and of the own row.
-const LISTS: [(&str, &str); 3] = [("course", "offer"), ("score", "bag"), ("score", "learnable")];
+const LISTS: [(&str, &str); 6] = [
+    ("course", "offer"),
+    ("score", "bag"),
+    ("score", "wearable"),
+    ("score", "worn"),
+    ("score", "usable"),
+    ("score", "learnable"),
+];
 
 impl DeusView {
     /// `None` without an own hero, or in another game.
@@ -185,6 +192,15 @@ impl DeusView {
 
     /// The choices of a command that there are now for the own class, with their cool-downs.
     fn choices<'v>(&'v self, command: &str) -> impl Iterator<Item = (&'v str, Duration)> {
+        let shown = self.shown(command);
+        shown.map(|(name, about)| (name, Duration::from_millis(about.cooldown_ms.into())))
+    }
+
+    /// The same, with all that is declared about them.
+    fn shown<'v>(
+        &'v self,
+        command: &str,
+    ) -> impl Iterator<Item = (&'v str, &'v ChoicePresentation)> {
         let is_now = |wanted: &Option<Condition>| {
             let Some(Condition { of, is }) = wanted else { return true };
             match of.as_str() {
@@ -210,7 +226,15 @@ impl DeusView {
             names.iter().zip(&shown.choices).filter(move |(name, _)| is_there(name))
         });
         let own = named.filter(move |(_, about)| is_now(&about.only_for));
-        own.map(|(name, about)| (&**name, Duration::from_millis(about.cooldown_ms.into())))
+        own.map(|(name, about)| (&**name, about))
+    }
+
+    /// The rarest item that it could wear and does not.
+    fn better_item(&self) -> Option<&str> {
+        let worn = self.lists.get("worn");
+        let is_worn = |name: &str| worn.is_some_and(|worn| worn.iter().any(|it| it == name));
+        let others = self.shown("equip").filter(|(name, _)| !is_worn(name));
+        others.max_by_key(|(_, about)| about.rarity).map(|(name, _)| name)
     }
 
     fn is_melee(&self) -> bool {
@@ -263,6 +287,14 @@ impl DeusBot {
             view.own.ground_distance(**one).total_cmp(&view.own.ground_distance(**other))
         });
         if now >= self.cast_at
+            && let Some((item, cooldown)) = self.potion(now, view)
+        {
+            self.cast_at = now + CAST;
+            let words = format!("use {item}");
+            self.ready_at.insert(item, now + cooldown);
+            return Some(words);
+        }
+        if now >= self.cast_at
             && let Some((spell, at, cooldown)) = self.spell(now, view, near.copied())
         {
             self.cast_at = now + CAST;
@@ -293,11 +325,22 @@ impl DeusBot {
     fn trade(&mut self, view: &DeusView) -> Option<String> {
         let command = match view.phase.as_str() {
             "share" => "want",
-            "merchant" => ["buy", "buy", "sell", "ready"][self.rng.usize(..4)],
+            "merchant" => ["buy", "buy", "sell", "equip", "ready"][self.rng.usize(..5)],
             _ => return None,
         };
+        if command == "equip" {
+            return view.better_item().map(|item| format!("equip {item}"));
+        }
         let (item, _) = self.rng.choice(view.choices(command).collect::<Vec<_>>()).unzip();
         Some(format!("{command} {}", item.unwrap_or_default()).trim_end().to_owned())
+    }
+
+    /// What it drinks as long as it is hurt and something is near.
+    fn potion(&self, now: LocalTime, view: &DeusView) -> Option<(String, Duration)> {
+        let is_time = view.fights && view.health < HURT && !view.monsters.is_empty();
+        let is_ready = |name: &str| self.ready_at.get(name).is_none_or(|ready| now >= *ready);
+        let mut all = view.choices("use").filter(|(name, _)| is_time && is_ready(name));
+        all.next().map(|(name, cooldown)| (name.to_owned(), cooldown))
     }
 
     /// The first spell that is worth it now, and where; who needs no place does not mind one.
@@ -379,9 +422,7 @@ pub(crate) fn command(client: &Client, words: &str) -> Option<GameCommand<Client
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::presentation::{
-        ChoicePresentation, CommandPresentation, FieldPresentation, Presentation,
-    };
+    use ambit_proto::presentation::{CommandPresentation, FieldPresentation, Presentation, Rarity};
     use ambit_proto::schema::{CommandKind, FieldSpec};
 
     use super::*;
@@ -421,6 +462,8 @@ mod tests {
             command("want", &[("ring", "share")]),
             command("buy", &[("ring", "merchant")]),
             command("sell", &[("ring", "merchant")]),
+            command("equip", &[("ring", "mage"), ("crown", "mage"), ("belt", "mage")]),
+            command("use", &[("wine", "mage"), ("water", "mage")]),
         ];
         let (commands, shown) = commands.into_iter().unzip();
         let presentation = Presentation { commands: shown, ..Presentation::default() };
@@ -494,7 +537,8 @@ mod tests {
         assert_eq!(DeusBot::new(7).decide(later, &share).as_deref(), Some("want ring"));
         let market = DeusView { phase: "merchant".to_owned(), ..view("mage", &[]) };
         let words = DeusBot::new(7).decide(later, &market).expect("a trade");
-        assert!(["buy ring", "sell ring", "ready"].contains(&&*words), "{words}");
+        let all = ["buy ring", "sell ring", "equip belt", "ready"];
+        assert!(all.contains(&&*words), "{words}");
         let next = bot.decide(later + CAST, &view("mage", &there)).expect("another cast");
         assert!(next.starts_with("cast firebolt"), "a blast is not ready: {next}");
         bot.cast_at = later + CHOOSE;
@@ -503,6 +547,27 @@ mod tests {
         assert!(away.starts_with("move 2"), "away from it: {away}");
         let dead = DeusView { is_alive: false, ..view("mage", &[(31.0, 30.0)]) };
         assert_eq!(bot.decide(later + CHOOSE, &dead), None);
+    }
+
+    #[test]
+    fn a_bot_wears_the_rarest_and_drinks_when_it_is_hurt() {
+        let now = LocalTime::from_millis(10_000);
+        let mut view = view("mage", &[(33.0, 30.0)]);
+        view.lists = BTreeMap::from([("worn", vec!["crown".to_owned()])]);
+        let mut schema = schema();
+        let equip = usize::from(schema.command_index("equip").expect("equip"));
+        let choices = &mut schema.presentation.commands[equip].fields[0].choices;
+        let rarities = [Rarity::Rare, Rarity::Epic, Rarity::Common].map(Some);
+        choices.iter_mut().zip(rarities).for_each(|(it, rarity)| it.rarity = rarity);
+        view.schema = Arc::new(schema);
+        assert_eq!(view.better_item(), Some("ring"));
+        view.health = 20.0;
+        let mut bot = DeusBot::new(7);
+        let mut says = |after| bot.decide(now + after, &view).unwrap_or_default();
+        assert_eq!(says(Duration::ZERO), "use wine");
+        assert_eq!(says(CAST), "use water");
+        assert!(says(2 * CAST).starts_with("cast "));
+        assert_eq!(says(Duration::from_secs(6)), "use wine");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 use ambit::Rng;
 use ambit::prelude::*;
-use ambit::presentation::{Element, Figure, Sign, Thing};
+use ambit::presentation::{Element, Figure, Rarity, Sign, Thing};
 use toml::Spanned;
 
 use self::rooms::MapsTable;
@@ -56,9 +56,9 @@ static OF_THE_GAME: LazyLock<SharedContent> = LazyLock::new(|| {
 /// All of it, checked: what one table names is in another one.
 #[derive(Debug)]
 pub(crate) struct Content {
-    /// In the order of the file, as spells and talents.
+    /// In the order of the file, as items, spells and talents.
     pub(crate) classes: Vec<ClassTable>,
-    pub(crate) items: BTreeMap<String, ItemTable>,
+    pub(crate) items: Vec<ItemTable>,
     /// In the order of their names.
     pub(crate) monsters: Vec<MonsterTable>,
     pub(crate) spells: Vec<SpellTable>,
@@ -321,10 +321,33 @@ pub(crate) struct PhaseTable {
     pub(crate) calls: Option<CallTable>,
 }
 
-/// In per cent. That of a hero is the sum of what its items give.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+/// Where an item is worn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ItemSlot {
+    Weapon,
+    Armour,
+    Gloves,
+    Boots,
+    Ring,
+    Amulet,
+    /// It is used up, and worn nowhere.
+    Consumable,
+}
+
+/// What it raises is in per cent; a consumable gives so much of the health and the mana at once.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ItemTable {
+    #[serde(skip)]
+    pub(crate) name: String,
+    /// Without one it works in the bag, each of a kind.
+    pub(crate) slot: Option<ItemSlot>,
+    #[serde(default = "common")]
+    pub(crate) rarity: Rarity,
+    /// After one was used up, the next one of its kind is refused for this time.
+    #[serde(default)]
+    pub(crate) cooldown_s: f32,
     /// What its card shows.
     pub(crate) thing: Option<Thing>,
     /// Its colour, as 0xRRGGBB.
@@ -344,6 +367,20 @@ pub(crate) struct ItemTable {
     pub(crate) mana: f32,
 }
 
+fn common() -> Rarity {
+    Rarity::Common
+}
+
+/// What the items that work give a hero together, in per cent.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ItemBonus {
+    pub(crate) damage: f32,
+    pub(crate) armour: f32,
+    pub(crate) health: f32,
+    pub(crate) speed: f32,
+    pub(crate) mana: f32,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WaveTable {
@@ -359,6 +396,9 @@ pub(crate) struct WaveTable {
     /// What is cheaper is in no chest.
     #[serde(default)]
     pub(crate) found_from: i64,
+    /// How often chests have items of each rarity: shares. Empty for the usual ones.
+    #[serde(default)]
+    rarity: BTreeMap<Rarity, u32>,
     pub(crate) end_s: f32,
     pub(crate) base: f32,
     pub(crate) per_hero: f32,
@@ -395,6 +435,20 @@ impl WaveTable {
         let wanted = (self.base + self.per_hero * heroes as f32) * self.more.powf(further);
         let beyond = (wanted / self.most as f32).max(1.0).powf(self.beyond_most);
         ((wanted.round() as u32).clamp(1, self.most), self.strength_of(wave) * beyond)
+    }
+
+    /// How often chests have items of a rarity.
+    pub(crate) fn share_of(&self, rarity: Rarity) -> u32 {
+        if !self.rarity.is_empty() {
+            return self.rarity.get(&rarity).copied().unwrap_or_default();
+        }
+        match rarity {
+            Rarity::Common => 60,
+            Rarity::Uncommon => 25,
+            Rarity::Rare => 12,
+            Rarity::Epic => 3,
+            Rarity::Legendary => 1,
+        }
     }
 
     /// By how much health and damage have grown since the first wave.
@@ -445,13 +499,24 @@ impl SpellTable {
 }
 
 impl ItemTable {
-    /// Adds what another one gives, or takes it away with -1.
-    pub(crate) fn add(&mut self, other: &Self, sign: f32) {
-        self.damage += sign * other.damage;
-        self.armour += sign * other.armour;
-        self.health += sign * other.health;
-        self.speed += sign * other.speed;
-        self.mana += sign * other.mana;
+    /// Where a hero wears it.
+    pub(crate) fn worn_slot(&self) -> Option<ItemSlot> {
+        self.slot.filter(|slot| *slot != ItemSlot::Consumable)
+    }
+
+    pub(crate) fn is_consumable(&self) -> bool {
+        self.slot == Some(ItemSlot::Consumable)
+    }
+}
+
+impl ItemBonus {
+    /// Adds what an item gives, or takes it away with -1.
+    pub(crate) fn add(&mut self, item: &ItemTable, sign: f32) {
+        self.damage += sign * item.damage;
+        self.armour += sign * item.armour;
+        self.health += sign * item.health;
+        self.speed += sign * item.speed;
+        self.mana += sign * item.mana;
     }
 }
 
@@ -460,7 +525,7 @@ impl Content {
     fn parse(texts: [String; FILE_COUNT]) -> Result<Self, Vec<String>> {
         let mut mistakes = check::ContentMistakes::new(FILES, texts.each_ref().map(String::as_str));
         let classes = mistakes.read::<BTreeMap<_, ClassTable>>(0);
-        let items = mistakes.read(1);
+        let items = mistakes.read::<BTreeMap<_, ItemTable>>(1);
         let monsters = mistakes.read::<BTreeMap<String, MonsterTable>>(2);
         let spells = mistakes.read::<BTreeMap<_, SpellTable>>(3);
         let waves = mistakes.read::<WaveTable>(4);
@@ -481,6 +546,7 @@ impl Content {
             return Err(mistakes.sorted());
         };
         let classes = in_order(classes, |name, table| ClassTable { name, ..table });
+        let items = in_order(items, |name, table| ItemTable { name, ..table });
         let spells = in_order(spells, |name, table| SpellTable { name, ..table });
         let talents = in_order(talent, |name, table| TalentTable { name, ..table });
         let named = |(name, mut table): (String, MonsterTable)| {
@@ -507,10 +573,13 @@ impl Content {
         &self.talents[usize::from(talent)]
     }
 
-    /// The item of this index, in the order of names, and its name.
-    pub(crate) fn item(&self, index: u8) -> Option<(&str, &ItemTable)> {
-        let (name, table) = self.items.iter().nth(index.into())?;
-        Some((name, table))
+    /// `None` for an index of other content.
+    pub(crate) fn item(&self, index: u8) -> Option<&ItemTable> {
+        self.items.get(usize::from(index))
+    }
+
+    pub(crate) fn item_named(&self, name: &str) -> Option<u8> {
+        self.items.iter().position(|item| item.name == name).map(|index| index as u8)
     }
 
     /// The index of the monster of this name, which is one of them: that is checked.
@@ -549,6 +618,12 @@ impl SharedContent {
     }
 }
 
+impl SharedContent {
+    pub(crate) fn is_shipped(&self) -> bool {
+        Arc::ptr_eq(&self.0, &OF_THE_GAME.0)
+    }
+}
+
 impl Default for SharedContent {
     fn default() -> Self {
         OF_THE_GAME.clone()
@@ -565,8 +640,7 @@ impl Deref for SharedContent {
 
 impl From<SharedContent> for Option<[String; FILE_COUNT]> {
     fn from(content: SharedContent) -> Self {
-        let is_shipped = Arc::ptr_eq(&content.0, &OF_THE_GAME.0);
-        (!is_shipped).then(|| content.texts.clone())
+        (!content.is_shipped()).then(|| content.texts.clone())
     }
 }
 
@@ -599,11 +673,19 @@ pub(crate) const LARGE: &str = "large";
 
 #[cfg(test)]
 impl SharedContent {
-    /// As an operator's: 64 items whose names are as long as they may be, of which a hero carries
-    /// 100.
+    /// As an operator's: 64 items whose names are as long as they may be, and of which there is as
+    /// much to say; a hero carries 100.
     pub(crate) fn of_many_items() -> Self {
+        const SLOTS: [&str; 6] = ["weapon", "armour", "gloves", "boots", "ring", "amulet"];
         let mut texts = SHIPPED_TEXTS.map(str::to_owned);
-        let item = |index| format!("[{index:02}-item-of-a-long-name-x]\nprice = 10\ndamage = 1\n");
+        let item = |index: usize| {
+            format!(
+                "[{index:02}-item-of-a-long-name-x]\nslot = '{}'\nrarity = 'legendary'\n\
+                 thing = 'winged_boots'\ntint = 0x123456\nprice = 10000\n\
+                 damage = 123.5\narmour = 123.5\nhealth = 123.5\nspeed = 123.5\nmana = 123.5\n",
+                SLOTS[index % SLOTS.len()]
+            )
+        };
         texts[1] = (0..64).map(item).collect();
         let waves = FILES.iter().position(|name| *name == "waves.toml").expect("waves");
         let carries =
@@ -680,9 +762,14 @@ mod tests {
         check("waves.toml", ("boss = \"lich\"", "boss = \"lych\""), &["`boss`", "no 'lych'"]);
         check("waves.toml", ("rat = 2", "bat = 2"), &["`kinds`", "no 'bat'"]);
         check("waves.toml", ("{ goblin = 1 }", "{}"), &["`kinds` names nobody"]);
-        check("items.toml", ("damage = 15", "damage = = 15"), &["line 8: "]);
-        check("items.toml", ("price = 40", ""), &["line 5: ", "a `price`, and something"]);
-        check("items.toml", ("damage = 15", ""), &["line 5: ", "something that it raises"]);
+        check("items.toml", ("damage = 15", "damage = = 15"), &["line 42: "]);
+        check("items.toml", ("price = 40", ""), &["line 38: ", "a `price`, and something"]);
+        check("items.toml", ("damage = 15", ""), &["line 38: ", "something that it raises"]);
+        check("items.toml", ("slot = \"weapon\"", "slot = \"hat\""), &["unknown variant `hat`"]);
+        check("items.toml", ("slot = \"weapon\"", "cooldown_s = 3"), &["`cooldown_s` is of what"]);
+        check("items.toml", ("health = 40", "damage = 4"), &["a consumable gives `health`"]);
+        check("waves.toml", ("epic = 3", "epic = -3"), &["`epic` must be from 0 to 1000"]);
+        check("waves.toml", ("epic = 3", "mythic = 3"), &["unknown variant `mythic`"]);
         check("waves.toml", ("sells_back = 0.5", "sells_back = 1.5"), &["must be from 0 to 1"]);
         check("waves.toml", ("beyond_most = 1", "beyond_most = 3"), &["must be from 0 to 2"]);
         check("waves.toml", ("boss_heroes = 24", "boss_heroes = 0"), &["must be from 1 to 100"]);

@@ -1,13 +1,15 @@
 //! Items: how those of a chest are shared out, and the merchant.
 //!
 //! Invariants: an item is created when a chest is shared out, belongs to one hero, and ends when
-//! the merchant buys it or its hero leaves; what the merchant sells is created then. Gold is never
-//! negative: it changes by what monsters leave and what the merchant takes and gives. What a hero's
-//! items give is in its `bonus`.
+//! the merchant buys it, its hero uses it up or leaves; what the merchant sells is created then.
+//! Gold is never negative: it changes by what monsters leave and what the merchant takes and gives.
+
+use std::collections::BTreeMap;
 
 use ambit::prelude::*;
+use ambit::presentation::Rarity;
 
-use crate::content::ItemTable;
+use crate::content::ItemSlot;
 use crate::course::Phase;
 use crate::schema::{DeusRefusal, Hero, HeroRow, IsReady, Item, Loot, LootRule, place_of};
 use crate::{Deus, DeusAnswer, DeusWorld};
@@ -28,6 +30,20 @@ pub(crate) struct HeroBag {
     pub(crate) items: Vec<u8>,
     wish: ItemWish,
     pub(crate) is_ready: bool,
+    /// One in each slot; they are among the items.
+    #[serde(default)]
+    pub(crate) worn: BTreeMap<ItemSlot, u8>,
+    /// When the next one of each consumable can be used.
+    #[serde(default)]
+    pub(crate) usable_at: BTreeMap<u8, GameTime>,
+}
+
+impl HeroBag {
+    pub(crate) fn renumber_wish(&mut self, renumbered: impl Fn(u8) -> Option<u8>) {
+        if let ItemWish::Item(item) = self.wish {
+            self.wish = renumbered(item).map_or(ItemWish::Unsaid, ItemWish::Item);
+        }
+    }
 }
 
 /// How many there are of each of some items.
@@ -36,18 +52,35 @@ pub(crate) fn counted<const MAX: u32>(items: &[u8]) -> Counts<Item, MAX> {
 }
 
 impl Deus {
-    /// The items of a chest: one for each hero who takes part. What is cheap only the merchant has.
+    /// The items of a chest: one for each hero who takes part, of a rarity by its share. What is
+    /// cheap only the merchant has.
     pub(crate) fn draw_items(&mut self, world: &mut DeusWorld) {
-        let items = &self.content.items;
-        let least = self.content.waves.found_from;
-        let indices = (0..).zip(items.values());
-        let mut kinds: Vec<u8> =
-            indices.filter(|(_, item)| item.price >= least).map(|(index, _)| index).collect();
-        if kinds.is_empty() {
-            kinds.extend(0..items.len() as u8);
+        let waves = &self.content.waves;
+        let all: Vec<(u8, Rarity, i64)> = (0..)
+            .zip(&self.content.items)
+            .map(|(index, item)| (index, item.rarity, item.price))
+            .collect();
+        let found: Vec<_> = all.iter().filter(|(.., price)| *price >= waves.found_from).collect();
+        let found = if found.is_empty() { all.iter().collect() } else { found };
+        let mut kinds: BTreeMap<Rarity, Vec<u8>> = BTreeMap::new();
+        for (index, rarity, _) in found {
+            kinds.entry(*rarity).or_default().push(*index);
         }
-        let mut draw = || kinds[usize::from(world.rng().u8(..kinds.len() as u8))];
-        self.offer = self.living().map(|_| draw()).collect();
+        let rng = world.rng();
+        let mut draw = || {
+            // A rarity of which there is nothing, or whose share is 0, leaves its share to others.
+            let total: u32 = kinds.keys().map(|rarity| waves.share_of(*rarity)).sum();
+            let mut share = rng.u32(..total.max(1));
+            let drawn = kinds.iter().find(|(rarity, _)| {
+                let part = waves.share_of(**rarity);
+                let is_drawn = share < part;
+                share = share.saturating_sub(part);
+                is_drawn
+            });
+            let items = drawn.or_else(|| kinds.iter().next()).map(|(_, items)| items);
+            items.map(|items| items[rng.usize(..items.len())])
+        };
+        self.offer = self.living().filter_map(|_| draw()).collect();
         self.show_course(world);
         self.heroes.values_mut().for_each(|hero| hero.bag.wish = ItemWish::Unsaid);
     }
@@ -127,7 +160,7 @@ impl Deus {
 
     pub(crate) fn buy(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) -> DeusAnswer {
         self.require_merchant()?;
-        let (_, table) = self.content.item(item).ok_or(DeusRefusal::NotYours)?;
+        let table = self.content.item(item).ok_or(DeusRefusal::NotYours)?;
         let price = table.price;
         let carries = self.content.waves.carries;
         let hero = self.playing(id)?;
@@ -145,7 +178,7 @@ impl Deus {
     pub(crate) fn sell(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) -> DeusAnswer {
         self.require_merchant()?;
         let content = self.content.clone();
-        let (_, table) = content.item(item).ok_or(DeusRefusal::NotYours)?;
+        let table = content.item(item).ok_or(DeusRefusal::NotYours)?;
         if !self.playing(id)?.bag.items.contains(&item) {
             return Err(DeusRefusal::NotYours);
         }
@@ -156,12 +189,10 @@ impl Deus {
 
     /// Takes one of these items from a hero who has it.
     pub(crate) fn remove_item(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) {
-        let content = self.content.clone();
-        let Some((_, table)) = content.item(item) else { return };
         let Some(hero) = self.heroes.get_mut(&id) else { return };
-        let Some(place) = hero.bag.items.iter().position(|held| *held == item) else { return };
-        hero.bag.items.remove(place);
-        self.items_changed(world, id, table, -1.0);
+        if hero.put_down(&self.content, item) {
+            self.items_changed(world, id);
+        }
     }
 
     /// Gives gold to a hero, or takes it.
@@ -178,19 +209,19 @@ impl Deus {
     }
 
     pub(crate) fn add_item(&mut self, world: &mut DeusWorld, id: Id<Hero>, item: u8) {
-        let content = self.content.clone();
-        let Some((_, table)) = content.item(item) else { return };
         let Some(hero) = self.heroes.get_mut(&id) else { return };
-        hero.bag.items.push(item);
-        self.items_changed(world, id, table, 1.0);
+        hero.take_up(&self.content, item);
+        self.items_changed(world, id);
     }
 
-    fn items_changed(&mut self, world: &mut DeusWorld, id: Id<Hero>, table: &ItemTable, sign: f32) {
-        let Some(hero) = self.heroes.get_mut(&id) else { return };
-        hero.bonus.add(table, sign);
+    /// A hero has or wears other items.
+    pub(crate) fn items_changed(&mut self, world: &mut DeusWorld, id: Id<Hero>) {
         self.show(world, id);
-        // Recovery depends on what there is to fill.
-        self.heal(world, id);
+        if self.heroes.get(&id).is_some_and(|hero| hero.is_alive) {
+            // Recovery depends on what there is to fill.
+            self.plan_mana(world, id);
+            self.plan_hero(world, id);
+        }
         self.keep(world, id);
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ambit::prelude::*;
 use ambit_ways::PlacesAround;
 
-use crate::content::{Content, ItemTable};
+use crate::content::{Content, ItemBonus, ItemTable};
 use crate::goods::HeroBag;
 use crate::goods::counted;
 use crate::plans::Effects;
@@ -44,8 +44,8 @@ pub(crate) struct HeroState {
     pub(crate) effects: Effects,
     /// Other players do not see it until then.
     pub(crate) hidden_until: Option<GameTime>,
-    /// What its items give together.
-    pub(crate) bonus: ItemTable,
+    /// What its items that work give together.
+    pub(crate) bonus: ItemBonus,
     pub(crate) bag: HeroBag,
     /// Who has each of the places around this hero, as long as the hero is its target.
     pub(crate) around: PlacesAround,
@@ -187,8 +187,12 @@ impl Deus {
             row.class().set(class);
             row.alive().set(hero.is_alive);
             row.learnable().set(&hero.learnable(content));
+            row.learned().set(&hero.known_talents());
             row.items().set(hero.bag.items.len() as i64);
             row.bag().set(&counted(&hero.bag.items));
+            row.worn().set(&hero.bag.counted_worn());
+            row.wearable().set(&hero.bag.counted_of(content, |item| item.worn_slot().is_some()));
+            row.usable().set(&hero.bag.counted_of(content, ItemTable::is_consumable));
         }
     }
 

@@ -68,6 +68,9 @@ struct CarriedHero {
     learned: BTreeSet<u8>,
     #[serde(default, skip_serializing_if = "is_default")]
     items: Vec<u8>,
+    /// Which of them it wears; `None` from a host of an earlier release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    worn: Option<BTreeSet<u8>>,
     gold: u32,
     #[serde(default, skip_serializing_if = "is_default")]
     kills: u32,
@@ -183,6 +186,7 @@ impl Deus {
             experience: hero.experience,
             learned: hero.learned.clone(),
             items: hero.bag.items.clone(),
+            worn: Some(hero.bag.worn.values().copied().collect()),
             gold: row.gold() as u32,
             kills: row.kills() as u32,
             ready_in: ready.filter(|(_, left)| !left.is_over()).collect(),
@@ -268,9 +272,11 @@ impl Deus {
             row.gold().set(carried.gold.min(MOST_GOLD).into());
             row.kills().set(carried.kills.min(MOST_KILLS).into());
         }
+        let known = |item: &u8| content.item(*item).is_some();
+        let items = carried.items.iter().copied().filter(known).take(MOST_ITEMS).collect();
+        let worn: Option<Vec<u8>> = carried.worn.as_ref().map(|it| it.iter().copied().collect());
+        hero.take_up_all(&content, items, worn.as_deref());
         self.enter(world, id);
-        for item in carried.items.iter().take(MOST_ITEMS) {
-            self.add_item(world, id, *item);
-        }
+        self.keep(world, id);
     }
 }

@@ -8,7 +8,7 @@
 
 use ambit::prelude::*;
 
-use crate::content::{Content, ItemTable};
+use crate::content::Content;
 use crate::instances::{MOST_EXPERIENCE, MOST_GOLD};
 use crate::schema::{Hero, HeroRow};
 use crate::{Deus, DeusWorld};
@@ -25,9 +25,12 @@ impl Deus {
         (kept.experience, kept.gold) = (hero.experience, gold as u32);
         kept.talents.retain(|name| talent_named(content, name).is_none());
         kept.talents.extend(hero.learned.iter().map(|it| content.talent(*it).name.clone()));
-        kept.items.retain(|name| item_named(content, name).is_none());
-        let held = hero.bag.items.iter().filter_map(|item| content.item(*item));
-        kept.items.extend(held.map(|(name, _)| name.to_owned()));
+        let named = |item: &u8| content.item(*item).map(|table| table.name.clone());
+        kept.items.retain(|name| content.item_named(name).is_none());
+        kept.items.extend(hero.bag.items.iter().filter_map(named));
+        let worn = kept.worn.get_or_insert_default();
+        worn.retain(|name| content.item_named(name).is_none());
+        worn.extend(hero.bag.worn.values().filter_map(named));
     }
 
     /// The same of all.
@@ -49,14 +52,11 @@ impl Deus {
         let talents = kept.talents.iter().filter_map(|name| talent_named(&content, name));
         let own = talents.filter(|talent| content.talent(*talent).class == class.name);
         hero.learned = own.take(hero.levels(&content)).collect();
-        hero.bag.items.clear();
-        hero.bonus = ItemTable::default();
-        for item in kept.items.iter().filter_map(|name| item_named(&content, name)) {
-            hero.bag.items.push(item);
-            if let Some((_, table)) = content.item(item) {
-                hero.bonus.add(table, 1.0);
-            }
-        }
+        hero.put_down_all();
+        let named = |name: &String| content.item_named(name);
+        let worn = kept.worn.map(|worn| worn.iter().filter_map(named).collect::<Vec<_>>());
+        let items = kept.items.iter().filter_map(named).collect();
+        hero.take_up_all(&content, items, worn.as_deref());
         if let Some(mut row) = world.edit_row::<HeroRow>(hero.player) {
             row.gold().set(kept.gold.min(MOST_GOLD).into());
         }
@@ -66,8 +66,4 @@ impl Deus {
 fn talent_named(content: &Content, name: &str) -> Option<u8> {
     let index = content.talents.iter().position(|talent| talent.name == name)?;
     u8::try_from(index).ok()
-}
-
-pub(crate) fn item_named(content: &Content, name: &str) -> Option<u8> {
-    u8::try_from(content.items.keys().position(|known| known == name)?).ok()
 }

@@ -22,4 +22,6 @@ pub(crate) struct KeptHero {
     /// In the order in which they came.
     #[serde(default)]
     pub(crate) items: Vec<String>,
+    /// Which of them it wears. Of an earlier release none is known: then it wears what it can.
+    pub(crate) worn: Option<BTreeSet<String>>,
 }

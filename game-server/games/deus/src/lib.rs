@@ -36,11 +36,13 @@ mod tests;
 mod texts;
 mod trade;
 mod traps;
+mod worn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ambit::prelude::*;
+use ambit::saved::{BadState, Saved};
 use ambit::schema::Schema;
 
 use self::companions::CompanionState;
@@ -96,7 +98,7 @@ pub struct DeusSettings {
 /// The game `deus`. See the module.
 #[derive(Debug, Default, Serialize, Deserialize, Declare)]
 #[declare(kinds(Hero, Monster, Chest, Campaign, HeroRow, Merchant, Trap, Companion, Door))]
-#[declare(parameters = DeusSettings, timer = DeusTimer, profile = KeptHeroes)]
+#[declare(parameters = DeusSettings, timer = DeusTimer, profile = KeptHeroes, version = 1)]
 #[declare(events(HeroCast, BoltFlies, Tell, Summons, Burst, Fallen, Snap, Relief))]
 #[declare(events(PhaseBegins, Loot, LevelUp, HeroesRise, IsReady, TradeOffered, TradeDone))]
 pub struct Deus {
@@ -171,6 +173,22 @@ impl Game for Deus {
         texts::name_items(&self.content, schema);
         texts::list_choices(&self.content, schema);
         texts::show_variants(&self.content, schema);
+    }
+
+    fn upgrade(version: u32, saved: Saved<'_>) -> Result<Self, BadState> {
+        let mut game: Self = saved.read()?;
+        if version < 1 {
+            game.renumber_items();
+        }
+        Ok(game)
+    }
+
+    /// What heroes have and wear is shown.
+    fn upgraded(&mut self, world: &mut DeusWorld, _: u32) {
+        let heroes: Vec<_> = self.heroes.keys().copied().collect();
+        for id in heroes {
+            self.items_changed(world, id);
+        }
     }
 
     fn surroundings(&self) -> Surroundings {
@@ -252,6 +270,9 @@ impl Game for Deus {
             DeusCommand::Choose { class } => self.choose(world, hero, place_of(class)),
             DeusCommand::Buy { item } => self.buy(world, hero, place_of(item)),
             DeusCommand::Sell { item } => self.sell(world, hero, place_of(item)),
+            DeusCommand::Equip { item } => self.equip(world, hero, place_of(item)),
+            DeusCommand::Unequip { item } => self.unequip(world, hero, place_of(item)),
+            DeusCommand::Use { item } => self.use_up(world, hero, place_of(item)),
             DeusCommand::Want { item } => self.want(world, hero, item),
             DeusCommand::Offer { to, give, gold, want, price } => {
                 self.offer_trade(world, (hero, to), (give, gold), (want, price))

@@ -171,9 +171,23 @@ pub(crate) struct HeroRow {
     /// Which ones.
     #[audience(owner)]
     pub(crate) bag: Counts<Item, 999>,
+    /// Those of them that it wears.
+    #[component(label = "Equipped")]
+    #[audience(owner)]
+    pub(crate) worn: Counts<Item, 1>,
+    /// Those that have a slot.
+    #[audience(owner)]
+    pub(crate) wearable: Counts<Item, 999>,
+    /// Those that are used up.
+    #[audience(owner)]
+    pub(crate) usable: Counts<Item, 999>,
     /// The talents that it can learn now.
     #[audience(owner)]
     pub(crate) learnable: Counts<Talent, 1>,
+    /// Those that it has.
+    #[component(label = "Learned")]
+    #[audience(owner)]
+    pub(crate) learned: Counts<Talent, 1>,
 }
 
 /// A spell was cast.
@@ -404,7 +418,7 @@ pub enum DeusCommand {
     #[command(only_for(alive))]
     Learn {
         /// Which one.
-        #[field(listed_in = learnable)]
+        #[field(listed_in = learnable, marked_in = learned)]
         talent: Listed<Talent>,
     },
     /// Buy an item from the merchant.
@@ -417,7 +431,28 @@ pub enum DeusCommand {
     #[command(label = "Sell", only_for(phase = "merchant"))]
     Sell {
         /// Which one.
-        #[field(listed_in = bag)]
+        #[field(listed_in = bag, marked_in = worn)]
+        item: Listed<Item>,
+    },
+    /// Put an item on, in place of the one in its slot.
+    #[command(label = "Equip", only_for(alive))]
+    Equip {
+        /// Which one.
+        #[field(listed_in = wearable, marked_in = worn)]
+        item: Listed<Item>,
+    },
+    /// Take an item off.
+    #[command(label = "Unequip", only_for(phase = "merchant"))]
+    Unequip {
+        /// Which one.
+        #[field(listed_in = worn)]
+        item: Listed<Item>,
+    },
+    /// Use an item up.
+    #[command(label = "Use", only_for(alive))]
+    Use {
+        /// Which one.
+        #[field(listed_in = usable)]
         item: Listed<Item>,
     },
     /// Say what you need of the chest.
@@ -437,7 +472,7 @@ pub enum DeusCommand {
         /// With whom.
         to: Id<Hero>,
         /// What you give.
-        #[field(listed_in = bag)]
+        #[field(listed_in = bag, marked_in = worn)]
         give: Option<Listed<Item>>,
         /// Gold that you give.
         gold: Option<Number<0, 99_999>>,
@@ -508,6 +543,12 @@ pub enum DeusRefusal {
     /// The hero has none of these.
     #[text("you have none of these")]
     NotYours,
+    /// It has no slot, or is not worn now.
+    #[text("that is not worn")]
+    NotWorn,
+    /// It is worn, or works in the bag.
+    #[text("that is not used up")]
+    NotUsable,
     /// No chest is shared out now.
     #[text("no chest is shared out now")]
     NoChest,

@@ -57,6 +57,10 @@ impl HeroState {
         let open = talents.filter(|talent| self.may_learn(content, *talent).is_ok());
         Counts::of(open.map(|talent| (Listed::new(talent.into()), 1)))
     }
+
+    pub(crate) fn known_talents(&self) -> Counts<Talent, 1> {
+        Counts::of(self.learned.iter().map(|talent| (Listed::new((*talent).into()), 1)))
+    }
 }
 
 impl Deus {

@@ -9,6 +9,7 @@ mod monsters;
 mod spells;
 mod trade;
 mod warnings;
+mod worn;
 
 use ambit::prelude::*;
 use ambit::test::{Line, TestClient, TestRoom};

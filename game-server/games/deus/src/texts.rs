@@ -7,7 +7,7 @@ use ambit::Listing;
 use ambit::presentation::{ChoicePresentation, Condition, Cost, Sign, Variant, Word};
 use ambit::schema::Schema;
 
-use crate::content::{Content, ItemTable, Raises, SpellShape, SpellTable, TalentTable};
+use crate::content::{Content, ItemSlot, ItemTable, Raises, SpellShape, SpellTable, TalentTable};
 use crate::schema::{Class, Item, NEWCOMER, SpellName, Talent};
 
 /// A schema's limit of a help, in bytes. Names and numbers are ASCII.
@@ -48,6 +48,8 @@ pub(crate) fn list_choices(content: &Content, schema: &mut Schema) {
             sign: spell.and_then(|spell| spell.sign),
             made_of: spell.and_then(|spell| spell.made_of),
             raises: sign_of(&table.raises),
+            needs: table.needs.clone(),
+            cost: Some(Cost { of: "points".into(), amount: 1 }),
             ..about(label(&table.name), help_of_talent(table), &table.class)
         };
         (&*table.name, shown)
@@ -92,23 +94,43 @@ pub(crate) fn show_variants(content: &Content, schema: &mut Schema) {
     }
 }
 
-/// Names the items in the commands that are about one.
+/// Names the items, and says what they are in the commands and events that are about one.
 pub(crate) fn name_items(content: &Content, schema: &mut Schema) {
-    Item::name_in(schema, content.items.keys());
+    Item::name_in(schema, content.items.iter().map(|item| item.name.as_str()));
+    let about = |table: &ItemTable| ChoicePresentation {
+        label: label(&table.name),
+        help: help_of_item(table),
+        sign: table.is_consumable().then_some(if table.health > 0.0 {
+            Sign::Heal
+        } else {
+            Sign::Drop
+        }),
+        thing: table.thing,
+        tint: table.tint,
+        rarity: Some(table.rarity),
+        ..ChoicePresentation::default()
+    };
+    let about: Vec<_> = content.items.iter().map(about).collect();
     for (command, shown) in schema.commands.iter().zip(&mut schema.presentation.commands) {
-        let about = |(name, table): (&String, &ItemTable)| {
-            let label = label(name);
-            let cost = cost_of(content, &command.name, table);
-            let help = help_of_item(table);
-            let only_for = Some(Condition::set("alive"));
-            let thing = table.thing;
-            let tint = table.tint;
-            let shown = ChoicePresentation { thing, tint, ..ChoicePresentation::default() };
-            ChoicePresentation { label, help, only_for, cost, ..shown }
-        };
-        if matches!(command.name.as_str(), "buy" | "sell" | "want") {
-            shown.fields[0].choices = content.items.iter().map(about).collect();
+        let choices = about.iter().cloned().zip(&content.items).map(|(about, table)| {
+            let name = command.name.as_str();
+            let only_for = matches!(name, "buy" | "sell" | "want");
+            let cooldown_ms = if name == "use" { (1_000.0 * table.cooldown_s) as u32 } else { 0 };
+            ChoicePresentation {
+                cost: cost_of(content, name, table),
+                only_for: only_for.then(|| Condition::set("alive")),
+                cooldown_ms,
+                ..about
+            }
+        });
+        if matches!(command.name.as_str(), "buy" | "sell" | "want" | "equip" | "unequip" | "use") {
+            shown.fields[0].choices = choices.collect();
         }
+    }
+    let loot = schema.event_index("loot").map(usize::from);
+    let shown = loot.map(|loot| &mut schema.presentation.events[loot].fields);
+    if let Some(shown) = shown.and_then(|fields| fields.last_mut()) {
+        shown.choices = about;
     }
 }
 
@@ -201,7 +223,7 @@ fn help_of_spell(table: &SpellTable) -> String {
     format!("{} mana, every {} s. {what}.{delay}", table.mana, table.cooldown_s)
 }
 
-/// For example "Damage +12 %. Needs sharp edge."
+/// For example "Whirl: radius +20 %."
 fn help_of_talent(table: &TalentTable) -> String {
     let raises = &table.raises;
     let raised = [
@@ -218,10 +240,7 @@ fn help_of_talent(table: &TalentTable) -> String {
     let raised = raised.iter().filter(|(_, by)| *by > 0.0);
     let raised: Vec<_> = raised.map(|(what, by)| format!("{what} +{by} %")).collect();
     let of = table.spell.as_ref().map(|spell| format!("{}: ", spaced(spell))).unwrap_or_default();
-    let needs: Vec<_> = table.needs.iter().map(|name| spaced(name)).collect();
-    let needs =
-        if needs.is_empty() { String::new() } else { format!(" Needs {}.", needs.join(", ")) };
-    format!("{}.{needs}", label(&format!("{of}{}", raised.join(", "))))
+    format!("{}.", label(&format!("{of}{}", raised.join(", "))))
 }
 
 /// The sign of what a talent raises.
@@ -251,8 +270,18 @@ fn cost_of(content: &Content, command: &str, table: &ItemTable) -> Option<Cost> 
     Some(Cost { of: "gold".into(), amount: amount as i32 })
 }
 
-/// For players to read: "Raises damage by 15 %."
+/// For players to read: "Weapon. Raises damage by 15 %."
 fn help_of_item(table: &ItemTable) -> String {
+    let slot = match table.slot {
+        None => "",
+        Some(ItemSlot::Weapon) => "Weapon. ",
+        Some(ItemSlot::Armour) => "Armour. ",
+        Some(ItemSlot::Gloves) => "Gloves. ",
+        Some(ItemSlot::Boots) => "Boots. ",
+        Some(ItemSlot::Ring) => "Ring. ",
+        Some(ItemSlot::Amulet) => "Amulet. ",
+        Some(ItemSlot::Consumable) => "Used up. ",
+    };
     let raised = [
         ("damage", table.damage),
         ("armour", table.armour),
@@ -261,6 +290,12 @@ fn help_of_item(table: &ItemTable) -> String {
         ("mana", table.mana),
     ];
     let raised = raised.into_iter().filter(|(_, per_cent)| *per_cent > 0.0);
-    let all: Vec<String> = raised.map(|(what, by)| format!("{what} by {by} %")).collect();
-    format!("Raises {}.", all.join(" and "))
+    let (verb, of) = if table.is_consumable() { ("Gives", "of") } else { ("Raises", "by") };
+    let all: Vec<String> = raised
+        .map(|(what, by)| match of {
+            "of" => format!("{by} % of the {what}"),
+            _ => format!("{what} by {by} %"),
+        })
+        .collect();
+    format!("{slot}{verb} {}.", all.join(" and "))
 }

@@ -4,11 +4,11 @@
 //! Nothing is set apart for an offer: it is checked again when it is accepted, and is void if one
 //! of the two is dead, gone or too far away, or has not got its part any more. So there is no
 //! moment between the steps in which goods could be lost or doubled. All of it happens within one
-//! command, and both profiles are written together.
+//! command, and both profiles are written together. What the giver wears is taken off by that, if
+//! it is the last one.
 
 use ambit::prelude::*;
 
-use crate::kept::item_named;
 use crate::offers::{Trade, TradePart};
 use crate::schema::{
     DeusRefusal, Hero, HeroRow, Item, NAME_BYTES, TradeDone, TradeOffered, place_of,
@@ -32,7 +32,7 @@ impl Deus {
         let player = self.playing(id)?.player;
         let buyer = self.heroes.get(&to).filter(|other| to != id && other.takes_part());
         let buyer = buyer.ok_or(DeusRefusal::NoTrade)?.player;
-        let named = |name: Text<NAME_BYTES>| item_named(&self.content, name.as_str());
+        let named = |name: Text<NAME_BYTES>| self.content.item_named(name.as_str());
         let want = want.map(|name| named(name).ok_or(DeusRefusal::NoSuchItem));
         let give = TradePart { item: give.map(place_of), gold: gold.map_or(0, Number::get) };
         let take = TradePart { item: want.transpose()?, gold: price.map_or(0, Number::get) };
@@ -119,7 +119,7 @@ impl Deus {
 
     fn in_words(&self, part: TradePart) -> Text<48> {
         let item = part.item.and_then(|item| self.content.item(item));
-        let item = item.map(|(name, _)| name.replace('-', " "));
+        let item = item.map(|item| item.name.replace('-', " "));
         let gold = (part.gold > 0).then(|| format!("{} gold", part.gold));
         let parts: Vec<String> = item.into_iter().chain(gold).collect();
         if parts.is_empty() { "nothing".into() } else { parts.join(" and ").as_str().into() }

@@ -26,6 +26,7 @@ fn allowed(field: &str) -> RangeInclusive<f64> {
         "beyond_most" => 0.0..=2.0,
         "below" => 0.01..=1.0,
         "price" => 1.0..=10_000.0,
+        "common" | "uncommon" | "rare" | "epic" | "legendary" => 0.0..=1_000.0,
         "found_from" => 0.0..=10_000.0,
         "sells_back" | "closed" => 0.0..=1.0,
         "carries" | "boss_heroes" => 1.0..=100.0,
@@ -110,6 +111,11 @@ impl<'t> ContentMistakes<'t> {
         for (file, table) in tables.iter().enumerate() {
             for (key, value) in *table {
                 self.check_value(&tables, file, key.get_ref(), value);
+            }
+        }
+        for item in tables[1].values() {
+            if let Some(fields) = item.get_ref().as_table() {
+                self.check_item(fields, &item.span());
             }
         }
         let row = |value: &Spanned<DeValue<'_>>| {
@@ -209,6 +215,22 @@ impl<'t> ContentMistakes<'t> {
         }
     }
 
+    /// Consumables give health or mana, and items of other slots are not used up.
+    fn check_item(&mut self, item: &DeTable<'_>, span: &Range<usize>) {
+        let raises = |field: &&str| item.contains_key(*field);
+        let is_consumable = text(item, "slot") == "consumable";
+        let problem = if !item.contains_key("price") || !RAISED.iter().any(|it| raises(it)) {
+            "an item needs a `price`, and something that it raises"
+        } else if is_consumable && ["damage", "armour", "speed"].iter().any(|it| raises(it)) {
+            "a consumable gives `health` or `mana`, and nothing else"
+        } else if !is_consumable && raises(&"cooldown_s") {
+            "`cooldown_s` is of what is `consumable`"
+        } else {
+            return;
+        };
+        self.note(1, span, problem);
+    }
+
     /// What talents need, whose spells they raise, and that levels rise.
     fn check_talents(&mut self, tables: &[&DeTable<'_>; FILE_COUNT], talents: &DeTable<'_>) {
         let class_of = |table: &DeTable<'_>, name: &str| {
@@ -287,11 +309,6 @@ impl<'t> ContentMistakes<'t> {
             DeValue::Table(table) if is_caster(table) && !table.contains_key("calls") => {
                 Some("a caster needs `calls`".to_owned())
             }
-            DeValue::Table(table)
-                if file == 1 && !(table.contains_key("price") && raises_something(table)) =>
-            {
-                Some("an item needs a `price`, and something that it raises".to_owned())
-            }
             _ => None,
         };
         if let Some(problem) = problem {
@@ -311,14 +328,16 @@ impl<'t> ContentMistakes<'t> {
     }
 }
 
-/// What an item costs and looks like raises nothing.
-fn raises_something(item: &DeTable<'_>) -> bool {
-    item.keys().any(|key| !["price", "thing", "tint"].contains(&&**key.get_ref()))
-}
+/// What items raise.
+const RAISED: [&str; 5] = ["damage", "armour", "health", "speed", "mana"];
 
 /// A text of a table; empty without one.
 fn text_of<'v>(table: &'v Spanned<DeValue<'_>>, field: &str) -> &'v str {
-    table.get_ref().get(field).and_then(|it| it.get_ref().as_str()).unwrap_or_default()
+    table.get_ref().as_table().map_or("", |table| text(table, field))
+}
+
+fn text<'v>(table: &'v DeTable<'_>, field: &str) -> &'v str {
+    table.get(field).and_then(|it| it.get_ref().as_str()).unwrap_or_default()
 }
 
 fn is_caster(monster: &DeTable<'_>) -> bool {
@@ -329,7 +348,7 @@ fn is_caster(monster: &DeTable<'_>) -> bool {
 fn out_of_range(file: usize, field: &str, number: &str) -> Option<String> {
     // Items and talents raise by per cent, and need not raise everything.
     let is_raised = match file {
-        1 => !["price", "tint"].contains(&field),
+        1 => RAISED.contains(&field),
         TALENTS => !["share_m", "levels"].contains(&field),
         _ => false,
     };

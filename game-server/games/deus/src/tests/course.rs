@@ -415,7 +415,7 @@ fn told(dies_in: Option<Phase>) -> String {
     };
     let item = |room: &mut Room, of: fn(&Deus) -> Option<u8>| {
         with_game(room, |_, game| {
-            game.content.item(of(game).expect("an item")).expect("it").0.to_owned()
+            game.content.item(of(game).expect("an item")).expect("it").name.clone()
         })
     };
     room.command(ann, "choose warrior");
@@ -477,7 +477,7 @@ fn decide(world: &DeusWorld, game: &Deus, id: PlayerId, rng: &mut Rng) -> Option
         let own: Vec<_> = game.content.talents.iter().filter(|it| it.class == *class).collect();
         return Some(format!("learn {}", own[rng.usize(..own.len())].name));
     }
-    let item = game.content.item(rng.u8(..game.content.items.len() as u8))?.0;
+    let item = &game.content.item(rng.u8(..game.content.items.len() as u8))?.name;
     match game.phase {
         Phase::Fight => {
             let places = game.monsters.keys().filter_map(|id| world.position(*id));

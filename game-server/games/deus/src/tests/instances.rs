@@ -68,12 +68,13 @@ fn hero(room: &mut Room, client: TestClient) -> String {
         let (at, hero) = game.heroes.iter().find(|(_, hero)| hero.player == id).expect("a hero");
         let avatar = world.get(*at).expect("an avatar");
         format!(
-            "{:?} {} {} {:?} {:?} {} {} {} {:?} {:?} {} {} {}",
+            "{:?} {} {} {:?} {:?} {:?} {} {} {} {:?} {:?} {} {} {}",
             hero.class,
             hero.is_alive,
             hero.experience,
             hero.learned,
             hero.bag.items,
+            hero.bag.worn,
             row.gold(),
             row.kills(),
             row.items(),

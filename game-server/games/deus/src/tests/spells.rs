@@ -4,7 +4,7 @@ use ambit::Typed;
 use ambit::message::TypedCommand as _;
 use ambit::prelude::*;
 use ambit::presentation::{
-    ChoicePresentation, Condition, Element, Figure, Presentation, Sign, Thing, Variant,
+    ChoicePresentation, Condition, Element, Figure, Presentation, Rarity, Sign, Thing, Variant,
 };
 use ambit::schema::Schema;
 use ambit::test::TestClient;
@@ -350,6 +350,13 @@ fn content_says_what_classes_monsters_talents_and_items_look_like() {
     assert_eq!((long_reach.sign, long_reach.raises), (Some(Sign::Whirl), Some(Sign::Burst)));
     let ring = about("buy", "iron-ring");
     assert_eq!((ring.thing, ring.tint), (Some(Thing::Ring), Some(0x7f_8c99)));
+    assert_eq!((&*ring.help, ring.rarity), ("Ring. Raises armour by 10 %.", Some(Rarity::Common)));
+    let wine = about("use", "wine-skin");
+    assert_eq!((&*wine.help, wine.cooldown_ms), ("Used up. Gives 40 % of the health.", 15_000));
+    let loot = usize::from(schema.event_index("loot").expect("an event"));
+    let of_loot = &schema.presentation.event(loot).field(1).choices;
+    let blade = of_loot.iter().find(|about| about.label == "Giant blade").expect("an item");
+    assert_eq!(blade.rarity, Some(Rarity::Epic), "also in the log");
 }
 
 #[test]
@@ -390,7 +397,8 @@ fn players_read_what_content_does() {
     assert_eq!(about("cast", "frost").help, frost);
     // It is around the mage: no place is asked for.
     assert!(about("cast", "frost").alone);
-    assert_eq!(about("learn", "dead-eye").help, "Damage +14 %. Needs keen eye.");
+    let dead_eye = about("learn", "dead-eye");
+    assert_eq!((&*dead_eye.help, &*dead_eye.needs), ("Damage +14 %.", &["keen-eye".into()][..]));
     for command in ["cast", "choose", "learn"] {
         let longest = field(command).1.choices.iter().map(|it| it.help.len()).max();
         assert!(longest < Some(190), "{command}: {longest:?} bytes");

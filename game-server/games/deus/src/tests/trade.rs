@@ -205,5 +205,5 @@ fn whatever_is_offered_and_accepted_nothing_is_lost_or_doubled() {
 /// The name of an item of the shipped content.
 fn room_item(index: u8) -> String {
     let content = crate::content::SharedContent::default();
-    content.item(index).expect("an item").0.to_owned()
+    content.item(index).expect("an item").name.clone()
 }
