@@ -302,7 +302,21 @@ export const texts = {
   chosen_by_one: "1 player",
   chosen_by: (players: number) => `${players} players`,
   nothing: "Nothing",
-  you_have: (amount: number, name: string) => `You have ${amount} ${name}`,
+  /** Of a choice that hangs on others, and of what is marked without a name for that. */
+  yours: "Yours",
+  available: "Available",
+  needs: (names: string) => `Needs ${names}`,
+  not_now: "Not now",
+  /** How rare a thing is. */
+  rarity: {
+    common: "Common",
+    uncommon: "Uncommon",
+    rare: "Rare",
+    epic: "Epic",
+    legendary: "Legendary",
+  },
+  /** What there is to pay with: a label, such as "Gold". */
+  you_have: (amount: number, name: string) => `${name}: ${amount}`,
   choose_place: (name: string) => `${name}: choose a place. Arrow keys and Space work, too.`,
   choose_object: (name: string) =>
     `${name}: choose an object. Left and right arrow select, Space confirms.`,

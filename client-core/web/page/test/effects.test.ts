@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventKind, GameEvent } from "../src/ambit/ambit.js";
+import type { Choice, EventKind, GameEvent } from "../src/ambit/ambit.js";
 import type { Point } from "../src/core/camera.js";
 import {
   type Effect,
@@ -94,13 +94,15 @@ test("a warning is as large as what it warns of, and ends with it", () => {
 });
 
 test("an event is told in words; what cannot be said is left out", () => {
+  const about: Choice[] = [{ ...PLAIN_CHOICE, label: "Bolt of fire" }, PLAIN_CHOICE];
   const spell: EventKind["fields"][number] = {
     name: "spell",
     label: "",
     type: "choice",
     choices: ["bolt", "ice-ball"],
-    about: [{ ...PLAIN_CHOICE, label: "Bolt of fire" }],
+    about,
     listed_in: "",
+    marked_in: "",
     sets: "",
     optional: false,
   };
@@ -113,6 +115,9 @@ test("an event is told in words; what cannot be said is left out", () => {
   assert.equal(tell({ spell: "bolt" }), "<b>3</b> casts Bolt of fire. <b>4</b> is hurt!");
   assert.equal(tell({ spell: "ice-ball", target: null }), "<b>3</b> casts ice ball.");
   assert.equal(tell({ by: 9, spell: "bolt", target: 9 }), undefined);
+  // What is rare is said to be so.
+  about[1] = { ...PLAIN_CHOICE, label: "Ice ball", rarity: "epic" };
+  assert.equal(tell({ spell: "ice-ball", target: null }), "<b>3</b> casts Ice ball (epic).");
   // "Somebody is hurt" alone would say nothing.
   assert.equal(tell({ by: 9, spell: "bolt" }), undefined);
 });

@@ -8,6 +8,8 @@ import {
   countOf,
   giveDigits,
   groupsOf,
+  isListed,
+  isMarked,
   isOffered,
 } from "../src/core/actions.js";
 import { describeMesh, hidingFlagsOf, parseColour } from "../src/core/look.js";
@@ -24,7 +26,7 @@ function choice(...about: Partial<Choice>[]): Field {
   const choices = ["bolt", "heal", "sing", "aim"].slice(0, about.length);
   const texts = about.map((text) => ({ ...PLAIN_CHOICE, ...text }));
   return { name: "spell", label: "", type: "choice", choices, about: texts, listed_in: "",
-    sets: "", optional: false };
+    marked_in: "", sets: "", optional: false };
 }
 
 test("what walks stands on the ground, what is posed is centred", () => {
@@ -188,6 +190,19 @@ test("what is listed can be chosen, and nothing as well", () => {
     [...groupsOf(offered(...args))].map(([{ name }, { length }]) => [name, length]);
   assert.deepEqual(groups("share", true, [], [["ring", 1]]), [["want", 2]]);
   assert.deepEqual(groups("share", true, [], []), []);
+});
+
+test("what hangs on others is offered before it can be chosen", () => {
+  const [first, next] = [{ help: "Hurts." }, { help: "Hurts more.", needs: ["bolt"] }];
+  const talents = { ...choice(first, next, first), listed_in: "open", marked_in: "learned" } as Field;
+  const actions = actionsOf(schema([command("learn", null, [talents])]));
+  const counts = new Map([["open", new Map([["sing", 1]])], ["learned", new Map([["bolt", 1]])]]);
+  const known = { flags: new Set<string>(), texts: new Map<string, string>(), counts };
+  const shown = actions.filter((action) => isOffered(action, known));
+  assert.deepEqual(shown, actions);
+  assert.deepEqual(actions.map((action) => isListed(action, known)), [false, false, true]);
+  assert.deepEqual(actions.map((action) => isMarked(action, known)), [true, false, false]);
+  assert.equal([...groupsOf(shown)].length, 1);
 });
 
 test("a choice that stands alone asks for nothing, and stays in the bar", () => {

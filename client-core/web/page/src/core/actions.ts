@@ -137,10 +137,31 @@ export function isOffered(
   action: Action,
   known: Pick<Known, "flags" | "texts" | "counts">,
 ): boolean {
-  const { command, onlyFor, listedIn } = action;
+  const { command, onlyFor } = action;
   if (!isMet(command.only_for, known)) return false;
   if (onlyFor.length > 0 && !onlyFor.some((condition) => isMet(condition, known))) return false;
-  return listedIn === "" || countOf(action, known) > 0;
+  // What cannot be chosen now is in the tree, too.
+  return isOfTree(command) || isListed(action, known);
+}
+
+/** Whether there is what an action chooses: always, unless the game counts it. */
+export function isListed(action: Action, known: Pick<Known, "counts">): boolean {
+  return action.listedIn === "" || countOf(action, known) > 0;
+}
+
+/** Whether the player has already what an action chooses: it is learned, or worn. */
+export function isMarked(action: Action, { counts }: Pick<Known, "counts">): boolean {
+  return (counts.get(markedIn(action.command))?.get(choiceOf(action)) ?? 0) > 0;
+}
+
+/** The counts of the marked ones among a command's choices; empty for none. */
+export function markedIn({ fields: [field] }: CommandKind): string {
+  return field?.type === "choice" ? field.marked_in : "";
+}
+
+/** Whether the choices of a command hang on each other. */
+export function isOfTree({ fields: [field] }: Pick<CommandKind, "fields">): boolean {
+  return field?.type === "choice" && field.about.some(({ needs }) => needs.length > 0);
 }
 
 /** How many there are of what an action chooses. */
@@ -176,6 +197,11 @@ export function choiceOf({ command, preset }: Action): string {
 
 function listOf({ fields: [first] }: CommandKind): string {
   return first?.type === "choice" ? first.listed_in : "";
+}
+
+/** Tells cards from each other. */
+export function cardName(action: Action): string {
+  return `${action.command.name} ${choiceOf(action)}`;
 }
 
 /** More would not fit beside each other. */

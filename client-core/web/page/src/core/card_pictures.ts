@@ -82,7 +82,8 @@ export function cardPictureOf(action: Action): CardPicture {
   const choice = choiceOf(action);
   if (choice === "") return { what: "thing", shape: "nothing", tint: "#8b95a0" };
   const about = aboutOf(action);
-  const isThing = about?.thing || action.cost !== null;
+  // What raises something is a skill, also if it costs a point.
+  const isThing = about?.thing || (action.cost !== null && !about?.raises);
   return isThing ? thingOf(choice, about) : emblemOf(choice, about);
 }
 

@@ -1,6 +1,7 @@
 /** What players read of an event: its game's line, with what is in the fields. */
 
 import type { EventKind, Field, GameEvent } from "../ambit/ambit.js";
+import { texts } from "../texts.js";
 import { asWords, forPlayers } from "./words.js";
 
 /** An event that the game itself declares. */
@@ -70,8 +71,11 @@ function wordOf(
     return typeof value === "number" ? nameOf(value, isFirst) : undefined;
   }
   if (field.type === "choice") {
-    const label = field.about[field.choices.indexOf(String(value))]?.label ?? "";
-    return label || (isFirst ? forPlayers(String(value)) : asWords(String(value)));
+    const { label = "", rarity } = field.about[field.choices.indexOf(String(value))] ?? {};
+    const word = label || (isFirst ? forPlayers(String(value)) : asWords(String(value)));
+    // What is usual needs no word.
+    const isRare = rarity && rarity !== "common";
+    return isRare ? `${word} (${texts.rarity[rarity].toLowerCase()})` : word;
   }
   if (typeof value === "number") return String(Math.round(value));
   // What players write themselves, such as their names.

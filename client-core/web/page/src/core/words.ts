@@ -31,6 +31,13 @@ export function wordOf({ words }: Pick<Component, "words">, text: string): strin
   return labelOf({ name: text, label: words.find(({ is }) => is === text)?.label ?? "" });
 }
 
+/** What players read instead of the names of components, where the game says that. */
+export function componentLabels({ kinds }: Pick<Schema, "kinds">): Map<string, string> {
+  const components = kinds.flatMap((kind) => kind.components);
+  const labelled = components.filter(({ label }) => label !== "");
+  return new Map(labelled.map(({ name, label }) => [name, label]));
+}
+
 /** The names of the texts that a choice of the player sets. */
 export function chosenTexts({ commands }: Pick<Schema, "commands">): Set<string> {
   const fields = commands.flatMap((command) => command.fields);

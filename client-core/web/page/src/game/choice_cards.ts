@@ -1,19 +1,32 @@
 /**
- * Choices as cards in the middle: a picture, a name and what it is good for. What a player has to
- * choose first, or is asked, is open by itself, and closes when the choice is made; others are
- * behind a button.
+ * Choices as cards in the middle: a picture, a name and what it is good for; those that hang on
+ * each other as a tree. What a player has to choose first, or is asked, is open by itself, and
+ * closes when the choice is made; others are behind a button.
  * The game goes on meanwhile.
  */
 
-import type { CommandKind } from "../ambit/ambit.js";
-import { type Action, choiceOf, costText, countOf, helpOf, isTooDear } from "../core/actions.js";
+import type { CommandKind, Cost, Schema } from "../ambit/ambit.js";
+import {
+  type Action,
+  cardName,
+  choiceOf,
+  costText,
+  countOf,
+  helpOf,
+  isListed,
+  isMarked,
+  isOfTree,
+  isTooDear,
+  markedIn,
+} from "../core/actions.js";
 import { aboutOf } from "../core/action_tile.js";
 import { cardPictureOf } from "../core/card_pictures.js";
 import { countKey, type Known, purseOf } from "../core/known.js";
-import { asWords, labelOf } from "../core/words.js";
+import { componentLabels, forPlayers, labelOf } from "../core/words.js";
 import { button, div, el, setHidden, setText, span } from "../dom.js";
 import { texts } from "../texts.js";
 import { cardPicture } from "./card_pictures.js";
+import { ChoiceTreeView } from "./choice_tree.js";
 
 /** What was opened so short a time ago belongs to what is announced. */
 const NEW_MS = 1_500;
@@ -34,6 +47,9 @@ export class ChoiceCards {
   /** A button for each choice that there is. */
   readonly openers = el("div", { class: "openers", hidden: true });
   readonly #cards = div("cards");
+  readonly #tree: ChoiceTreeView;
+  /** Those of components, by their names. */
+  readonly #labels: ReadonlyMap<string, string>;
   readonly #title = el("h2");
   /** What one has to pay with. */
   readonly #purse = span("purse");
@@ -46,10 +62,12 @@ export class ChoiceCards {
   #shown: readonly Action[] = [];
   #known: Paid = { numbers: new Map(), gauges: new Map(), counts: new Map(), shares: new Map() };
 
-  constructor(private readonly hooks: ChoiceCardsHooks) {
+  constructor(schema: Pick<Schema, "kinds">, private readonly hooks: ChoiceCardsHooks) {
+    this.#labels = componentLabels(schema);
+    this.#tree = new ChoiceTreeView(this.#labels, (action) => this.hooks.begin(action));
     const words = div("words", this.#title, this.#purse);
     const header = el("header", {}, words, this.#close);
-    this.element.append(header, this.#cards);
+    this.element.append(header, this.#cards, this.#tree.element);
     this.element.addEventListener("keydown", (event) => this.#key(event));
   }
 
@@ -131,25 +149,39 @@ export class ChoiceCards {
     this.#open = command;
     this.#show();
     this.hooks.changed(true);
-    this.#cards.querySelector("button")?.focus();
+    const cards = this.#buttonsShown();
+    (cards.find((card) => card.dataset["state"] === "open") ?? cards[0])?.focus();
   }
 
   /** After keys were given to the actions. */
   showKeys(): void {
-    this.#cards.querySelectorAll("kbd").forEach((shown, at) => {
-      const key = this.#shown[at]?.key ?? "";
+    const byName = new Map(this.#shown.map((action) => [cardName(action), action]));
+    this.#buttonsShown().forEach((card) => {
+      const shown = card.querySelector("kbd");
+      const key = byName.get(card.dataset["card"] ?? "")?.key ?? "";
+      if (!shown) return;
       setText(shown, key && texts.key(key));
       setHidden(shown, key === "");
     });
   }
 
+  /** The cards, or what is in the tree. */
+  #buttonsShown(): HTMLElement[] {
+    const { element } = this.#tree;
+    return [...(element.hidden ? this.#cards : element).querySelectorAll("button")];
+  }
+
   #show(): void {
     const actions = (this.#open && this.#groups.get(this.#open)) ?? [];
+    const isTree = this.#open !== undefined && isOfTree(this.#open);
     const { length } = this.#shown;
     if (actions.length !== length || actions.some((action, at) => action !== this.#shown[at])) {
       this.#shown = actions;
-      this.#cards.replaceChildren(...actions.map((action) => this.#card(action)));
+      const cards = isTree ? [] : actions;
+      this.#cards.replaceChildren(...cards.map((action) => this.#card(action)));
     }
+    this.#tree.show(isTree ? actions : [], this.#known);
+    setHidden(this.#cards, isTree);
     const title = this.#open ? titleOf(this.#open) : "";
     setText(this.#title, title);
     this.element.ariaLabel = title;
@@ -158,7 +190,7 @@ export class ChoiceCards {
     const purse = this.#open && !isQuestion(this.#open)
       ? purseOf(actions.map(({ cost }) => cost), this.#known.numbers)
       : undefined;
-    setText(this.#purse, purse ? texts.you_have(purse.amount, asWords(purse.of)) : "");
+    setText(this.#purse, purse ? this.#purseText(purse) : "");
     if (this.element.hidden && this.#open) this.#openedAt = performance.now();
     setHidden(this.element, !this.#open);
     for (const [at, card] of [...this.#cards.children].entries()) {
@@ -169,8 +201,16 @@ export class ChoiceCards {
       if (!this.#groups.has(command)) setText(opener, texts.choose(labelOf(command)));
       setHidden(opener, !this.#groups.has(command));
       opener.ariaExpanded = String(command === this.#open);
+      const inTree = isOfTree(command) ? (this.#groups.get(command) ?? []) : [];
+      const isOpen = (action: Action) =>
+        isListed(action, this.#known) && !isTooDear(action, this.#known);
+      opener.classList.toggle("has-open", inTree.some(isOpen));
     }
     setHidden(this.openers, this.#groups.size === 0);
+  }
+
+  #purseText({ of, amount }: Cost): string {
+    return texts.you_have(amount, this.#labels.get(of) ?? forPlayers(of));
   }
 
   #card(action: Action): HTMLElement {
@@ -178,18 +218,23 @@ export class ChoiceCards {
     const choice = choiceOf(action);
     // A sign stays with its number.
     const help = choice === "" ? "" : action.help.replaceAll(" %", "\u00a0%");
+    const rarity = aboutOf(action)?.rarity ?? undefined;
+    const rare = rarity ? texts.rarity[rarity] : "";
     const attributes = {
       class: "card",
       "aria-label": label,
-      "aria-description": helpOf(action),
-      "data-card": `${command.name} ${choice}`,
+      "aria-description": [rare, helpOf(action)].filter(Boolean).join(". "),
+      "data-card": cardName(action),
+      "data-rarity": rarity,
     };
     return button(
       this.hooks.pictureOf(choice) ?? cardPicture(cardPictureOf(action)),
       () => this.hooks.begin(action),
       attributes,
       el("strong", {}, this.#nameOf(action)),
+      ...(rare ? [span("rarity", rare)] : []),
       span("about", help),
+      span("mark", this.#labels.get(markedIn(command)) || texts.yours),
       span("price", costText(action)),
       el("kbd"),
     );
@@ -200,6 +245,7 @@ export class ChoiceCards {
     const [name, price] = [card.querySelector("strong"), card.querySelector(".price")];
     if (name) setText(name, this.#nameOf(action));
     card.classList.toggle("too-dear", isTooDear(action, this.#known));
+    card.classList.toggle("marked", isMarked(action, this.#known));
     const [field] = action.command.fields;
     const sets = field?.type === "choice" ? field.sets : "";
     const others = this.#known.shares.get(countKey(sets, choiceOf(action))) ?? 0;
@@ -221,7 +267,7 @@ export class ChoiceCards {
       ? 1
       : ["ArrowLeft", "ArrowUp"].includes(event.key) ? -1 : 0;
     if (step === 0) return;
-    const cards = [...this.#cards.querySelectorAll("button")];
+    const cards = this.#buttonsShown();
     const at = cards.findIndex((card) => card === document.activeElement);
     cards[(at + step + cards.length) % cards.length]?.focus();
     event.preventDefault();

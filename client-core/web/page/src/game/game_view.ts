@@ -7,6 +7,7 @@ import {
   cardsOf,
   giveDigits,
   groupsOf,
+  isListed,
   isOffered,
   isTooDear,
 } from "../core/actions.js";
@@ -191,7 +192,7 @@ export class GameView {
       say: (text) => hooks.say(text),
       endChat: () => this.focus(),
     });
-    this.#cards = new ChoiceCards({
+    this.#cards = new ChoiceCards(schema, {
       begin: (action) => {
         this.focus();
         this.#commander.begin(action);
@@ -451,16 +452,19 @@ export class GameView {
     if (key === this.#offeredFor) return;
     this.#offeredFor = key;
     // A player who is out has no actions, even if others have.
-    const offered = isOut ? [] : this.#actions.filter((action) => isOffered(action, known));
-    const [first, groups] = [cardsOf(offered, known.own), groupsOf(offered)];
+    const shown = isOut ? [] : this.#actions.filter((action) => isOffered(action, known));
+    // What hangs on others is shown before it can be chosen.
+    const offered = shown.filter((action) => isListed(action, known));
+    const [first, groups] = [cardsOf(offered, known.own), groupsOf(shown)];
     this.element.classList.toggle("choosing", first.length > 0);
     const all = new Map(groups);
     if (first[0]) all.set(first[0].command, first);
     this.#cards.offer(all, first[0]?.command, known);
     // Digits are for the cards that are open, otherwise for what is in the bar.
     const [cards, open] = [[...all.values()].flat(), this.#cards.opened];
-    const keyed = (open && all.get(open)) ?? offered.filter((action) => !cards.includes(action));
-    for (const action of offered) if (!keyed.includes(action)) action.key = null;
+    const keyed = offered.filter((action) =>
+      open && all.has(open) ? all.get(open)?.includes(action) : !cards.includes(action));
+    for (const action of shown) if (!keyed.includes(action)) action.key = null;
     giveDigits(keyed, this.schema);
     this.#cards.showKeys();
     this.#hud.offer(offered, known, cards);

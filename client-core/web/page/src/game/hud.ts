@@ -1,7 +1,7 @@
 /** Buttons, hints and messages over the picture. All from the schema of the game. */
 
 import type { Control, Field, Schema } from "../ambit/ambit.js";
-import { type Action, type CommandDraft, helpOf } from "../core/actions.js";
+import { type Action, type CommandDraft, countOf, helpOf } from "../core/actions.js";
 import { tileOf } from "../core/action_tile.js";
 import type { Answers } from "../core/answers.js";
 import { isMet, type Known } from "../core/known.js";
@@ -104,12 +104,15 @@ export class Hud {
   /** Shows the buttons of what the player can do now. */
   offer(
     actions: readonly Action[],
-    known: Pick<Known, "flags" | "texts">,
+    known: Pick<Known, "flags" | "texts" | "counts">,
     cards: readonly Action[],
   ): void {
     this.#known = known;
     for (const [action, element] of this.#buttons) {
       setHidden(element, !actions.includes(action) || cards.includes(action));
+      const [count, caption] = [countOf(action, known), element.querySelector(".caption")];
+      const { label } = action;
+      if (caption) setText(caption, count > 1 ? texts.times(label, count) : label);
       const [key, shown] = [action.key ?? "", element.querySelector("kbd")];
       if (shown) setText(shown, key && texts.key(key));
       element.setAttribute("aria-keyshortcuts", key);
