@@ -217,13 +217,13 @@ impl<'t> ContentMistakes<'t> {
 
     /// Consumables give health or mana, and items of other slots are not used up.
     fn check_item(&mut self, item: &DeTable<'_>, span: &Range<usize>) {
-        let raises = |field: &&str| item.contains_key(*field);
+        let raises = |field: &str| item.contains_key(field);
         let is_consumable = text(item, "slot") == "consumable";
         let problem = if !item.contains_key("price") || !RAISED.iter().any(|it| raises(it)) {
             "an item needs a `price`, and something that it raises"
         } else if is_consumable && ["damage", "armour", "speed"].iter().any(|it| raises(it)) {
             "a consumable gives `health` or `mana`, and nothing else"
-        } else if !is_consumable && raises(&"cooldown_s") {
+        } else if !is_consumable && raises("cooldown_s") {
             "`cooldown_s` is of what is `consumable`"
         } else {
             return;
