@@ -16,8 +16,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ambit_proto::ids::{AccountId, RoomId};
 use ambit_store::{
-    ClaimOutcome, GameResult, LINEAGE_LASTS_S, Names, PasswordAccount, Period, RoomRequest, Store,
-    StoreError, StorePlace, StoreTables, TopResult,
+    ClaimOutcome, GameResult, LINEAGE_LASTS_S, Names, PasswordAccount, Period, RoomRequest,
+    SaveOutcome, Store, StoreError, StorePlace, StoreTables, TopResult,
 };
 use ambit_transport::random::system_random;
 use anyhow::Context as _;
@@ -151,7 +151,7 @@ impl AccountDesk {
             *known = lineage;
             is_new
         });
-        match self.store.run(move |tables| carry_out(tables, &request, job, now)).await {
+        match self.store.run(move |tables| carry_out_for_room(tables, &request, job, now)).await {
             Ok(outcome) => outcome,
             Err(error @ StoreError::Refused(_)) => {
                 tracing::error!(%error, "a room's request is refused");
@@ -277,8 +277,8 @@ impl AccountDesk {
     }
 }
 
-/// Reads names and bans again whenever they have changed.
-fn carry_out(
+/// Carries out what a room asks of the store, within a transaction; `now` is in seconds since 1970.
+pub fn carry_out_for_room(
     tables: &mut StoreTables<'_>,
     request: &RoomRequest,
     job: StoreJob,
@@ -305,7 +305,17 @@ fn carry_out(
             }
         }
         StoreJob::SaveProfiles { game, profiles } => {
-            StoreOutcome::Saved(tables.save_profiles(&game, &profiles, now)?)
+            match tables.save_profiles(request, &game, &profiles, now)? {
+                SaveOutcome::Saved(lost) => StoreOutcome::Saved(lost),
+                SaveOutcome::GoneBack => {
+                    tracing::warn!(
+                        room = request.room,
+                        "a room has gone back behind what it had stored: its players get their \
+                         profiles as they are stored, when they come again"
+                    );
+                    StoreOutcome::Refused
+                }
+            }
         }
     })
 }

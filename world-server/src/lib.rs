@@ -21,6 +21,7 @@ mod peer_door;
 mod server;
 mod session;
 
+pub use accounts::carry_out_for_room;
 pub use admin::page_files::page_files;
 pub use hosts::room_checkpoints;
 pub use keep::log as kept_log;

@@ -152,6 +152,11 @@ impl RoomCheckpoints {
         }
     }
 
+    /// The checkpoints that an earlier process has left, and nothing keeps further ones.
+    pub fn restored(now: LocalTime, kept: impl IntoIterator<Item = (RoomId, SavedRoom)>) -> Self {
+        Self::with_kept(now, kept, None)
+    }
+
     /// The rooms, and a number of each that grows with each change. Those that cannot be kept are
     /// left out: an earlier state of them must not come back.
     pub(crate) fn versions(&self) -> BTreeMap<RoomId, u64> {

@@ -34,7 +34,7 @@ pub use copies::{Backup, RestoreError};
 pub use database::StoreError;
 pub use games::{GameResult, RoomRequest, ValueKey};
 pub use place::{InvalidPlace, StorePlace};
-pub use profiles::{ClaimOutcome, LINEAGE_LASTS_S, StoredProfile};
+pub use profiles::{ClaimOutcome, LINEAGE_LASTS_S, SaveOutcome, StoredProfile};
 pub use tables::{AccountBan, BannedAccount, NameOwner, Names, PasswordAccount, StoreTables};
 pub use top_lists::{Period, TopResult};
 pub use worker::{Store, StoreStats};

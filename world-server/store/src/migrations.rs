@@ -131,6 +131,12 @@ const VERSIONS: &[&[&str]] = &[
         made_at BIGINT NOT NULL
     )",
     ],
+    &[
+        // Which room has written a profile last, and how often it had been given to a host when it
+        // asked for that.
+        "ALTER TABLE profiles ADD COLUMN saved_room BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE profiles ADD COLUMN saved_incarnation BIGINT NOT NULL DEFAULT 0",
+    ],
 ];
 
 /// The tables with data, in the order in which a copy is made; the newest version's.

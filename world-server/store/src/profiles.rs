@@ -33,6 +33,16 @@ pub enum ClaimOutcome {
     },
 }
 
+/// What came of a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SaveOutcome {
+    /// The profiles are written, but those of these accounts: they are other rooms' now.
+    Saved(Vec<AccountId>),
+    /// The room is as it was before its last write, so nothing is written, and the profiles of this
+    /// write are free.
+    GoneBack,
+}
+
 /// A profile that is written, or given back, or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredProfile {
@@ -100,49 +110,71 @@ impl StoreTables<'_> {
         Ok(ClaimOutcome::Claimed { claim: next as u64, value: some(value) })
     }
 
-    /// Writes profiles. Returns the accounts whose profiles are other rooms' now.
+    /// Writes profiles for a request of a room.
     pub fn save_profiles(
         &mut self,
+        request: &RoomRequest,
         game: &str,
         profiles: &[StoredProfile],
         now: i64,
-    ) -> Result<Vec<AccountId>, StoreError> {
+    ) -> Result<SaveOutcome, StoreError> {
         let mut lost = Vec::new();
+        let mut held = Vec::new();
+        let mut has_gone_back = false;
         for profile in profiles {
-            let StoredProfile { account, claim, version, value, is_last } = profile;
+            let StoredProfile { account, claim, .. } = profile;
             let key = [game.into(), bytes_of(*account), (*claim as i64).into()];
-            let sql = "SELECT lineage FROM profiles WHERE game = $1 AND account = $2 \
-                       AND claim = $3";
+            let sql = "SELECT lineage, version, saved_room, saved_incarnation FROM profiles \
+                       WHERE game = $1 AND account = $2 AND claim = $3";
             let found = self.database.query(sql, &key)?;
-            let is_held = |row: &Row| Ok::<_, StoreError>(!row.bytes(0)?.is_empty());
-            if !found.first().map(is_held).transpose()?.unwrap_or_default() {
-                // What was given back may come again.
-                if !is_last {
-                    lost.push(*account);
+            let is_held = |row: &&Row| Ok::<_, StoreError>(!row.bytes(0)?.is_empty());
+            match found.first() {
+                Some(row) if is_held(&row)? => {
+                    has_gone_back |= has_written_later(row, request, profile)?;
+                    held.push((key, profile));
                 }
-                continue;
-            }
-            let [game, account, claim] = key;
-            let version = (*version as i64).into();
-            if let Some(value) = value {
-                let sql = "UPDATE profiles SET value = $1, stored_at = $2, version = $3 \
-                           WHERE game = $4 AND account = $5 AND claim = $6 AND version < $7";
-                let values = [
-                    value[..].into(),
-                    now.into(),
-                    version,
-                    game.clone(),
-                    account.clone(),
-                    claim.clone(),
-                    (profile.version as i64).into(),
-                ];
-                self.database.execute(sql, &values)?;
-            }
-            if *is_last {
-                self.free(&[game, account, claim])?;
+                // What was given back may come again.
+                _ if !profile.is_last => lost.push(*account),
+                _ => {}
             }
         }
-        Ok(lost)
+        if has_gone_back {
+            held.iter().try_for_each(|(key, _)| self.free(key))?;
+            return Ok(SaveOutcome::GoneBack);
+        }
+        for (key, profile) in held {
+            self.save_profile(request, &key, profile, now)?;
+        }
+        Ok(SaveOutcome::Saved(lost))
+    }
+
+    fn save_profile(
+        &mut self,
+        request: &RoomRequest,
+        key: &[Value; 3],
+        profile: &StoredProfile,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        if let Some(value) = &profile.value {
+            let sql = "UPDATE profiles SET value = $1, stored_at = $2, version = $3, \
+                       saved_room = $4, saved_incarnation = $5 \
+                       WHERE game = $6 AND account = $7 AND claim = $8 AND version < $9";
+            let [game, account, claim] = key.clone();
+            let version = profile.version as i64;
+            let values = [
+                value[..].into(),
+                now.into(),
+                version.into(),
+                (request.room as i64).into(),
+                i64::from(request.number.0).into(),
+                game,
+                account,
+                claim,
+                version.into(),
+            ];
+            self.database.execute(sql, &values)?;
+        }
+        if profile.is_last { self.free(key) } else { Ok(()) }
     }
 
     /// Takes a profile away from the room that has claimed it with this number: it is gone.
@@ -188,6 +220,18 @@ impl StoreTables<'_> {
         let none = Value::Bytes(Vec::new());
         self.database.execute(sql, &[none, game, account, claim]).map(drop)
     }
+}
+
+/// Whether the room had written as new a value of the profile before it was given to its host.
+fn has_written_later(
+    row: &Row,
+    request: &RoomRequest,
+    profile: &StoredProfile,
+) -> Result<bool, StoreError> {
+    Ok(profile.value.is_some()
+        && row.integer(1)? >= profile.version as i64
+        && row.integer(2)? == request.room as i64
+        && row.integer(3)? < i64::from(request.number.0))
 }
 
 fn some(value: Vec<u8>) -> Option<Vec<u8>> {

@@ -68,12 +68,13 @@ impl Room {
         } else if self.profiles.open_save == Some(number) {
             self.profiles.open_save = None;
             self.profiles.released.clear();
-            if let (StoreRequest::SaveProfiles(saves), StoreAnswer::Saved(lost)) = (request, answer)
-            {
-                let lost = saves.iter().filter(|save| lost.contains(&save.account));
-                self.put_out_without_profile(lost, outputs);
-            } else {
-                tracing::error!("the store has refused the profiles of a room");
+            match (request, answer) {
+                (StoreRequest::SaveProfiles(saves), StoreAnswer::Saved(lost)) => {
+                    let lost = saves.iter().filter(|save| lost.contains(&save.account));
+                    self.put_out_without_profile(lost, outputs);
+                }
+                (StoreRequest::SaveProfiles(saves), _) => self.drop_changes(saves, outputs),
+                _ => {}
             }
         }
         self.claim_profiles();
@@ -140,6 +141,32 @@ impl Room {
                 self.remove(player, Left::Removed);
                 outputs.push(RoomOutput::PlayerOut { player, reason: ErrorCode::TakenOver });
             }
+        }
+    }
+
+    /// The store has not taken what this room has changed: the room is as it was before its last
+    /// write. All whose profiles have changed are out, also since then, so that nobody keeps what
+    /// somebody else gets back. They come again with what is stored.
+    fn drop_changes(&mut self, refused: &[ProfileSave], outputs: &mut Vec<RoomOutput>) {
+        let is_refused = |held: &HeldProfile| {
+            let is_it =
+                |save: &ProfileSave| (save.account, save.claim) == (held.account, held.claim);
+            refused.iter().any(is_it)
+        };
+        let values = self.world.player_values();
+        let changed = |player: &PlayerId, held: &mut HeldProfile| {
+            is_refused(held) || values.has_changed(*player)
+        };
+        let dropped: Vec<_> = self.profiles.held.extract_if(.., changed).collect();
+        tracing::warn!(
+            players = dropped.len(),
+            "the store has not taken the profiles of a room: its players come again with what is \
+             stored"
+        );
+        for (player, held) in dropped {
+            self.release(held, None);
+            self.remove(player, Left::Removed);
+            outputs.push(RoomOutput::PlayerOut { player, reason: ErrorCode::TryAgain });
         }
     }
 

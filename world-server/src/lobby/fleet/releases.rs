@@ -141,10 +141,12 @@ impl Lobby {
         waiting.map(|room| (room.id, room.build.clone())).collect()
     }
 
-    /// Whether the room waits for a host of its build as long as it has members.
+    /// Whether the room waits for a host of its build: one that lasts for good, if the shell has a
+    /// checkpoint of it; another one as long as it has members.
     pub(in crate::lobby) fn waits_for_host(&self, room: &LobbyRoom) -> bool {
         let is_moving = matches!(room.phase, RoomPhase::Moving { .. });
-        room.waits_for_build() || is_moving && self.restored.waits_for_members(room.id)
+        let is_kept = room.is_lasting() && room.has_checkpoint;
+        room.waits_for_build() || is_moving && (is_kept || self.restored.waits_for_members(room.id))
     }
 
     /// Handles a room that its host runs no more, and of which the shell has all.

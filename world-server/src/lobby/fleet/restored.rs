@@ -80,19 +80,22 @@ impl Lobby {
         Some((header, build))
     }
 
-    /// A room ends. If it was kept, and has not run here or has failed, the shell sets it aside.
+    /// A room ends. If it was kept, and has not run here or has failed, the shell sets it aside; so
+    /// it does with one that lasts and has failed.
     pub(in crate::lobby) fn set_aside_unrestored(&mut self, id: RoomId, why: &LobbyRefusal) {
         let keeps = self.config.keeps_rooms || self.config.stores_rooms;
         let kept = self.rooms.get(id).filter(|room| room.has_checkpoint);
-        let Some(room) = kept.filter(|room| {
-            self.restored.unproven.contains(&id) || keeps && room.release.is_misfit()
-        }) else {
-            return;
-        };
         let has_failed = matches!(
             why.code,
             ErrorCode::RoomCrashed | ErrorCode::ServerError | ErrorCode::HostDied
         );
+        let Some(room) = kept.filter(|room| {
+            let has_lasted = room.is_lasting() && has_failed;
+            self.restored.unproven.contains(&id)
+                || keeps && (room.release.is_misfit() || has_lasted)
+        }) else {
+            return;
+        };
         if matches!(room.phase, RoomPhase::Running { .. }) && !has_failed {
             // It was restored, and its players have left.
             return;

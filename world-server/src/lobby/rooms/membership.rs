@@ -109,6 +109,7 @@ impl Lobby {
             self.start_by_itself(now, join.room);
         }
         self.send_ticket(now, player);
+        self.tell_that_it_waits(player, join.room);
         Ok(RequestOutcome::Immediate(Body::RoomJoined(self.room_joined(join.room))))
     }
 

@@ -130,6 +130,16 @@ impl Lobby {
         LobbyRefusal::new(ErrorCode::RoomNotRunning, message)
     }
 
+    /// A player has come into a room: if no host is there that may run it, the player reads what it
+    /// waits for.
+    pub(in crate::lobby) fn tell_that_it_waits(&mut self, player: PlayerId, world: RoomId) {
+        let room = self.rooms.at(world);
+        if room.phase == (RoomPhase::Moving { host: None }) && self.waits_for_host(room) {
+            let why = self.why_no_ticket(world, player);
+            self.notify(player, output::error_body(why));
+        }
+    }
+
     /// Sends a player a ticket for the game, if the game runs.
     pub(in crate::lobby) fn send_ticket(&mut self, now: LocalTime, player: PlayerId) {
         if let Some(conn) = self.players.at(player).conn
@@ -291,7 +301,7 @@ impl Lobby {
             self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
             return self.place_hostless_rooms(now);
         }
-        if self.restored.waits_for_members(id) {
+        if self.waits_for_host(room) {
             return self.go_on_waiting(now, id);
         }
         let within = self.config.open_timeout.as_secs();
@@ -307,8 +317,8 @@ impl Lobby {
         self.close_room(now, id, LobbyRefusal::new(ErrorCode::ServerError, message));
     }
 
-    /// A restored room has no host after a while, or one that does not answer. It waits as long as
-    /// it has members; another one may be tried meanwhile.
+    /// A restored or lasting room has no host after a while, or one that does not answer. It waits
+    /// as long as it has members, or for good if it lasts; another one may be tried meanwhile.
     fn go_on_waiting(&mut self, now: LocalTime, id: RoomId) {
         let room = self.rooms.at(id);
         tracing::warn!(
@@ -316,7 +326,7 @@ impl Lobby {
             build = room.build,
             host = room.game_host().map(|host| host.0),
             "a kept room does not go on yet: no host of its build is there, or its host does not \
-             answer; it waits as long as it has players"
+             answer; it waits as long as it has players, or for good if its game lasts"
         );
         self.restored.pause_trial(id);
         self.choose_trial(now);

@@ -125,6 +125,53 @@ fn the_next_server_goes_on_with_worlds_and_lasting_rooms_without_players() {
 }
 
 #[test]
+fn a_lasting_room_waits_for_a_host_as_long_as_it_takes() {
+    let mut harness = LobbyHarness::with(with_village());
+    let host = harness.host(1, 10);
+    let village = open_village(&mut harness, host);
+    harness.save_checkpoint(host, village);
+    harness.advance(seconds(10));
+    harness.lose_host(host, "its machine is gone");
+    harness.advance(Duration::from_hours(30));
+    let bob = harness.connect_as("bob");
+    let listed = harness.listed(&bob);
+    assert_eq!((listed.len(), listed[0].id), (1, village), "it is the same one");
+    assert_eq!(harness.lobby.stats().rooms_waiting, 1);
+    harness.join(&bob, village);
+    let told = harness.events(&bob).into_iter().find_map(|body| match body {
+        world::world_to_client::Body::Error(error) => Some(error),
+        _ => None,
+    });
+    let told = told.expect("why there is no game");
+    assert_eq!(told.code(), ErrorCode::TryAgain);
+    assert!(told.message.contains("waits for a game server"), "{told:?}");
+    let next = harness.host(2, 10);
+    let opened = opened_with(&mut harness, village);
+    assert_eq!(opened, parameters(&[("lasting", "yes")]));
+    harness.opened(next, village, None);
+    assert_eq!(harness.lobby.stats().rooms_waiting, 0);
+    assert_eq!(harness.ticket(&bob).room, village);
+}
+
+#[test]
+fn a_lasting_room_that_fails_is_set_aside_and_a_new_one_opens() {
+    let mut harness = LobbyHarness::with(LobbyConfig { keeps_rooms: true, ..with_village() });
+    let host = harness.host(1, 10);
+    let village = open_village(&mut harness, host);
+    harness.save_checkpoint(host, village);
+    let crashed = ambit_host::protocol::messages::RoomClosed {
+        room: village,
+        reason: ErrorCode::RoomCrashed.into(),
+        message: String::new(),
+    };
+    harness.send_from_host(host, host_to_world::Body::RoomClosed(crashed));
+    let [(aside, _)] = &harness.set_aside[..] else { panic!("{:?}", harness.set_aside) };
+    assert_eq!(*aside, village);
+    harness.advance(seconds(6));
+    assert_ne!(open_village(&mut harness, host), village);
+}
+
+#[test]
 fn a_world_of_the_list_is_named_as_at_the_console() {
     let parsed: OperatedWorld =
         "village game=field capacity=9 size=60x60".parse().expect("a world");

@@ -9,7 +9,7 @@ use ambit_proto::standing::OperatorRole;
 use super::*;
 use crate::games::{GameResult, RoomRequest, ValueKey};
 use crate::migrations;
-use crate::profiles::{ClaimOutcome, StoredProfile};
+use crate::profiles::{ClaimOutcome, SaveOutcome, StoredProfile};
 use crate::tables::{AccountBan, BannedAccount, NameOwner, PasswordAccount};
 use crate::top_lists::Period;
 
@@ -185,6 +185,57 @@ async fn a_profile_is_one_rooms_until_it_gives_it_back() {
 }
 
 #[tokio::test]
+async fn a_room_that_has_gone_back_writes_nothing_over_what_it_has_written() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    let (of_ann, _) = claim(&store, &request(1)).await.expect("it is free");
+    let save = async |number: (u32, u64), profiles: &[StoredProfile]| {
+        let (request, profiles) = (RoomRequest { number, ..request(1) }, profiles.to_vec());
+        store.run(move |tables| tables.save_profiles(&request, "hamlet", &profiles, NOW)).await
+    };
+    let of_bob = store
+        .run(|tables| tables.claim_profile(&request(2), "hamlet", BOB, NOW))
+        .await
+        .map(|claimed| if let ClaimOutcome::Claimed { claim, .. } = claimed { claim } else { 0 })
+        .unwrap();
+    let profile = |(account, claim), version, value: &str| StoredProfile {
+        account,
+        claim,
+        version,
+        value: Some(value.as_bytes().to_vec()),
+        is_last: false,
+    };
+    let (ann, bob) = ((ANN, of_ann), (BOB, of_bob));
+    let taken = Ok(SaveOutcome::Saved(vec![]));
+    assert_eq!(save((1, 3), &[profile(ann, 1, "gave 5")]).await, taken);
+    // Its host has died, and the next one asks again, and goes on.
+    assert_eq!(save((1, 3), &[profile(ann, 1, "gave 5")]).await, taken);
+    assert_eq!(save((2, 4), &[profile(ann, 2, "gave 6")]).await, taken);
+    // The next one has an older state, in which ann has them still, and gives bob one.
+    let asked = [profile(ann, 2, "gave 1"), profile(bob, 1, "got 1")];
+    assert_eq!(save((3, 4), &asked).await, Ok(SaveOutcome::GoneBack));
+    // Both are free, and as they were.
+    let other = RoomRequest { room: 8, ..request(1) };
+    let next = claim(&store, &other).await.expect("it is free");
+    assert_eq!(next.1.as_deref(), Some("gave 6"));
+    assert_eq!(save((3, 5), &[profile(bob, 2, "got 2")]).await, Ok(SaveOutcome::Saved(vec![BOB])));
+    // Another room with a late write of this claim is no such room.
+    let late = RoomRequest { room: 9, number: (7, 1), ..request(1) };
+    let again = store
+        .run(move |tables| {
+            let asked = [profile((ANN, next.0), 1, "new")];
+            let written = tables.save_profiles(
+                &RoomRequest { room: 8, ..request(3) },
+                "hamlet",
+                &asked,
+                NOW,
+            )?;
+            Ok((written, tables.save_profiles(&late, "hamlet", &asked, NOW)?))
+        })
+        .await;
+    assert_eq!(again, Ok((SaveOutcome::Saved(vec![]), SaveOutcome::Saved(vec![]))));
+}
+
+#[tokio::test]
 async fn a_profile_is_free_once_its_room_or_its_server_is_gone() {
     let store = Store::open(&StorePlace::Memory).unwrap();
     let (second, _) = claim(&store, &request(1)).await.expect("it is free");
@@ -297,8 +348,9 @@ async fn write_until_killed(place: &StorePlace) {
                 })
                 .collect();
             let game = batch.to_string();
-            let saved = store.run(move |tables| tables.save_profiles(&game, &profiles, NOW)).await;
-            assert_eq!(saved, Ok(vec![]));
+            let saved = store
+                .run(move |tables| tables.save_profiles(&request(version), &game, &profiles, NOW));
+            assert_eq!(saved.await, Ok(SaveOutcome::Saved(vec![])));
             println!("written {batch} {version}");
         }
     }
@@ -318,15 +370,17 @@ async fn a_full_disk_refuses_what_is_new_and_loses_nothing() {
     let (account, claimed) = (ANN, own);
     let profile = StoredProfile { account, claim: claimed, version: 2, value, is_last: false };
     let again = profile.clone();
-    let refused = store.run(move |tables| tables.save_profiles("hamlet", &[profile], NOW)).await;
+    let refused =
+        store.run(move |tables| tables.save_profiles(&request(2), "hamlet", &[profile], NOW)).await;
     let Err(StoreError::Unavailable(words)) = refused else { panic!("{refused:?}") };
     assert!(words.contains("disk is full"), "{words}");
     assert!(store.stats().is_failing);
     let stored = claim(&store, &request(1)).await.expect("its own");
     assert_eq!(stored.1.as_deref(), Some("small"), "it can be read");
     limit_pages(&store, 1_000_000).await;
-    let saved = store.run(move |tables| tables.save_profiles("hamlet", &[again], NOW)).await;
-    assert_eq!(saved, Ok(vec![]));
+    let saved =
+        store.run(move |tables| tables.save_profiles(&request(2), "hamlet", &[again], NOW)).await;
+    assert_eq!(saved, Ok(SaveOutcome::Saved(vec![])));
     drop(store);
     let store = Store::open(&file.place()).unwrap();
     assert_eq!(claim(&store, &request(1)).await.expect("its own").1, Some(large));
@@ -380,7 +434,12 @@ async fn save(
 ) -> Vec<AccountId> {
     let value = value.map(|value| value.as_bytes().to_vec());
     let profile = StoredProfile { account: ANN, claim, version, value, is_last };
-    store.run(move |tables| tables.save_profiles("hamlet", &[profile], NOW)).await.unwrap()
+    let saved = store
+        .run(move |tables| tables.save_profiles(&request(9), "hamlet", &[profile], NOW))
+        .await
+        .unwrap();
+    let SaveOutcome::Saved(lost) = saved else { panic!("a room that has not gone back") };
+    lost
 }
 
 #[tokio::test]

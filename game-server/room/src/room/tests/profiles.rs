@@ -185,6 +185,24 @@ fn who_has_lost_the_profile_is_out_and_writes_nothing_more() {
 }
 
 #[test]
+fn who_has_changed_is_out_when_the_store_refuses_a_write() {
+    let mut scene = Mint::room();
+    scene.join();
+    let claimed = scene.requests();
+    scene.answer(&claimed[0], StoreAnswer::Claimed(ProfileClaim(5), None));
+    let asked: Vec<_> = (0..210).flat_map(|_| scene.requests()).collect();
+    let open = asked.first().expect("the write of the interval").clone();
+    let outputs = scene.answer(&open, StoreAnswer::Refused);
+    let reason = ErrorCode::TryAgain;
+    assert!(outputs.contains(&RoomOutput::PlayerOut { player: ANN, reason }));
+    assert_eq!(scene.coins(), None);
+    // The profile goes back as it is stored.
+    let later: Vec<_> = saves(&outputs).into_iter().chain(saves(&scene.tick())).collect();
+    let [last] = &later[..] else { panic!("{later:?}") };
+    assert_eq!((last.account, last.value.as_ref(), last.is_last), (ACCOUNT, None, true));
+}
+
+#[test]
 fn who_has_come_back_stays_though_a_late_write_of_the_stay_before_is_lost() {
     let mut scene = Mint::room();
     scene.join();
