@@ -73,6 +73,9 @@ pub struct SimHost {
     outputs: VecDeque<SimHostOutput>,
     /// Whether the host is a process of its own.
     is_separate: bool,
+    /// What its calendar's clock showed when virtual time began, in milliseconds since 1970; rooms
+    /// have no calendar before it is set.
+    pub calendar_ms: Option<u64>,
 }
 
 /// A room and its connections.
@@ -156,6 +159,7 @@ impl SimHost {
             next_client: 0,
             outputs: VecDeque::new(),
             is_separate: false,
+            calendar_ms: None,
         }
     }
 
@@ -287,6 +291,9 @@ impl SimHost {
                 let kept = kept(&self.core, id, self.journal_saved);
                 room.host.note_kept(now, kept, self.lease.has_lease());
                 let is_over = room.host.is_over();
+                if let Some(began) = self.calendar_ms.filter(|_| !is_over) {
+                    room.host.note_calendar(at, began + now.micros() / 1_000);
+                }
                 if let Some(recording) = room.recording.as_mut().filter(|_| !is_over) {
                     let entry = JournalEntry::new(at, room.host.inputs());
                     recording::append(&entry, room.before.take().as_ref(), recording);

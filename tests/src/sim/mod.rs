@@ -29,6 +29,7 @@
 
 pub mod host;
 pub mod net;
+pub mod store;
 mod system;
 pub mod wire;
 

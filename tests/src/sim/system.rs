@@ -1,6 +1,7 @@
 //! The event loop of the simulation.
 
 pub mod fleet;
+mod server;
 mod users;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ use super::net::EventQueue;
 use crate::oracle::InterestOracle;
 use crate::oracle::poses::PoseOracle;
 use fleet::{ClientData, Fleet, HostEvent, HostProcess};
+use server::ServerProcess;
 
 const HOST: HostId = HostId(1);
 /// Id of the first host in its own process.
@@ -42,6 +44,7 @@ pub struct System {
     seed: u64,
     events: EventQueue<SimEvent>,
     lobby: Lobby,
+    server: ServerProcess,
     hosts: BTreeMap<HostId, HostProcess>,
     /// Checkpoints of rooms, which the WorldServer's shell keeps.
     checkpoints: RoomCheckpoints,
@@ -97,6 +100,34 @@ impl System {
     }
 
     fn without_hosts(seed: u64, registry: &Registry, config: &LobbyConfig) -> Self {
+        let config = LobbyConfig {
+            requests_per_s: 1_000,
+            request_burst: 1_000,
+            rooms_per_minute: 1_000,
+            ..config.clone()
+        };
+        let children = config.children.min;
+        let lobby = Self::new_lobby(seed, registry, &config);
+        System {
+            now: LocalTime::ZERO,
+            seed,
+            events: EventQueue::new(),
+            lobby,
+            server: ServerProcess::new(config),
+            hosts: BTreeMap::new(),
+            checkpoints: RoomCheckpoints::default(),
+            fleet: Fleet::new(seed, registry.clone(), children),
+            users: Vec::new(),
+            lobby_conns: BTreeMap::new(),
+            game_conns: BTreeMap::new(),
+            next_conn: 0,
+            traffic: DefaultHasher::new(),
+            interest_oracles: BTreeMap::new(),
+            pose_oracles: BTreeMap::new(),
+        }
+    }
+
+    fn new_lobby(seed: u64, registry: &Registry, config: &LobbyConfig) -> Lobby {
         let mut entropy = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let entropy = Box::new(move || entropy.u128(..).to_le_bytes());
         let games = registry.games().map(|game| LobbyGame {
@@ -117,31 +148,8 @@ impl System {
                 registry.check(game, given).map_err(|error| error.to_string())
             })
         };
-        let config = LobbyConfig {
-            requests_per_s: 1_000,
-            request_burst: 1_000,
-            rooms_per_minute: 1_000,
-            ..config.clone()
-        };
-        let children = config.children.min;
-        let lobby =
-            Lobby::new(config, games.collect(), check, entropy, TicketSigner::from_seed(&[7; 32]));
-        System {
-            now: LocalTime::ZERO,
-            seed,
-            events: EventQueue::new(),
-            lobby,
-            hosts: BTreeMap::new(),
-            checkpoints: RoomCheckpoints::default(),
-            fleet: Fleet::new(seed, registry.clone(), children),
-            users: Vec::new(),
-            lobby_conns: BTreeMap::new(),
-            game_conns: BTreeMap::new(),
-            next_conn: 0,
-            traffic: DefaultHasher::new(),
-            interest_oracles: BTreeMap::new(),
-            pose_oracles: BTreeMap::new(),
-        }
+        let signer = TicketSigner::from_seed(&[7; 32]);
+        Lobby::new(config.clone(), games.collect(), check, entropy, signer)
     }
 
     /// Creates and starts a room of a game, and lets these users join. Returns once all are in the
@@ -198,6 +206,12 @@ impl System {
         };
         let host = self.hosts.iter().find_map(has_room)?;
         self.hosts[&host].host.rooms().find(|&(id, _)| id == room).map(|(_, room)| (host, room))
+    }
+
+    /// The rooms that run at hosts with a link to the lobby.
+    pub fn rooms(&self) -> impl Iterator<Item = (RoomId, &Room)> {
+        let linked = self.hosts.values().filter(|process| process.is_linked());
+        linked.flat_map(|process| process.host.rooms().map(|(id, room)| (id, room.room())))
     }
 
     pub fn room_time(&self, room: RoomId) -> Option<ambit_proto::time::GameTime> {
@@ -263,7 +277,8 @@ impl System {
     /// Runs the next event that is due by `until`; returns false if there is none.
     fn step(&mut self, until: LocalTime) -> bool {
         let hosts = self.next_host_deadline();
-        let due = [self.events.next_time(), self.lobby.next_deadline(), hosts]
+        let server = self.next_server_deadline();
+        let due = [self.events.next_time(), self.lobby.next_deadline(), hosts, server]
             .into_iter()
             .flatten()
             .min();
@@ -275,6 +290,8 @@ impl System {
             self.handle_event(event);
         } else if hosts.is_some_and(|due| due <= self.now) {
             self.run_hosts();
+        } else if server.is_some_and(|due| due <= self.now) {
+            self.run_server();
         } else {
             self.lobby.handle_timeout(self.now);
         }
@@ -439,6 +456,9 @@ impl System {
                 self.events.push(at, SimEvent::ClosedByLobby { conn, message });
                 self.events.push(self.now, SimEvent::LobbyDisconnected { conn, quit: false });
             }
+            // The next server gives the rooms to hosts.
+            LobbyAction::Host { .. } | LobbyAction::SetChildCount(_)
+                if self.server.holds_orders => {}
             LobbyAction::Host { host, order } => self.order_host(host, order),
             LobbyAction::DisconnectHost { host } => self.cut_link(host),
             LobbyAction::SaveCondemned { header } => self.fleet.note_condemned(RoomId(header.room)),
@@ -447,13 +467,16 @@ impl System {
                 self.fleet.wanted_children = wanted;
                 self.start_children();
             }
-            LobbyAction::Account { .. } => panic!("the players of a simulation have no accounts"),
-            LobbyAction::Store { .. } | LobbyAction::StoreLast { .. } => {
-                panic!("the games of a simulation store nothing")
+            LobbyAction::Account { source, job } => self.begin_account_job(source, &job),
+            LobbyAction::Store { request, job } => self.begin_store_job(request, job, false),
+            LobbyAction::StoreLast { request, job } => self.begin_store_job(request, job, true),
+            LobbyAction::ForgetStoreJobs { lineage, room } => {
+                if let Some(store) = &self.server.store {
+                    store.forget_room(lineage, room.0);
+                }
             }
-            LobbyAction::ForgetStoreJobs { .. }
-            | LobbyAction::AdoptRoom { .. }
-            | LobbyAction::Record { .. }
+            LobbyAction::Record { key, value } => self.server.record(key, value),
+            LobbyAction::AdoptRoom { .. }
             | LobbyAction::SetAsideRoom { .. }
             | LobbyAction::NoteTrial { .. }
             | LobbyAction::RestoreDone => {}

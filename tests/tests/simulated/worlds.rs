@@ -3,7 +3,6 @@
 
 mod bazaar;
 mod lobby_and_hosts;
-mod simulated_store;
 mod wandering_game;
 
 use std::collections::BTreeMap;
@@ -13,11 +12,11 @@ use ambit::Games;
 use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent};
 use ambit_field::commands;
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_tests::sim::store::SimulatedStore;
 use ambit_transport::impair::Impairment;
 
 use self::bazaar::{Bazaar, INITIAL_GOLD};
 use self::lobby_and_hosts::LobbyAndHosts;
-use self::simulated_store::SimulatedStore;
 use crate::script::room_of;
 
 #[test]

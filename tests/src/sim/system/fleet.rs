@@ -113,6 +113,8 @@ pub(super) struct Fleet {
     registry: Registry,
     /// Of the hosts that are started from now on.
     build: String,
+    /// As [`SimHost::calendar_ms`].
+    calendar_ms: Option<u64>,
     rng: Rng,
     /// Number of children that the lobby wants.
     pub(super) wanted_children: u32,
@@ -127,8 +129,10 @@ pub(super) struct Fleet {
     placements: BTreeMap<RoomId, u32>,
     /// Rooms that were closed because they seem to crash hosts.
     condemned: Vec<RoomId>,
-    /// Hosts that died while their lines were dark.
+    /// Hosts that died while their lines were dark, or with their server.
     lost_in_the_dark: BTreeSet<HostId>,
+    /// Bytes of what hosts have sent but their heartbeats.
+    host_bytes: u64,
     /// What the line of each host carries to the lobby; `None` for no limit.
     line_bytes_per_s: Option<u64>,
     /// By user and room: the newest incarnation from which the user has received something.
@@ -175,6 +179,7 @@ impl Fleet {
         Fleet {
             registry,
             build: String::new(),
+            calendar_ms: None,
             rng: Rng::with_seed(seed ^ 0xf1ee7),
             wanted_children,
             starting_children: 0,
@@ -185,9 +190,18 @@ impl Fleet {
             placements: BTreeMap::new(),
             condemned: Vec::new(),
             lost_in_the_dark: BTreeSet::new(),
+            host_bytes: 0,
             line_bytes_per_s: None,
             newest_incarnations: BTreeMap::new(),
         }
+    }
+
+    pub(super) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    pub(super) fn set_registry(&mut self, registry: Registry) {
+        self.registry = registry;
     }
 
     pub(super) fn note_condemned(&mut self, room: RoomId) {
@@ -199,7 +213,7 @@ impl Fleet {
         self.random_delay(max_ms)
     }
 
-    fn random_delay(&mut self, max_ms: u64) -> Duration {
+    pub(super) fn random_delay(&mut self, max_ms: u64) -> Duration {
         Duration::from_micros(self.rng.u64(100..=1_000 * max_ms))
     }
 }
@@ -215,6 +229,19 @@ impl System {
     /// Names the build of the games of the hosts that start from now on.
     pub fn set_build(&mut self, build: &str) {
         build.clone_into(&mut self.fleet.build);
+    }
+
+    /// Sets the calendars of all hosts, in seconds since 1970.
+    ///
+    /// # Panics
+    /// If that is before virtual time began.
+    pub fn set_calendar(&mut self, unix_seconds: u64) {
+        let passed = self.now.micros() / 1_000;
+        let began = (unix_seconds * 1_000).checked_sub(passed);
+        self.fleet.calendar_ms = Some(began.expect("virtual time begins after 1970"));
+        for process in self.hosts.values_mut() {
+            process.host.calendar_ms = began;
+        }
     }
 
     /// The hosts in their own processes, with their states.
@@ -241,6 +268,11 @@ impl System {
     /// Number of rooms with a checkpoint at the WorldServer, and number of rooms at hosts.
     pub fn rooms_left(&self) -> (usize, usize) {
         (self.checkpoints.len(), self.hosts.values().map(|process| process.host.room_count()).sum())
+    }
+
+    /// Bytes of all that hosts have sent to the WorldServer but their heartbeats.
+    pub fn host_bytes(&self) -> u64 {
+        self.fleet.host_bytes
     }
 
     /// Sets what the lines from hosts to the lobby carry from now on.
@@ -304,6 +336,14 @@ impl System {
 }
 
 impl System {
+    /// A child dies with its WorldServer: no message of it arrives any more.
+    pub(super) fn lose_child(&mut self, id: HostId) {
+        let process = self.hosts.remove(&id).expect("the process runs");
+        assert_eq!(process.origin, Origin::Child, "only children die with their server");
+        self.fleet.lost_in_the_dark.insert(id);
+        self.time_out_clients(id);
+    }
+
     pub(super) fn start_children(&mut self) {
         let children =
             self.hosts.values().filter(|process| process.origin == Origin::Child).count() as u32;
@@ -368,6 +408,9 @@ impl System {
     /// A host's message has arrived at the WorldServer.
     pub(super) fn report(&mut self, host: HostId, message: HostToWorld) {
         assert_fits_link(&message);
+        if !matches!(message.body, Some(host_to_world::Body::Heartbeat(_))) {
+            self.fleet.host_bytes += message.encoded_len() as u64;
+        }
         if let Some(report) = self.checkpoints.receive(self.now, host, message) {
             self.lobby.handle_host(self.now, host, report);
         }
@@ -425,7 +468,11 @@ impl System {
         let now = self.now;
         match event {
             HostEvent::Started { origin, address } => return self.start_process(origin, &address),
-            HostEvent::ToLobby(_) if self.fleet.lost_in_the_dark.contains(&host) => return,
+            HostEvent::ToLobby(_) | HostEvent::LinkEnded
+                if self.fleet.lost_in_the_dark.contains(&host) =>
+            {
+                return;
+            }
             HostEvent::ToLobby(message) => {
                 self.acknowledge_journal(host, &message);
                 return self.report(host, *message);
@@ -518,6 +565,7 @@ impl System {
             id.0,
             self.fleet.build.clone(),
         );
+        host.calendar_ms = self.fleet.calendar_ms;
         host.connect(self.now);
         self.hosts.insert(id, HostProcess::new(host, origin));
         self.lobby.handle_host_start(self.now, id, origin);

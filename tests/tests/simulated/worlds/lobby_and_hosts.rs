@@ -19,6 +19,7 @@ use ambit_proto::time::LocalTime;
 use ambit_room::logic::registry::Registry;
 use ambit_room::room::Room;
 use ambit_tests::sim::host::{GameConn, SimHost, SimHostOutput, SimRoom};
+use ambit_tests::sim::store::{self, SimulatedStore};
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
     AccountOutcome, AccountWays, ConnId, HostId, HostOrder, Lobby, LobbyAction, LobbyConfig,
@@ -26,7 +27,6 @@ use ambit_world_server::lobby::{
 };
 use ambit_world_server::room_checkpoints::RoomCheckpoints;
 
-use super::simulated_store::{self, SimulatedStore};
 use super::{BelongingsByPlayer, wandering_game};
 
 const TICK: Duration = Duration::from_millis(50);
@@ -371,7 +371,7 @@ impl LobbyAndHosts {
                     _ => {}
                 },
                 LobbyAction::Account { source, job } => {
-                    let account = simulated_store::account_of(&job);
+                    let account = store::account_of(&job);
                     let outcome = AccountOutcome::SignedIn { account, login: None };
                     self.lobby.handle_account(self.now, source, outcome);
                 }
@@ -381,7 +381,7 @@ impl LobbyAndHosts {
                 }
                 LobbyAction::StoreLast { request, job } => {
                     let store = self.store.as_mut().expect("the game stores something");
-                    store.carry_out(&request, job);
+                    store.begin_last(request, job);
                 }
                 LobbyAction::DisconnectHost { host } => {
                     panic!("{}: the lobby disconnected {host:?}, which is alive", self.context)

@@ -130,8 +130,7 @@ impl Lobby {
         LobbyRefusal::new(ErrorCode::RoomNotRunning, message)
     }
 
-    /// A player has come into a room: if no host is there that may run it, the player reads what it
-    /// waits for.
+    /// A player has come into a room: if no host may run it, the player reads what it waits for.
     pub(in crate::lobby) fn tell_that_it_waits(&mut self, player: PlayerId, world: RoomId) {
         let room = self.rooms.at(world);
         if room.phase == (RoomPhase::Moving { host: None }) && self.waits_for_host(room) {
