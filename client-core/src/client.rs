@@ -222,7 +222,8 @@ impl<F: ViewFactory> Client<F> {
     /// Sets the keys that the player holds. The client sends them at once and then at the rate of
     /// [`ClientConfig::inputs`], until all keys are released ([`Client::release`]) or the player
     /// leaves the game. Presses and releases shorter than the interval between two datagrams are
-    /// sent, too. Without a game, this does nothing.
+    /// sent, too. While a game is restored ([`Client::control_schema`]), what is held at its return
+    /// counts. Without a game, this does nothing.
     pub fn input(&mut self, now: LocalTime, keys: Keymap) {
         self.call(now, |client| client.game.input(now, keys));
     }
@@ -244,7 +245,8 @@ impl<F: ViewFactory> Client<F> {
     /// Moves an axis of the game, by its place in `Schema.controls`: -1 to 1, or for an angle
     /// radians counter-clockwise from the east. The value is rounded to 8 bits. It leaves with the
     /// next datagram, at the rate of [`ClientConfig::inputs`], until the host has confirmed it.
-    /// Only the newest value is sent. Returns false without a game, or if this control is no axis.
+    /// Only the newest value is sent; while a game is restored, at its return. Returns false
+    /// without a game, or if this control is no axis.
     pub fn set_axis(&mut self, now: LocalTime, control: u8, value: f32) -> bool {
         self.call(now, |client| client.game.set_axis(now, control, value))
     }
@@ -370,6 +372,12 @@ impl<F: ViewFactory> Client<F> {
     /// The schema of the game's objects, events, commands and refusals.
     pub fn schema(&self) -> Option<&Arc<Schema>> {
         Some(&self.rules()?.schema)
+    }
+
+    /// The schema that declares what the player can hold and move: that of the game, and while a
+    /// broken connection to it is restored still the same. `None` if keys and axes are for no game.
+    pub fn control_schema(&self) -> Option<&Arc<Schema>> {
+        self.game.control_schema()
     }
 
     /// The objects in sight, by ascending id.

@@ -8,8 +8,9 @@ use serde_json::Value as Json;
 
 use crate::calls::BoundaryError;
 
-/// Sets what `settings` has: a JSON object; all keys are optional: `name`, `reconnect_for_ms`,
-/// `render` (`room`, `100ms`, `adaptive`), `predict`, `coding`, `input_hz`.
+/// Sets what `settings` has: a JSON object; all keys are optional: `name`, `password` (`login`,
+/// `password`, `is_new`), `token`, `reconnect_for_ms`, `render` (`room`, `100ms`, `adaptive`),
+/// `predict`, `coding`, `input_hz`.
 pub fn configure(config: &mut ClientConfig, settings: &str) -> Result<(), BoundaryError> {
     let settings: Json = serde_json::from_str(settings).map_err(BoundaryError::bad_option)?;
     let Json::Object(settings) = settings else {

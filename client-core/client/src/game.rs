@@ -167,7 +167,8 @@ impl Game {
 
     /// Holds these of the game's controls and releases all others, for a client that knows the
     /// game: the enum with `#[derive(Controls)]`, best in a crate that server and client share.
-    /// Presses and releases are sent at once, and repeated until the host has confirmed them.
+    /// Presses and releases are sent at once, and repeated until the host has confirmed them. While
+    /// a broken connection is restored, what is held when the game goes on counts.
     ///
     /// ```no_run
     /// use ambit::prelude::*;
@@ -197,7 +198,7 @@ impl Game {
             return Err(SendError::NotPlaying);
         }
         self.session.read(|client, now| {
-            let schema = client.schema().ok_or(SendError::NotPlaying)?;
+            let schema = client.control_schema().ok_or(SendError::NotPlaying)?;
             let keys = schema.keymap(names);
             let keys = keys.map_err(|name| match schema.control_index(name) {
                 None => SendError::UnknownControl(name.to_owned()),
@@ -240,7 +241,7 @@ impl Game {
             return Err(SendError::NotPlaying);
         }
         self.session.read(|client, now| {
-            let schema = client.schema().ok_or(SendError::NotPlaying)?;
+            let schema = client.control_schema().ok_or(SendError::NotPlaying)?;
             let control = schema.control_index(name);
             let control = control.ok_or_else(|| SendError::UnknownControl(name.to_owned()))?;
             if schema.axis(control).is_none() {

@@ -297,8 +297,9 @@ typedef struct {
   AmbitText server;
   /**
    * A JSON object, or nothing: `name`, `reconnect_for_ms`, `render` (`"room"`, `"100ms"`,
-   * `"adaptive"`), `predict`, `coding`, `input_hz`, `account` (`"device"`, or a file: made if it
-   * is missing, a copy is the same account); for trying things out `impair`
+   * `"adaptive"`), `predict`, `coding`, `input_hz`, and how the player signs in, of which one:
+   * `account` (`"device"`, or a file: made if it is missing, a copy is the same account),
+   * `password` (`{"login", "password", "is_new"}`) or `token`; for trying things out `impair`
    * (`"loss=5,delay=40ms"`).
    */
   AmbitText settings;
@@ -433,8 +434,8 @@ typedef struct {
  *
  * That of a gauge, 0 or 1 for a flag, a number (exact to 2^53), or the number of a text
  * ([`TextTable`]); counts are a text, too: JSON pairs of an index and a count. So are rows, each a
- * JSON list of its values (of a choice the index, of a position x, y and z), and bytes: hexadecimal
- * digits. NaN if it is not known, or if it is the object's place.
+ * JSON list of its values (of a choice the index, of a position x, y and z), and bytes, as
+ * hexadecimal digits. NaN if it is not known, or if it is the object's place.
  */
 typedef struct {
   /**
@@ -767,7 +768,8 @@ AmbitStatus ambit_send_fields(uint64_t client,
 
 /**
  * Holds these controls, one bit each in the order of the schema, and releases all others. A press
- * that is shorter than a frame counts, too.
+ * that is shorter than a frame counts, too. While a game is restored, what is held when it goes on
+ * counts; without a game it is `AMBIT_STATUS_NOT_PLAYING`.
  */
 AmbitStatus ambit_hold(uint64_t client, uint32_t keys);
 

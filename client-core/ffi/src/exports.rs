@@ -281,7 +281,8 @@ unsafe fn argument(field: &AmbitField) -> Result<Argument, Failure> {
 }
 
 /// Holds these controls, one bit each in the order of the schema, and releases all others. A press
-/// that is shorter than a frame counts, too.
+/// that is shorter than a frame counts, too. While a game is restored, what is held when it goes on
+/// counts; without a game it is `AMBIT_STATUS_NOT_PLAYING`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ambit_hold(client: u64, keys: u32) -> Status {
     call(client, |client| client.hold(keys))

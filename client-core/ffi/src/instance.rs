@@ -307,7 +307,7 @@ impl Instance {
 
     pub fn hold(&self, keys: u32) -> Result<(), Failure> {
         self.handle.run(|client, now| {
-            check_playing(client)?;
+            check_controls(client)?;
             client.hold(now, Keymap(keys));
             Ok(())
         })
@@ -316,7 +316,7 @@ impl Instance {
     pub fn set_axis(&self, control: u32, value: f32) -> Result<(), Failure> {
         let control = u8::try_from(control).map_err(|_| no_item("axis", control))?;
         self.handle.run(|client, now| {
-            check_playing(client)?;
+            check_controls(client)?;
             let is_moved = client.set_axis(now, control, value);
             if is_moved { Ok(()) } else { Err(no_item("axis", control.into())) }
         })
@@ -339,10 +339,10 @@ impl Instance {
         &self.sight
     }
 
-    /// The index of a name in the schema of the game.
+    /// The index of a name in the schema of the game, also while it is restored.
     pub fn find(&self, item: SchemaItem, name: &str) -> Result<u32, Failure> {
         self.handle.run(|client, _| {
-            let schema = client.schema().ok_or_else(Failure::nothing)?;
+            let schema = client.control_schema().ok_or_else(Failure::nothing)?;
             let index = names(schema, item)?.position(|other| other == name);
             index.map(|index| index as u32).ok_or_else(Failure::nothing)
         })
@@ -352,7 +352,7 @@ impl Instance {
     pub fn name(&mut self, item: SchemaItem, index: u32) -> Result<&str, Failure> {
         let kept = &mut self.kept.item;
         self.handle.run(|client, _| {
-            let schema = client.schema().ok_or_else(Failure::nothing)?;
+            let schema = client.control_schema().ok_or_else(Failure::nothing)?;
             let name = names(schema, item)?.nth(index as usize).ok_or_else(Failure::nothing)?;
             name.clone_into(kept);
             Ok::<_, Failure>(())
@@ -439,9 +439,10 @@ fn is_wanted(event: &ViewEvent, has_object_events: bool) -> bool {
     has_object_events || !is_of_object
 }
 
-fn check_playing(client: &Client) -> Result<(), Failure> {
-    let playing = client.is_playing().then_some(());
-    playing.ok_or_else(|| Failure::new(Status::NotPlaying, "the player is in no game"))
+/// A game that is restored gets what is held then.
+fn check_controls(client: &Client) -> Result<(), Failure> {
+    let declared = client.control_schema().map(|_| ());
+    declared.ok_or_else(|| Failure::new(Status::NotPlaying, "the player is in no game"))
 }
 
 /// The names of all items, in the order of their indices.

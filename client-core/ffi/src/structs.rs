@@ -32,8 +32,9 @@ pub struct AmbitOptions {
     /// `HOST:PORT`; of a cluster several, with commas between them.
     pub server: AmbitText,
     /// A JSON object, or nothing: `name`, `reconnect_for_ms`, `render` (`"room"`, `"100ms"`,
-    /// `"adaptive"`), `predict`, `coding`, `input_hz`, `account` (`"device"`, or a file: made if it
-    /// is missing, a copy is the same account); for trying things out `impair`
+    /// `"adaptive"`), `predict`, `coding`, `input_hz`, and how the player signs in, of which one:
+    /// `account` (`"device"`, or a file: made if it is missing, a copy is the same account),
+    /// `password` (`{"login", "password", "is_new"}`) or `token`; for trying things out `impair`
     /// (`"loss=5,delay=40ms"`).
     pub settings: AmbitText,
     /// The SHA-256 of the server's certificate, exactly 32 bytes, or null: then the certificate

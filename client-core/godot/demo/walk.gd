@@ -67,6 +67,9 @@ func _process(passed: float) -> void:
 
 func _on_lobby_event(event: String, data: Dictionary, _request: int) -> void:
 	match event:
+		# It comes again after a break, perhaps in the room as before.
+		"welcome" when data["room"] != null:
+			pass
 		"welcome" when room == 0:
 			client.request({"create_room": {"name": "from Godot", "game": game}})
 		"welcome":

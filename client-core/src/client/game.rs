@@ -241,8 +241,7 @@ impl<F: ViewFactory> GameClient<F> {
             GameState::NoGame | GameState::AwaitingTicket { .. } => {
                 self.refuse_unconfirmed(now, CONNECTION_BROKE);
                 self.close_running_game(now);
-                self.state = GameState::NoGame;
-                self.emit(GameEvent::Ended { code, message });
+                self.give_up(code, message);
             }
             GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {}
         }
@@ -317,10 +316,18 @@ impl<F: ViewFactory> GameClient<F> {
         }
     }
 
-    /// Sets the held keys, which are kept over reconnects. Without a game, this does nothing.
+    /// The schema that declares the controls: that of the game, also while it is restored.
+    pub(crate) fn control_schema(&self) -> Option<&Arc<Schema>> {
+        self.schema.as_ref().filter(|_| !matches!(self.state, GameState::NoGame))
+    }
+
+    /// Sets the held keys, which are kept over reconnects: while the game is restored, for its
+    /// return. Without a game, this does nothing.
     pub(crate) fn input(&mut self, now: LocalTime, keys: Keymap) {
-        if let GameState::Playing(game) = &mut self.state {
+        if self.control_schema().is_some() {
             self.held_keys = Some(keys);
+        }
+        if let GameState::Playing(game) = &mut self.state {
             game.input(now, keys, &mut self.out);
         }
     }
@@ -328,17 +335,16 @@ impl<F: ViewFactory> GameClient<F> {
     /// Moves an axis, which is kept over reconnects. False without a game, or if the game's control
     /// is no axis.
     pub(crate) fn set_axis(&mut self, now: LocalTime, control: u8, value: f32) -> bool {
-        let GameState::Playing(game) = &mut self.state else {
-            return false;
-        };
-        let axis = game.rules().schema.axis(control);
+        let axis = self.control_schema().and_then(|schema| schema.axis(control));
         // Which time is shown, the client says by itself.
         let Some((axis, kind)) = axis.filter(|(_, kind)| *kind != AxisKind::ShownBehind) else {
             return false;
         };
         let axes = self.axes.get_or_insert_default();
         axes.0[axis] = kind.step_of(value);
-        game.set_axes(now, *axes, &mut self.out);
+        if let GameState::Playing(game) = &mut self.state {
+            game.set_axes(now, *axes, &mut self.out);
+        }
         true
     }
 
@@ -706,13 +712,11 @@ impl<F: ViewFactory> GameClient<F> {
         let retry_in = self.backoff.fail();
         if self.backoff.failures() > self.max_attempts {
             self.backoff.succeed();
-            self.state = GameState::NoGame;
             let message = format!(
                 "{reason}; gave up after {} attempts: join the room again to retry",
                 self.max_attempts
             );
-            let code = codes::GAME_UNREACHABLE.to_owned();
-            return self.emit(GameEvent::Ended { code, message });
+            return self.give_up(codes::GAME_UNREACHABLE.to_owned(), message);
         }
         self.state = GameState::AwaitingTicket { ask_at: now + retry_in };
         self.emit(GameEvent::Interrupted { reason, retry_in });
@@ -721,9 +725,14 @@ impl<F: ViewFactory> GameClient<F> {
     /// Ends the game without another attempt, for a reason given by the host.
     fn end(&mut self, now: LocalTime, code: String, message: String) {
         self.close_running_game(now);
+        self.push_output(GameOutput::Close);
+        self.give_up(code, message);
+    }
+
+    /// There is no game from now on. What was held counts for none that the player joins later.
+    fn give_up(&mut self, code: String, message: String) {
         (self.held_keys, self.axes) = (None, None);
         self.state = GameState::NoGame;
-        self.push_output(GameOutput::Close);
         self.emit(GameEvent::Ended { code, message });
     }
 

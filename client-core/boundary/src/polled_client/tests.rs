@@ -1,5 +1,7 @@
 //! Tests with the bytes that an owner would hand over, without a network.
 
+mod given_up;
+
 use std::mem::offset_of;
 use std::time::Duration;
 
@@ -286,6 +288,16 @@ fn playing() -> PolledClient {
 /// The same, and the host's end of the link.
 fn playing_with_host() -> (PolledClient, Link) {
     let mut client = welcomed();
+    client.handle_world_bytes(at(0), &room_and_ticket());
+    let last = std::iter::from_fn(|| client.poll_output()).last();
+    assert_eq!(last.map(|dials| dials.number()), Some(4), "it dials the host");
+    let host = enter_game(&mut client, 0);
+    discard(&mut client);
+    (client, host)
+}
+
+/// The player is in a room whose game runs.
+fn room_and_ticket() -> Vec<u8> {
     let room = pb::Room { id: 7, ..pb::Room::default() };
     let joined = pb::RoomJoined { room: Some(room), players: Vec::new() };
     let ticket = pb::Ticket {
@@ -299,14 +311,17 @@ fn playing_with_host() -> (PolledClient, Link) {
     };
     let mut bytes = lobby_message(0, pb::world_to_client::Body::RoomJoined(joined));
     bytes.extend(lobby_message(0, pb::world_to_client::Body::Ticket(ticket)));
-    client.handle_world_bytes(at(0), &bytes);
-    let last = std::iter::from_fn(|| client.poll_output()).last();
-    assert_eq!(last.map(|dials| dials.number()), Some(4), "it dials the host");
-    client.handle_game_connected(at(0));
+    bytes
+}
+
+/// The host lets the client in at this time, and two objects are in sight. Returns its end of the
+/// link.
+fn enter_game(client: &mut PolledClient, ms: u64) -> Link {
+    client.handle_game_connected(at(ms));
     let schema = Schema::example_with_poses();
     let joined = game_pb::Joined {
         room: 7,
-        now_us: room_time(0).micros(),
+        now_us: room_time(ms).micros(),
         delay_ms: LOCAL_LAG.as_millis() as u32,
         tick_hz: 20,
         width: 200.0,
@@ -324,15 +339,14 @@ fn playing_with_host() -> (PolledClient, Link) {
     };
     let body = Some(game_pb::game_to_client::Body::Joined(joined));
     let joined = encode_frame(&GameToClient { body });
-    client.handle_game_bytes(at(0), &joined);
+    client.handle_game_bytes(at(ms), &joined);
     let mut host = Link::new(LinkConfig::default());
-    client.handle_datagram(at(0), &datagram(&mut host, room_time(0), &mut two_enter()));
-    discard(&mut client);
-    (client, host)
+    let now = room_time(ms);
+    client.handle_datagram(at(ms), &datagram(&mut host, now, &mut two_enter(now)));
+    host
 }
 
-fn two_enter() -> [Record; 2] {
-    let at = room_time(0);
+fn two_enter(at: GameTime) -> [Record; 2] {
     let path = |points: &[(GameTime, f32)]| {
         let mut path = Timeline::new(16);
         for &(time, x) in points {
@@ -385,13 +399,17 @@ fn room_time(ms: u64) -> GameTime {
 }
 
 fn welcome() -> Vec<u8> {
+    welcome_with(pb::Welcome::default())
+}
+
+fn welcome_with(more: pb::Welcome) -> Vec<u8> {
     let welcome = pb::Welcome {
         version: ambit_proto::control::WORLD_VERSION,
         player: 3,
         name: "ann".to_owned(),
         resume_token: vec![9; 16],
         grace_ms: 30_000,
-        ..pb::Welcome::default()
+        ..more
     };
     lobby_message(1, pb::world_to_client::Body::Welcome(welcome))
 }

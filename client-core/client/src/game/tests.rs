@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::shell::{self, ClientOptions, ServerTrust};
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{self as game_pb, GameToClient, game_to_client};
@@ -26,6 +27,19 @@ async fn the_keys_of_a_game_are_held_while_it_runs() {
     let unknown = SendError::UnknownControl("fly".to_owned());
     assert_eq!(game.hold_named(["jump", "fly"]), Err(unknown));
     assert!(game.schema().is_some());
+}
+
+#[tokio::test]
+async fn controls_are_held_and_released_while_a_game_is_restored() {
+    let game = game(playing());
+    assert_eq!(game.hold_named(["jump"]), Ok(()));
+    game.session.read(|client, now| {
+        client.handle_game_closed(now, CloseReason::Broken("cut".to_owned()));
+    });
+    assert_eq!(game.schema(), None);
+    assert_eq!(game.set_axis_named("throttle", 0.5), Ok(()));
+    assert_eq!(game.release(), Ok(()));
+    assert_eq!(game.send("rest", ()), Err(SendError::NotPlaying));
 }
 
 #[tokio::test]

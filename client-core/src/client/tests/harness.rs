@@ -47,6 +47,8 @@ pub(super) struct Host {
     pub(super) sent: Vec<(LocalTime, u64, Uplink)>,
     /// Datagrams received.
     pub(super) datagrams: u64,
+    /// How many axes its game has.
+    axes: usize,
     /// Datagrams in flight, by send time.
     in_flight: Vec<(LocalTime, Bytes)>,
 }
@@ -176,7 +178,7 @@ impl ClientHarness {
             panic!("expected a join: {join:?}")
         };
         self.asked_coding = join.coding;
-        self.host = Host::new();
+        self.host = Host { axes: schema.axes().count(), ..Host::new() };
         self.now += ONE_WAY_DELAY;
         let now_us = self.room_time().micros();
         self.now += ONE_WAY_DELAY;
@@ -331,7 +333,14 @@ impl ClientHarness {
 impl Host {
     fn new() -> Self {
         let link = Link::new(LinkConfig::default());
-        Host { link, commands: Vec::new(), sent: Vec::new(), datagrams: 0, in_flight: Vec::new() }
+        Host {
+            link,
+            commands: Vec::new(),
+            sent: Vec::new(),
+            datagrams: 0,
+            axes: 0,
+            in_flight: Vec::new(),
+        }
     }
 
     /// Handles the datagrams that have arrived by `now`, on the client's clock.
@@ -347,7 +356,7 @@ impl Host {
                 .expect("no duplicate");
             self.datagrams += 1;
             if let Some(uplink) =
-                read_uplink(body, schema().axes().count()).expect("a body of the client")
+                read_uplink(body, self.axes).expect("a body of the client")
             {
                 self.sent.push((
                     sent_at,

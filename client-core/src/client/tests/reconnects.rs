@@ -1,10 +1,14 @@
 //! Tickets, breaks, moves to another host, changes of the map.
 
+use ambit_proto::axes::AxisKind;
 use ambit_proto::codes;
 use ambit_proto::control::game as game_pb;
 use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
+use ambit_proto::message::KeyInput;
+use ambit_proto::presentation::ControlPresentation;
+use ambit_proto::schema::ControlSpec;
 
 use super::super::event::{GameEvent, GameStarted};
 use super::super::*;
@@ -71,6 +75,65 @@ fn an_unreachable_game_is_closed_and_the_lobby_stays() {
     let last = harness.events().pop().expect("an event");
     assert_eq!(std::mem::discriminant(&last), std::mem::discriminant(&closed));
     assert!(harness.client.is_connected() && !harness.client.is_playing());
+}
+
+const NO_KEY: Keymap = Keymap(0);
+
+#[test]
+fn what_is_held_while_a_game_is_restored_counts_at_its_return() {
+    let [up, left] = [Keymap(0b100), Keymap(0b1)];
+    for (held, expected) in [(None, Some(up)), (Some(left), Some(left)), (Some(NO_KEY), None)] {
+        let mut harness = ClientHarness::playing();
+        harness.client.hold(harness.now, up);
+        harness.break_game_connection();
+        if let Some(keys) = held {
+            harness.client.hold(harness.now, keys);
+        }
+        ask_for_ticket(&mut harness);
+        harness.join_game();
+        let keys = sent_input(&mut harness).map(|input| input.keys);
+        assert_eq!(keys, expected, "{held:?}");
+    }
+}
+
+#[test]
+fn an_axis_that_is_moved_while_a_game_is_restored_is_there_at_its_return() {
+    let mut schema = schema();
+    let axis = Some(AxisKind::Linear);
+    let throttle = ControlSpec { name: "throttle".into(), axis, ..ControlSpec::default() };
+    schema.controls = vec![throttle];
+    schema.presentation.controls = vec![ControlPresentation::default()];
+    let mut harness = ClientHarness::welcomed();
+    harness.join_room();
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+    assert!(!harness.client.set_axis(harness.now, 0, 1.0), "there is no game yet");
+    harness.join_game_of(&schema);
+    assert!(harness.client.set_axis(harness.now, 0, 1.0));
+    harness.break_game_connection();
+    assert!(harness.client.set_axis(harness.now, 0, -1.0));
+    assert!(!harness.client.set_axis(harness.now, 1, -1.0), "the game has one control");
+    ask_for_ticket(&mut harness);
+    harness.join_game_of(&schema);
+    let axes = sent_input(&mut harness).and_then(|input| input.axes);
+    assert_eq!(axes.map(|axes| axes.0[0]), Some(AxisKind::Linear.step_of(-1.0)));
+}
+
+#[test]
+fn what_was_held_in_a_game_that_is_given_up_is_held_in_none_after_it() {
+    let mut harness = ClientHarness::playing();
+    harness.client.hold(harness.now, Keymap(0b100));
+    harness.break_game_connection();
+    harness.advance(ms(200));
+    let Some((number, _)) = harness.next_request() else {
+        panic!("expected a request for a ticket")
+    };
+    harness.send_lobby_error(number, pb::ErrorCode::NotInRoom);
+    assert_eq!(harness.client.control_schema(), None);
+    harness.client.hold(harness.now, Keymap(0b100));
+    harness.join_room();
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+    harness.join_game();
+    assert_eq!(sent_input(&mut harness), None);
 }
 
 #[test]
@@ -590,6 +653,23 @@ fn a_ticket_that_the_host_refuses_is_replaced() {
         _ => false,
     };
     assert!(harness.outputs.iter().any(asks), "{:?}", harness.outputs);
+}
+
+/// Gets another ticket after a break.
+fn ask_for_ticket(harness: &mut ClientHarness) {
+    harness.advance(ms(200));
+    harness.outputs.retain(|output| matches!(output, ClientOutput::World(_)));
+    let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() else {
+        panic!("expected a request for a ticket")
+    };
+    harness.send_lobby_message(number, LobbyMessageBody::Ticket(ticket(ROOM)));
+}
+
+/// The last controls that the client sends within half a second, if it sends any.
+fn sent_input(harness: &mut ClientHarness) -> Option<KeyInput> {
+    harness.advance(ms(500));
+    harness.host.receive(harness.now);
+    harness.host.sent.last()?.2.input.clone()
 }
 
 /// Delivers the last message of a host.
