@@ -91,6 +91,13 @@ void check_start() {
     check(refused.code() == "bad_option", "a bad setting");
     check(refused.message().find("render") != std::string::npos, refused.message().c_str());
     options.render = "";
+    // Of both, the one that is read last counts: what matters here is that they are read.
+    options.account = "/dev/null/account";
+    options.password = ambit::PasswordSignIn{"ann#1\"", "se\\cret", true};
+    options.token = "e.y.J";
+    check(ambit::Client::start(options).status() == AMBIT_STATUS_FAILED, "a file that cannot be");
+    options.account.clear();
+    check(ambit::Client::start(options).ok(), "a password and a token");
     options.server = "\xff";
     check(ambit::Client::start(options).status() == AMBIT_STATUS_BAD_TEXT, "no UTF-8");
 }

@@ -11,6 +11,16 @@ namespace Ambit
         /// <summary>The player's name; the server chooses one without it.</summary>
         public string Name;
         /// <summary>
+        /// `device` for the account of this device, or a file with one, which is made if it is
+        /// missing. Without it, <see cref="Password"/> and <see cref="Token"/> the player is a
+        /// guest.
+        /// </summary>
+        public string Account;
+        /// <summary>Signs in with a password.</summary>
+        public PasswordSignIn Password;
+        /// <summary>Signs in with a token of the operator's service.</summary>
+        public string Token;
+        /// <summary>
         /// The library has no thread for this client: it works in <see cref="Client.Poll"/>,
         /// <see cref="Client.NextFrame"/> and <see cref="Client.NextEvent"/> alone. Functions that
         /// steer need it.
@@ -47,6 +57,14 @@ namespace Ambit
         {
             Json json = new Json().Begin();
             Add(json, "name", Name);
+            Add(json, "account", Account);
+            if (Password != null)
+            {
+                json.Key("password").Begin().Key("login").Text(Password.Login)
+                    .Key("password").Text(Password.Password)
+                    .Key("is_new").Flag(Password.IsNew).End();
+            }
+            Add(json, "token", Token);
             Add(json, "render", Render);
             Add(json, "coding", Coding);
             Add(json, "impair", Impair);
@@ -73,6 +91,16 @@ namespace Ambit
                 json.Key(key).Text(text);
             }
         }
+    }
+
+    /// <summary>An account with a password.</summary>
+    public sealed class PasswordSignIn
+    {
+        /// <summary>`ann#48213`; of a new account the name alone.</summary>
+        public string Login;
+        public string Password;
+        /// <summary>Makes the account; the event `welcome` has its login.</summary>
+        public bool IsNew;
     }
 
     /// <summary>A room to create.</summary>

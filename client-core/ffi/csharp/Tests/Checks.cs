@@ -258,6 +258,13 @@ internal static unsafe class Checks
         }.Settings();
         Equal(settings, "{\"name\":\"ann\",\"render\":\"100ms\",\"reconnect_for_ms\":1500," +
             "\"predict\":false,\"input_hz\":60}");
+        string signIn = new ClientOptions
+        {
+            Account = "device", Token = "t",
+            Password = new PasswordSignIn { Login = "ann#1", Password = "\"", IsNew = true },
+        }.Settings();
+        Equal(signIn, "{\"account\":\"device\",\"password\":{\"login\":\"ann#1\"," +
+            "\"password\":\"\\\"\",\"is_new\":true},\"token\":\"t\"}");
     }
 
     private static void RepeatedTextsAreMadeOnce()

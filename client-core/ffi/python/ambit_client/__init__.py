@@ -257,7 +257,7 @@ class Client:
         _call("frame", self._handle, 0, ctypes.byref(raw))
         if raw.time_us < 0:
             return Frame(None, [], [], _ids(raw.came, 0), _ids(raw.went, raw.went_count), None)
-        self._read_schema()
+        self._read_schema(0 < raw.object_count == raw.came_count)
         rows = _OBJECT.iter_unpack(_bytes(raw.objects, raw.object_count * _OBJECT.size))
         values = list(_VALUE.iter_unpack(_bytes(raw.values, raw.value_count * _VALUE.size)))
         objects = [self._object(row, values) for row in rows]
@@ -333,9 +333,10 @@ class Client:
             raise KeyError(f"the game has no control '{control}'")
         return index.value
 
-    def _read_schema(self):
+    def _read_schema(self, all_came):
+        # A room that goes on may do so with another build of its game: then all objects are new.
         room = self.player().room
-        if room != self._room and (schema := self.describe(SCHEMA)):
+        if (all_came or room != self._room) and (schema := self.describe(SCHEMA)):
             self._room, self._kinds = room, schema["kinds"]
 
     def _object(self, row, values):

@@ -233,10 +233,21 @@ inline Result<> check_library() {
     return Done{};
 }
 
-// How to start a client. Only `server` is needed; the rest is as in AmbitOptions.
+// An account with a password.
+struct PasswordSignIn {
+    std::string login;  // "ann#48213"; of a new account the name alone.
+    std::string password;
+    bool is_new = false;  // Makes the account; the event `welcome` has its login.
+};
+
+// How to start a client. Only `server` is needed; the rest is as in AmbitOptions. Without one of
+// `account`, `password` and `token` the player is a guest.
 struct Options {
-    std::string server;  // HOST:PORT; of a cluster several, with commas between them.
-    std::string name;    // The player's name; empty: the server gives one.
+    std::string server;   // HOST:PORT; of a cluster several, with commas between them.
+    std::string name;     // The player's name; empty: the server gives one.
+    std::string account;  // "device" for the account of this device, or a file with one.
+    std::optional<PasswordSignIn> password;
+    std::string token;  // Of the operator's service.
     std::string render;  // How far behind room time others are shown: "room", "100ms", "adaptive".
     std::string coding;
     std::string impair;  // Makes the line bad, to try things out: "loss=5,delay=40ms".
@@ -659,6 +670,14 @@ private:
             json += value;
         };
         if (!options.name.empty()) add("name", json_of(options.name));
+        if (!options.account.empty()) add("account", json_of(options.account));
+        if (options.password) {
+            add("password", R"({"login":)" + json_of(options.password->login) +
+                                R"(,"password":)" + json_of(options.password->password) +
+                                R"(,"is_new":)" + std::string(word(options.password->is_new)) +
+                                '}');
+        }
+        if (!options.token.empty()) add("token", json_of(options.token));
         if (!options.render.empty()) add("render", json_of(options.render));
         if (!options.coding.empty()) add("coding", json_of(options.coding));
         if (!options.impair.empty()) add("impair", json_of(options.impair));
