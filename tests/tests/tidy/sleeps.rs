@@ -27,7 +27,7 @@ const PLACES: [(&str, usize); 19] = [
     ("client-core/bevy/tests/plugin.rs", 1),
     // A program plays for a while; a picture comes after the other.
     ("tests/tests/real/engines.rs", 1),
-    ("tests/tests/real/engines/one_handle.rs", 5),
+    ("tests/tests/real/engines/one_handle.rs", 6),
     ("tests/tests/real/engines/own_ship.rs", 2),
     // On virtual time.
     ("game-server/ambit/tests/games/sleepers.rs", 5),

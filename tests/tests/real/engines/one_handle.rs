@@ -22,6 +22,8 @@ const QUIET_ROOM: &str = r#"{"create_room": {"name": "quiet", "game": "field",
 const QUIET: Duration = Duration::from_secs(3);
 /// How long a line is dark that is not lost.
 const DARK: Duration = Duration::from_secs(2);
+/// After this, QUIC has given up all connections.
+const LOST: Duration = Duration::from_secs(13);
 /// A gate leads to here or farther from it on the other map.
 const NEAR_M: f32 = 3.0;
 
@@ -90,6 +92,21 @@ fn what_is_unchanged_after_a_dark_line_causes_no_event() -> Result<()> {
     assert!(told.iter().all(is_of_line), "{told:?}");
     client.check_quiet()?;
     client.client.close()
+}
+
+#[test]
+fn what_is_unchanged_after_a_line_was_given_up_comes_back_once() -> Result<()> {
+    let scratch = ScratchFolder::new("engine-lost");
+    let runtime = Runtime::new()?;
+    let relay = Relay::start(&runtime)?;
+    let server = Server::start(&scratch, &["--advertise", &relay.address.to_string()])?;
+    relay.lead_to(server.world);
+    let client = Watched::start(&scratch, &relay.address.to_string())?;
+    relay.darken_for_all(true);
+    outage(LOST);
+    assert!(client.client.frame()?.time_us < 0, "the game is given up");
+    relay.darken_for_all(false);
+    client.check_return()
 }
 
 #[test]
