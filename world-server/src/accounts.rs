@@ -16,8 +16,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ambit_proto::ids::{AccountId, RoomId};
 use ambit_store::{
-    ClaimOutcome, GameResult, LINEAGE_LASTS_S, Names, PasswordAccount, Period, RoomRequest,
-    SaveOutcome, Store, StoreError, StorePlace, StoreTables, TopResult,
+    BannedAccount, ClaimOutcome, GameResult, LINEAGE_LASTS_S, Names, PasswordAccount, Period,
+    RoomRequest, SaveOutcome, Store, StoreError, StorePlace, StoreTables, TopResult,
 };
 use ambit_transport::random::system_random;
 use anyhow::Context as _;
@@ -97,6 +97,16 @@ impl AccountDesk {
     /// Reserved names and bans, and their changes.
     pub(crate) fn names(&self) -> watch::Receiver<Names> {
         self.names.clone()
+    }
+
+    /// Bans an account, or changes its ban. The lobby knows it within some seconds.
+    pub(crate) async fn ban(&self, banned: BannedAccount) -> Result<(), StoreError> {
+        self.store.run(move |tables| tables.ban(&banned, unix_time())).await
+    }
+
+    /// Ends a ban. Returns whether there was one.
+    pub(crate) async fn unban(&self, account: AccountId) -> Result<bool, StoreError> {
+        self.store.run(move |tables| tables.unban(account)).await
     }
 
     /// Does a job of the lobby.
@@ -407,6 +417,6 @@ fn random<const N: usize>() -> Result<[u8; N], StoreError> {
 
 /// Seconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
-fn unix_time() -> i64 {
+pub(crate) fn unix_time() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64
 }

@@ -1,15 +1,16 @@
-//! HTTP: for operators `/healthz`, `/metrics` and `/status`, for players the page, with all that
-//! browsers need to play.
+//! HTTP: for operators `/healthz`, `/metrics`, `/status` and `/admin/v1` ([`operators`]), for
+//! players the page, with all that browsers need to play.
 //!
 //! Requests of operators ask the lobby's actor for a snapshot; a server whose lobby does not answer
-//! within a second is not healthy. There is no login: the port of `--http` is for a private
-//! network, and answers only under names that are its own (`asked_host`). That of `--https` is
-//! public, and serves only what players may see. Each connection serves one request; see `listener`
-//! for its limits.
+//! within a second is not healthy. Only `/admin/v1` asks for a key: the port of `--http` is for a
+//! private network, and answers only under names that are its own (`asked_host`). That of `--https`
+//! is public, and serves only what players may see. Each connection serves one request; see
+//! `listener` for its limits.
 
 mod asked_host;
 pub(crate) mod listener;
 mod metrics;
+pub(crate) mod operators;
 pub(crate) mod page_code;
 pub(crate) mod page_files;
 pub(crate) mod snapshot;
@@ -22,38 +23,37 @@ use std::future::IntoFuture as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 use ambit_host::endpoint;
 use ambit_host::web_certificates::WebCertificates;
 use ambit_transport::accept::AcceptanceCounters;
 use ambit_transport::quic;
 use axum::Router;
+use axum::extract::connect_info::Connected;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
-use axum::serve::Listener;
+use axum::serve::{IncomingStream, Listener};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::listener::{HttpCounters, HttpListener};
+use self::operators::{OperatorDesk, PeerAddress};
 use self::page_files::Page;
 use self::snapshot::Snapshot;
 use self::status::{NewestStatus, StatusPage};
 use self::tls_stream::TlsListener;
 use self::top_lists::TopLists;
-use crate::actor::calls::call;
+use crate::actor::calls::{ANSWER_TIMEOUT, call};
 use crate::cluster::ClusterRole;
 use crate::config::HostName;
 use crate::lobby::AccountWays;
 use crate::peer_door::PeerDoorCounters;
 use crate::session::CommonToSessions;
 
-/// A lobby that does not answer within this time is stuck.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// The protocol within TLS.
 const ALPN_HTTP: &[u8] = b"http/1.1";
 
@@ -92,6 +92,7 @@ pub(crate) struct AdminState {
     /// How players may prove who they are.
     pub(crate) ways: AccountWays,
     pub(crate) top_lists: TopLists,
+    pub(crate) operators: OperatorDesk,
 }
 
 /// Binds the listener. The returned address has the port that was chosen.
@@ -116,6 +117,7 @@ pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: Cancel
         .route("/status.json", get(show_status_json))
         .route("/status.js", text_file("text/javascript", status::SCRIPT))
         .route("/status.css", text_file("text/css", status::STYLE))
+        .merge(operators::routes(admin.operators.clone()))
         .layer(from_fn_with_state(Arc::clone(&admin.http_hosts), asked_host::refuse_others));
     serve_router(admin, listener, router, stop).await;
 }
@@ -173,8 +175,10 @@ async fn serve_router<L>(
     stop: CancellationToken,
 ) where
     L: Listener<Addr = SocketAddr>,
+    PeerAddress: for<'a> Connected<IncomingStream<'a, L>>,
 {
     let router = router.layer(map_response(finish)).with_state(admin);
+    let router = router.into_make_service_with_connect_info::<PeerAddress>();
     // Open connections are dropped at the end.
     tokio::select! {
         () = stop.cancelled() => {}

@@ -56,6 +56,13 @@ pub struct Config {
     #[arg(long, value_name = "NAME[,NAME]", env = "AMBIT_HTTP_HOST", value_delimiter = ',')]
     pub http_host: Vec<HostName>,
 
+    /// A file with the keys of those who operate the server by `/admin/v1` at `--http`: a line for
+    /// each, with a role (`look`, `moderate` or `operate`), a name for the log, and the key.
+    /// Without it there is one key, which is made in `--data-dir` at the first start and shown in
+    /// the log.
+    #[arg(long, value_name = "FILE", env = "AMBIT_ADMIN_KEY_FILE")]
+    pub admin_key_file: Option<PathBuf>,
+
     /// Where the page for players is served with TLS (TCP, HTTPS). This port may be public: it
     /// serves nothing else. It has the certificate of `--cert`, or the server's own one, of which
     /// browsers warn. Port 0 takes a free port.

@@ -20,6 +20,7 @@ use anyhow::Context as _;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::admin::operators::keys::AdminKeys;
 use crate::config::{Config, HostingMode};
 use crate::lobby::ServerSecret;
 
@@ -88,6 +89,33 @@ pub(crate) fn reset_secret(
     )?;
     // The directory may be a copy of another server's.
     Ok(ResetSecret::new(secret).of_endpoint(&config.listen.to_string()))
+}
+
+/// The keys of operators: those of `--admin-key-file`, or the one in the data directory, which is
+/// made at the first start and shown in the log then. Without either there are none.
+pub(crate) fn admin_keys(config: &Config) -> anyhow::Result<AdminKeys> {
+    let tagging = system_random()?;
+    let read = |path: &Path| -> anyhow::Result<AdminKeys> {
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("cannot read the keys of operators in {}", path.display()))?;
+        let keys = AdminKeys::parse(&text, &tagging);
+        keys.map_err(|problem| anyhow::anyhow!("{}, {problem}", path.display()))
+    };
+    if let Some(path) = &config.admin_key_file {
+        return read(path).context("`--admin-key-file`");
+    }
+    let path = config.data_dir().join("admin.keys");
+    if !path.exists() {
+        let secret: [u8; 16] = system_random()?;
+        let key = format!("{:032x}", u128::from_be_bytes(secret));
+        let text = format!("# role, name for the log, key\noperate operator {key}\n");
+        if let Err(error) = write_atomically(&path, text.as_bytes(), OWNER_ONLY) {
+            tracing::warn!(file = %path.display(), %error, "no key of operators can be kept");
+            return Ok(AdminKeys::parse("", &tagging).expect("no line is wrong"));
+        }
+        tracing::info!(file = %path.display(), key, "made a key for `/admin/v1`, shown only now");
+    }
+    read(&path)
 }
 
 /// The secret in a file, created if there is none. A server that cannot keep one has another one

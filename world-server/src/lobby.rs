@@ -26,6 +26,8 @@ mod config;
 mod directory;
 mod fair_shares;
 mod fleet;
+mod operator_orders;
+mod operators;
 mod output;
 mod refusal;
 mod request;
@@ -71,6 +73,9 @@ pub use fleet::pool::ChildPoolConfig;
 use fleet::restored::RestoredRooms;
 pub use fleet::silence::HostSilence;
 use fleet::silence::serving_lease_ms;
+pub(crate) use operator_orders::{
+    OperatedPlayer, OperatorAudience, OperatorOrder, OperatorProblem,
+};
 pub use output::{
     ConnId, HostId, HostOrder, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey,
 };
@@ -78,6 +83,7 @@ use output::{OutputQueue, RequestSource};
 use refusal::LobbyRefusal;
 use request::PlayerRequest;
 use rooms::listing::ListingFeed;
+pub(crate) use rooms::password_guesses::GuessesByNetwork;
 use rooms::room::LobbyRooms;
 use rooms::store_jobs::StoreJobs;
 use rooms::unplayed::UnplayedRooms;

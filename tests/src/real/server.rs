@@ -202,13 +202,37 @@ impl Server {
         self.request_as(method, path, &format!("Host: {}\r\n{headers}", self.http))
     }
 
-    /// The same with these header lines alone.
+    /// Sends a request with a body to the HTTP port.
+    pub fn request_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> Result<HttpAnswer> {
+        let (host, length) = (self.http, body.len());
+        let headers = format!("Host: {host}\r\nContent-Length: {length}\r\n{headers}");
+        self.send_request(method, path, &headers, body)
+    }
+
+    /// As [`Server::request`], with these header lines alone.
     pub fn request_as(&self, method: &str, path: &str, headers: &str) -> Result<HttpAnswer> {
+        self.send_request(method, path, headers, "")
+    }
+
+    fn send_request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> Result<HttpAnswer> {
         use std::io::{Read, Write};
         let mut stream =
             std::net::TcpStream::connect(self.http).context("the HTTP port does not answer")?;
         stream.set_read_timeout(Some(WAIT_LIMIT))?;
-        write!(stream, "{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n")?;
+        let headers = format!("{headers}Connection: close\r\n");
+        write!(stream, "{method} {path} HTTP/1.1\r\n{headers}\r\n{body}")?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
         HttpAnswer::parse(answer)

@@ -1,9 +1,11 @@
-//! What an operator reads when something is wrong around a server: files, hosts with another key.
+//! What an operator reads when something is wrong around a server (files, hosts with another key),
+//! and what one sees and does by HTTP.
 
 use std::process::{Command, Stdio};
 
 use ambit_tests::real::{self, Console, Host, ScratchFolder, Server};
 use anyhow::{Context, Result};
+use serde_json::{Value as Json, json};
 
 #[test]
 fn a_room_starts_without_files_when_these_cannot_be_made() -> Result<()> {
@@ -56,5 +58,110 @@ fn hosts_with_another_key_are_counted() -> Result<()> {
             && metrics["ambit_drops_total{queue=\"peer_proofs\",reason=\"wrong_key\"}"] >= 1.0
     })?;
     host.wait_for_log("give this host the same key as the WorldServer")?;
+    Ok(())
+}
+
+const LOOK: &str = "look-key-0123456789";
+const MODERATE: &str = "moderate-key-0123456789";
+const OPERATE: &str = "operate-key-0123456789";
+
+/// Sends a request of an operator. Returns the status, and the answer.
+fn ask(server: &Server, key: &str, request: &str, body: &Json) -> Result<(u16, Json)> {
+    let (method, path) = request.split_once(' ').context("a method and a path")?;
+    let header = format!("Authorization: Bearer {key}\r\n");
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let answer = server.request_with(method, &format!("/admin/v1{path}"), &header, &body)?;
+    let json = serde_json::from_slice(&answer.body)
+        .with_context(|| format!("{request}: {}", String::from_utf8_lossy(&answer.body)))?;
+    Ok((answer.status, json))
+}
+
+fn start_with_keys(scratch: &ScratchFolder) -> Result<Server> {
+    let file = scratch.path().join("keys");
+    let keys = format!("look lea {LOOK}\nmoderate max {MODERATE}\noperate olga {OPERATE}\n");
+    std::fs::write(&file, keys)?;
+    let file = file.to_str().context("a plain path")?;
+    Server::start(scratch, &["--admin-key-file", file])
+}
+
+#[test]
+fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
+    let scratch = ScratchFolder::new("operator");
+    let mut server = start_with_keys(&scratch)?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &["--account", "off"])?;
+    bob.run_command("create den game=field npcs=1", "created")?;
+    let (status, seen) = ask(&server, LOOK, "GET /players", &Json::Null)?;
+    let players = seen["players"].as_array().context("a list")?;
+    assert_eq!((status, players.len()), (200, 2), "{seen}");
+    let of = |name: &str| players.iter().find(|player| player["name"] == name);
+    let (ann_seen, bob_seen) = (of("ann").context("ann")?, of("bob").context("bob")?);
+    assert_eq!((&bob_seen["address"], &bob_seen["account"]), (&json!("127.0.0.1"), &Json::Null));
+    let (status, rooms) = ask(&server, LOOK, "GET /rooms", &Json::Null)?;
+    assert_eq!((status, &rooms["rooms"][0]["name"]), (200, &json!("den")));
+    assert_eq!(bob_seen["room"], rooms["rooms"][0]["id"]);
+
+    // A message, and what a lower role may not.
+    let text = json!({ "text": "a restart at five" });
+    assert_eq!(ask(&server, LOOK, "POST /messages", &text)?.0, 403);
+    assert_eq!(ask(&server, MODERATE, "POST /messages", &text)?, (200, json!({ "reached": 2 })));
+    for console in [&mut ann, &mut bob] {
+        let said = console.wait_for("chat")?;
+        assert_eq!((&said["from"], &said["text"]), (&json!("[server]"), &text["text"]));
+    }
+    let kick = format!("POST /players/{}/kick", bob_seen["id"]);
+    assert_eq!(ask(&server, LOOK, &kick, &json!({}))?.0, 403);
+    let (status, _) = ask(&server, MODERATE, &kick, &json!({ "reason": "language" }))?;
+    assert_eq!(status, 200);
+    let told = bob.wait_for("error")?;
+    assert!(told.to_string().contains("an operator put you out: language"), "{told}");
+
+    // An account that is banned is out, and comes in no more, until the ban ends.
+    let account = ann_seen["account"].as_str().context("an account")?.to_owned();
+    let ban = json!({ "account": account, "reason": "cheating", "hours": 1 });
+    assert_eq!(ask(&server, MODERATE, "POST /bans", &ban)?.0, 200);
+    let told = ann.wait_for("error")?;
+    assert!(told.to_string().contains("cheating"), "{told}");
+    let (_, bans) = ask(&server, LOOK, "GET /bans", &Json::Null)?;
+    assert_eq!(bans["bans"][0]["reason"], "cheating", "{bans}");
+    let unban = format!("DELETE /bans/{account}");
+    assert_eq!(ask(&server, MODERATE, &unban, &Json::Null)?.0, 200);
+    assert_eq!(ask(&server, MODERATE, &unban, &Json::Null)?.0, 404);
+    let log = server.take_log();
+    let of_max = log.iter().filter(|line| line.contains("max") && line.contains("operator"));
+    assert!(of_max.count() >= 4, "{log:#?}");
+    Ok(())
+}
+
+#[test]
+fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
+    let scratch = ScratchFolder::new("operator-keys");
+    let server = start_with_keys(&scratch)?;
+    // The description lists each request that there is.
+    let (_, description) = ask(&server, LOOK, "GET /openapi.json", &Json::Null)?;
+    let paths = description["paths"].as_object().context("paths")?;
+    for (path, methods) in paths {
+        let path = path.replace("{player}", "77").replace("{room}", "77");
+        let path = path.replace("{account}", &"7".repeat(32));
+        for method in methods.as_object().context("methods")?.keys() {
+            let method = method.to_uppercase();
+            let answer = server.request(&method, &path, "")?;
+            assert_eq!(answer.status, 401, "{method} {path} without a key");
+            let authorised = format!("Authorization: Bearer {OPERATE}\r\n");
+            let body = if method == "POST" { "{\"none\": 1}" } else { "" };
+            let answer = server.request_with(&method, &path, &authorised, body)?;
+            let expected: &[u16] = match &method[..] {
+                "GET" => &[200],
+                "POST" => &[400],
+                _ => &[404],
+            };
+            assert!(expected.contains(&answer.status), "{method} {path}: {}", answer.status);
+        }
+    }
+    let wrong =
+        |number: usize| ask(&server, &format!("wrong-key-{number:08}"), "GET /rooms", &Json::Null);
+    let statuses: Vec<u16> = (0..40).map(|number| Ok(wrong(number)?.0)).collect::<Result<_>>()?;
+    assert!(statuses[..20].iter().all(|status| *status == 401), "{statuses:?}");
+    assert!(statuses[20..].contains(&429), "{statuses:?}");
     Ok(())
 }

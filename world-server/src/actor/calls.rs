@@ -20,8 +20,14 @@ use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::WriteProgress;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::{AccountJob, ConnId, Host, HostId, JobSource, Lobby, Origin, StoreJob};
+use crate::lobby::{
+    AccountJob, ConnId, Host, HostId, JobSource, Lobby, OperatedPlayer, OperatorOrder,
+    OperatorProblem, Origin, StoreJob,
+};
 use crate::outgoing::OutgoingQueue;
+
+/// A lobby that does not answer a request by HTTP within this time is stuck.
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A message to the actor: a function that runs on its thread.
 pub(crate) struct Call<F>(F);
@@ -102,6 +108,22 @@ impl WorldServer {
         self.clients.remove(&conn);
         let handle = if quit { Lobby::handle_quit } else { Lobby::handle_disconnect };
         self.call_lobby(ctx, |lobby, now| handle(lobby, now, conn));
+    }
+
+    /// An operator's order. Returns how many players it has reached.
+    pub(crate) fn carry_out(
+        &mut self,
+        ctx: &mut Context<Self>,
+        order: OperatorOrder,
+    ) -> Result<usize, OperatorProblem> {
+        let mut done = Ok(0);
+        self.call_lobby(ctx, |lobby, now| done = lobby.carry_out(now, order));
+        done
+    }
+
+    /// All players, as operators see them.
+    pub(crate) fn operated_players(&self) -> Vec<OperatedPlayer> {
+        self.lobby.operated_players()
     }
 
     /// A host has connected; its orders go to the sender. `instance` identifies the process; it is

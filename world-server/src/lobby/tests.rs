@@ -9,6 +9,7 @@ mod lasting;
 mod limits;
 mod listing;
 mod moving;
+mod operators;
 mod parties;
 mod pool;
 mod quick_join;

@@ -32,6 +32,7 @@ use super::lobby_start::{LobbySource, start_lobby, start_lobby_thread};
 use crate::accounts::AccountDesk;
 use crate::actor::calls::{call, in_lobby};
 use crate::actor::{LobbyClock, WorldServer};
+use crate::admin::operators::OperatorDesk;
 use crate::admin::page_files::Page;
 use crate::admin::status::NewestStatus;
 use crate::admin::top_lists::TopLists;
@@ -153,6 +154,7 @@ impl ServerComponents {
             page,
             ways: config.accounts.0,
             top_lists: TopLists::new(accounts.clone()),
+            operators: OperatorDesk::open(config, roles.clone(), accounts.clone())?,
         };
         http.serve(admin, &http_stop);
         // In a cluster, waits for NATS and the other servers.

@@ -355,9 +355,7 @@ impl Host {
                 .expect("a datagram of the client")
                 .expect("no duplicate");
             self.datagrams += 1;
-            if let Some(uplink) =
-                read_uplink(body, self.axes).expect("a body of the client")
-            {
+            if let Some(uplink) = read_uplink(body, self.axes).expect("a body of the client") {
                 self.sent.push((
                     sent_at,
                     self.link.last_received_number().expect("a datagram was received"),

@@ -55,10 +55,10 @@ fn make(shared: &Path, folder: &Path) -> Result<String, String> {
 
     let wasm = module.join("target").join(TARGET).join("release/ambit_web_game.wasm");
     let glue = module.join("glue");
-    let mut bindgen = Command::new(bindgen(&module)?);
-    bindgen.args(["--target", "web", "--no-typescript", "--omit-default-module-path"]);
-    bindgen.args(["--remove-name-section", "--remove-producers-section", "--out-dir"]);
-    call(bindgen.arg(&glue).arg(&wasm))?;
+    let tool = write_bindgen(&module)?;
+    let mut bindgen = Command::new("cargo");
+    bindgen.args(["run", "--release", "--manifest-path"]).arg(tool).arg("--");
+    call(bindgen.arg(&wasm).arg(&glue))?;
 
     let failed = |path: &Path, error: &io::Error| format!("{}: {error}", path.display());
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
@@ -164,25 +164,45 @@ fn check_target() -> Result<(), String> {
     Err(format!("Rust cannot compile for browsers yet: `rustup target add {TARGET}`"))
 }
 
-/// The program `wasm-bindgen` of the right version; installed beside the module if there is none.
-fn bindgen(module: &Path) -> Result<PathBuf, String> {
-    let own = module.join("tools/bin/wasm-bindgen");
-    let is_it = |program: &Path| {
-        let version = Command::new(program).arg("--version").output();
-        version.is_ok_and(|version| {
-            let said = String::from_utf8_lossy(&version.stdout);
-            said.split_whitespace().nth(1) == Some(BINDGEN_VERSION)
-        })
-    };
-    for program in [PathBuf::from("wasm-bindgen"), own.clone()] {
-        if is_it(&program) {
-            return Ok(program);
-        }
+/// Writes a program that does what `wasm-bindgen` does with `--target web`, beside the module. That
+/// program itself also has a test runner with a web server, and takes longer to install. Returns
+/// its manifest.
+fn write_bindgen(module: &Path) -> Result<PathBuf, String> {
+    const CODE: &str = "\
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let made = wasm_bindgen_cli_support::Bindgen::new()
+        .input_path(&arguments[0])
+        .web(true)
+        .and_then(|bindgen| {
+            bindgen
+                .typescript(false)
+                .omit_default_module_path(true)
+                .remove_name_section(true)
+                .remove_producers_section(true)
+                .generate(&arguments[1])
+        });
+    if let Err(problem) = made {
+        eprintln!(\"{problem:#}\");
+        std::process::exit(1);
     }
-    let mut install = Command::new("cargo");
-    install.args(["install", "wasm-bindgen-cli", "--version", BINDGEN_VERSION, "--locked"]);
-    call(install.arg("--root").arg(module.join("tools")))?;
-    Ok(own)
+}
+";
+    let folder = module.join("bindgen");
+    let manifest = folder.join("Cargo.toml");
+    let text = format!(
+        "[package]\nname = \"ambit-bindgen\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+         [workspace]\n\
+         [dependencies]\nwasm-bindgen-cli-support = \"={BINDGEN_VERSION}\"\n\
+         [profile.release]\nopt-level = 1\n"
+    );
+    let write = || {
+        fs::create_dir_all(folder.join("src"))?;
+        fs::write(&manifest, text)?;
+        fs::write(folder.join("src/main.rs"), CODE)
+    };
+    write().map_err(|error: io::Error| format!("{}: {error}", folder.display()))?;
+    Ok(manifest)
 }
 
 /// Runs a program; what it says is for the author.

@@ -52,13 +52,10 @@ impl PasswordGuesses {
 /// Wrong passwords by what they have in common, `FREE` without a pause. Beyond `MAX` entries, the
 /// one that was longest without a wrong password is forgotten.
 #[derive(Debug)]
-pub(in crate::lobby) struct GuessesBy<K, const FREE: u32, const MAX: usize>(
-    BTreeMap<K, PasswordGuesses>,
-);
+pub(crate) struct GuessesBy<K, const FREE: u32, const MAX: usize>(BTreeMap<K, PasswordGuesses>);
 
 /// The wrong passwords for one room, by the network that they came from.
-pub(in crate::lobby) type GuessesByNetwork =
-    GuessesBy<SourceNetwork, FREE_OF_NETWORK, MAX_NETWORKS>;
+pub(crate) type GuessesByNetwork = GuessesBy<SourceNetwork, FREE_OF_NETWORK, MAX_NETWORKS>;
 
 impl<K, const FREE: u32, const MAX: usize> Default for GuessesBy<K, FREE, MAX> {
     fn default() -> Self {
@@ -67,7 +64,7 @@ impl<K, const FREE: u32, const MAX: usize> Default for GuessesBy<K, FREE, MAX> {
 }
 
 impl<K: Ord + Clone, const FREE: u32, const MAX: usize> GuessesBy<K, FREE, MAX> {
-    pub(in crate::lobby) fn pause_left(&self, now: LocalTime, key: &K) -> Option<Duration> {
+    pub(crate) fn pause_left(&self, now: LocalTime, key: &K) -> Option<Duration> {
         self.0.get(key)?.pause_left(now, FREE)
     }
 
@@ -77,7 +74,7 @@ impl<K: Ord + Clone, const FREE: u32, const MAX: usize> GuessesBy<K, FREE, MAX> 
         known.map_or(0, |guesses| guesses.wrong)
     }
 
-    pub(in crate::lobby) fn note_wrong(&mut self, now: LocalTime, key: K) {
+    pub(crate) fn note_wrong(&mut self, now: LocalTime, key: K) {
         if !self.0.contains_key(&key) && self.0.len() >= MAX {
             let oldest = self.0.iter().min_by_key(|(_, guesses)| guesses.last);
             let oldest = oldest.expect("it is full").0.clone();

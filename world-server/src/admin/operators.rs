@@ -1,0 +1,368 @@
+//! `/admin/v1`: what operators see and do by HTTP and JSON, on the private port.
+//!
+//! Each request has a key ([`keys`]) in its header `authorization: Bearer KEY`, which no page of
+//! another origin can send. Wrong keys have pauses, by network. What is done is logged with the
+//! name of the key's holder. [`description`] lists the requests.
+
+pub(super) mod description;
+pub(crate) mod keys;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::Context;
+use ambit_proto::control::world;
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
+use ambit_proto::standing::OperatorRole;
+use ambit_store::{AccountBan, BannedAccount};
+use ambit_transport::address::SourceNetwork;
+use axum::Router;
+use axum::extract::connect_info::Connected;
+use axum::extract::{ConnectInfo, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::MethodFilter;
+use axum::serve::IncomingStream;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use tokio::sync::watch;
+
+use self::description::{AdminEndpoint, ENDPOINTS};
+use self::keys::{AdminKeys, KeyHolder};
+use super::listener::HttpListener;
+use super::tls_stream::TlsListener;
+use crate::accounts::{AccountDesk, unix_time};
+use crate::actor::calls::{ANSWER_TIMEOUT, Call, call};
+use crate::actor::{LobbyClock, WorldServer};
+use crate::cluster::ClusterRole;
+use crate::config::Config;
+use crate::identity;
+use crate::lobby::{
+    GuessesByNetwork, Host, HostId, OperatedPlayer, OperatorAudience, OperatorOrder,
+    OperatorProblem,
+};
+
+/// Who asks. For the pauses after wrong keys, and the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerAddress(IpAddr);
+
+impl Connected<IncomingStream<'_, HttpListener>> for PeerAddress {
+    fn connect_info(stream: IncomingStream<'_, HttpListener>) -> Self {
+        Self(stream.remote_addr().ip())
+    }
+}
+
+impl Connected<IncomingStream<'_, TlsListener>> for PeerAddress {
+    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
+        Self(stream.remote_addr().ip())
+    }
+}
+
+/// What requests of operators need beside the lobby; clones share everything.
+#[derive(Clone)]
+pub(crate) struct OperatorDesk {
+    keys: Arc<AdminKeys>,
+    roles: watch::Receiver<ClusterRole>,
+    accounts: AccountDesk,
+    guesses: Arc<Mutex<GuessesByNetwork>>,
+    clock: LobbyClock,
+}
+
+/// The rest of a body is an error, so that a wrong name of a member is noticed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ReasonBody {
+    reason: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MessageBody {
+    text: String,
+    room: Option<u64>,
+    player: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BanBody {
+    account: String,
+    #[serde(default)]
+    reason: String,
+    hours: Option<u32>,
+}
+
+/// What goes wrong with a request: a status, and what `error` says.
+struct Refused(StatusCode, String);
+
+/// A request whose key is right.
+struct AdminRequest {
+    endpoint: &'static AdminEndpoint,
+    by: KeyHolder,
+    /// What stands in the place of the braces of the path.
+    parameter: String,
+    body: Bytes,
+}
+
+impl OperatorDesk {
+    pub(crate) fn open(
+        config: &Config,
+        roles: watch::Receiver<ClusterRole>,
+        accounts: AccountDesk,
+    ) -> anyhow::Result<Self> {
+        let keys = Arc::new(identity::admin_keys(config)?);
+        let clock = LobbyClock::start().0;
+        Ok(Self { keys, roles, accounts, guesses: Arc::default(), clock })
+    }
+
+    /// Whose key a request has.
+    fn holder(&self, from: IpAddr, headers: &HeaderMap) -> Result<&KeyHolder, Refused> {
+        if self.keys.is_empty() {
+            let problem = "this server has no keys of operators: see `--admin-key-file`";
+            return Err(Refused(StatusCode::SERVICE_UNAVAILABLE, problem.to_owned()));
+        }
+        let now = self.clock.now();
+        let network = SourceNetwork::of(from);
+        if let Some(pause) = self.guesses.lock().pause_left(now, &network) {
+            let problem = format!("too many wrong keys: wait {} s", pause.as_secs() + 1);
+            return Err(Refused(StatusCode::TOO_MANY_REQUESTS, problem));
+        }
+        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let key = given.and_then(|value| value.strip_prefix("Bearer "));
+        let unknown = |problem: &str| Refused(StatusCode::UNAUTHORIZED, problem.to_owned());
+        let key = key.ok_or_else(|| unknown("expected the header `authorization: Bearer KEY`"))?;
+        self.keys.holder(key.trim()).ok_or_else(|| {
+            self.guesses.lock().note_wrong(now, network);
+            tracing::warn!(%from, "a request of an operator has an unknown key");
+            unknown("no operator of this server has this key")
+        })
+    }
+}
+
+/// The routes, as [`ENDPOINTS`] lists them.
+pub(super) fn routes<S: Clone + Send + Sync + 'static>(desk: OperatorDesk) -> Router<S> {
+    let add = |router: Router<OperatorDesk>, endpoint: &'static AdminEndpoint| {
+        let method = match endpoint.method {
+            "get" => MethodFilter::GET,
+            "post" => MethodFilter::POST,
+            _ => MethodFilter::DELETE,
+        };
+        let handle = async move |state: State<OperatorDesk>,
+                                 from: ConnectInfo<PeerAddress>,
+                                 parameter: Option<Path<String>>,
+                                 headers: HeaderMap,
+                                 body: Bytes| {
+            answer(endpoint, state.0, from.0, parameter, &headers, body).await
+        };
+        router.route(&format!("/admin/v1{}", endpoint.path), axum::routing::on(method, handle))
+    };
+    ENDPOINTS.iter().fold(Router::new(), add).with_state(desk)
+}
+
+async fn answer(
+    endpoint: &'static AdminEndpoint,
+    desk: OperatorDesk,
+    PeerAddress(from): PeerAddress,
+    parameter: Option<Path<String>>,
+    headers: &HeaderMap,
+    body: Bytes,
+) -> Response {
+    let holder = match desk.holder(from, headers) {
+        Ok(holder) if holder.role >= endpoint.role => holder.clone(),
+        Ok(holder) => {
+            let KeyHolder { name, .. } = holder;
+            tracing::warn!(%from, operator = name, path = endpoint.path, "its role is too low");
+            let problem = format!("this needs the role `{}`, not `{}`", endpoint.role, holder.role);
+            return Refused(StatusCode::FORBIDDEN, problem).into_response();
+        }
+        Err(refused) => return refused.into_response(),
+    };
+    let parameter = parameter.map_or_else(String::new, |Path(parameter)| parameter);
+    let request = AdminRequest { endpoint, by: holder, parameter, body };
+    match request.carry_out(&desk).await {
+        Ok(json) => respond(StatusCode::OK, &json),
+        Err(refused) => refused.into_response(),
+    }
+}
+
+impl AdminRequest {
+    async fn carry_out(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
+        match (self.endpoint.method, self.endpoint.path) {
+            ("get", "/openapi.json") => Ok(description::openapi()),
+            ("get", "/players") => players(desk).await,
+            ("get", "/rooms") => {
+                let snapshot = in_actor(desk, call(|world, _| world.snapshot())).await?;
+                let rooms: Vec<Json> = snapshot.rooms.iter().map(room).collect();
+                Ok(json!({ "rooms": rooms }))
+            }
+            ("get", "/hosts") => {
+                let snapshot = in_actor(desk, call(|world, _| world.snapshot())).await?;
+                let host = |(id, host): &(HostId, Host)| {
+                    json!({
+                        "id": id.0, "label": host.label, "address": host.address,
+                        "build": host.build, "capacity": host.capacity,
+                        "rooms": host.stats.rooms, "players": host.stats.players,
+                    })
+                };
+                Ok(json!({ "hosts": snapshot.hosts.iter().map(host).collect::<Vec<_>>() }))
+            }
+            ("get", "/bans") => Ok(bans(&desk.accounts)),
+            ("post", "/bans") => self.ban(&desk.accounts).await,
+            ("delete", _) => self.unban(&desk.accounts).await,
+            ("post", "/messages") => {
+                let body: MessageBody = self.read_body()?;
+                let to = match (body.room, body.player) {
+                    (None, None) => OperatorAudience::All,
+                    (Some(room), None) => OperatorAudience::Room(RoomId(room)),
+                    (None, Some(player)) => OperatorAudience::Player(PlayerId(player)),
+                    (Some(_), Some(_)) => return Err(bad("a room or a player, not both")),
+                };
+                self.order(desk, OperatorOrder::Say { to, text: body.text }).await
+            }
+            ("post", "/players/{player}/kick") => {
+                let ReasonBody { reason } = self.read_body()?;
+                let player = PlayerId(self.number()?);
+                self.order(desk, OperatorOrder::Kick { player, reason }).await
+            }
+            _ => {
+                let ReasonBody { reason } = self.read_body()?;
+                let room = RoomId(self.number()?);
+                self.order(desk, OperatorOrder::CloseRoom { room, reason }).await
+            }
+        }
+    }
+
+    async fn order(&self, desk: &OperatorDesk, order: OperatorOrder) -> Result<Json, Refused> {
+        let KeyHolder { name, role } = &self.by;
+        tracing::info!(operator = name, %role, ?order, "an operator's order");
+        match in_actor(desk, call(move |world, ctx| world.carry_out(ctx, order))).await? {
+            Ok(reached) => Ok(json!({ "reached": reached })),
+            Err(problem @ OperatorProblem::BadText(_)) => Err(bad(problem.to_string())),
+            Err(problem) => Err(Refused(StatusCode::NOT_FOUND, problem.to_string())),
+        }
+    }
+
+    async fn ban(&self, accounts: &AccountDesk) -> Result<Json, Refused> {
+        let BanBody { account, reason, hours } = self.read_body()?;
+        let account = read_account(&account)?;
+        tracing::info!(operator = self.by.name, %account, reason, hours, "an operator bans");
+        let seconds = hours.map(|hours| Duration::from_hours(hours.into()));
+        let ban = AccountBan { reason, ends_at: seconds.map(unix_after) };
+        accounts
+            .ban(BannedAccount { account, ban })
+            .await
+            .map_err(|problem| without_store(&problem))?;
+        Ok(json!({ "account": account.to_string() }))
+    }
+
+    async fn unban(&self, accounts: &AccountDesk) -> Result<Json, Refused> {
+        let account = read_account(&self.parameter)?;
+        tracing::info!(operator = self.by.name, %account, "an operator ends a ban");
+        if accounts.unban(account).await.map_err(|problem| without_store(&problem))? {
+            return Ok(json!({ "account": account.to_string() }));
+        }
+        Err(Refused(StatusCode::NOT_FOUND, format!("the account {account} is not banned")))
+    }
+
+    /// An empty body is an empty object.
+    fn read_body<'b, T: Deserialize<'b>>(&'b self) -> Result<T, Refused> {
+        let body = if self.body.is_empty() { b"{}" } else { &self.body[..] };
+        serde_json::from_slice(body).map_err(|problem| bad(format!("the body: {problem}")))
+    }
+
+    fn number(&self) -> Result<u64, Refused> {
+        self.parameter.parse().map_err(|_| bad("expected a number in the path"))
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let Self(status, problem) = self;
+        let mut response = respond(status, &json!({ "error": problem }));
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = header::HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}
+
+fn respond(status: StatusCode, json: &Json) -> Response {
+    let content_type = [(header::CONTENT_TYPE, "application/json")];
+    (status, content_type, format!("{json}\n")).into_response()
+}
+
+fn bad(problem: impl Into<String>) -> Refused {
+    Refused(StatusCode::BAD_REQUEST, problem.into())
+}
+
+fn without_store(problem: &ambit_store::StoreError) -> Refused {
+    Refused(StatusCode::SERVICE_UNAVAILABLE, format!("the store does not work: {problem}"))
+}
+
+fn read_account(text: &str) -> Result<AccountId, Refused> {
+    text.parse().map_err(|_| bad("an account has 32 hexadecimal digits"))
+}
+
+fn unix_after(time: Duration) -> i64 {
+    unix_time().saturating_add_unsigned(time.as_secs())
+}
+
+/// What the lobby's actor says; only the server that leads a cluster has one.
+async fn in_actor<R, F>(desk: &OperatorDesk, ask: Call<F>) -> Result<R, Refused>
+where
+    R: Send + 'static,
+    F: FnOnce(&mut WorldServer, &mut Context<WorldServer>) -> R + Send + 'static,
+{
+    let role = desk.roles.borrow().clone();
+    let world = match role {
+        ClusterRole::Leading { world, .. } => world,
+        ClusterRole::Following { address, .. } => {
+            let problem = format!("the server at {address} leads: ask that one");
+            return Err(Refused(StatusCode::CONFLICT, problem));
+        }
+        ClusterRole::Seeking => {
+            let problem = "no server of the cluster leads".to_owned();
+            return Err(Refused(StatusCode::CONFLICT, problem));
+        }
+    };
+    let answer = tokio::time::timeout(ANSWER_TIMEOUT, world.send(ask)).await;
+    let answer = answer.ok().and_then(Result::ok);
+    let stuck = || "the lobby does not answer".to_owned();
+    answer.ok_or_else(|| Refused(StatusCode::SERVICE_UNAVAILABLE, stuck()))
+}
+
+async fn players(desk: &OperatorDesk) -> Result<Json, Refused> {
+    let players = in_actor(desk, call(|world, _| world.operated_players())).await?;
+    let player = |player: &OperatedPlayer| {
+        json!({
+            "id": player.id.0,
+            "name": player.name,
+            "account": player.account.map(|account| account.to_string()),
+            "address": player.address.map(|address| address.to_string()),
+            "room": player.room.map(|room| room.0),
+            "role": player.role.map(OperatorRole::name),
+        })
+    };
+    Ok(json!({ "players": players.iter().map(player).collect::<Vec<_>>() }))
+}
+
+fn room(room: &world::Room) -> Json {
+    json!({
+        "id": room.id, "name": room.name, "game": room.game, "players": room.players,
+        "capacity": room.capacity, "running": room.running, "has_password": room.has_password,
+    })
+}
+
+fn bans(accounts: &AccountDesk) -> Json {
+    let ban = |(account, ban): (&AccountId, &AccountBan)| {
+        let account = account.to_string();
+        json!({ "account": account, "reason": ban.reason, "ends_at": ban.ends_at })
+    };
+    let names = accounts.names();
+    let bans: Vec<Json> = names.borrow().bans.iter().map(ban).collect();
+    json!({ "bans": bans })
+}

@@ -1,0 +1,215 @@
+//! The description of `/admin/v1`, in the form of `OpenAPI` 3.1: made from the list of its
+//! requests, which the routes are made from, too.
+
+use ambit_proto::standing::OperatorRole;
+use serde_json::{Map, Value as Json, json};
+
+/// A request that operators may send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AdminEndpoint {
+    /// `get`, `post` or `delete`.
+    pub(crate) method: &'static str,
+    /// Below `/admin/v1`; what is in braces is a number or an account.
+    pub(crate) path: &'static str,
+    /// The least that a key has to have.
+    pub(crate) role: OperatorRole,
+    pub(crate) about: &'static str,
+    /// Members of the body: name, type, whether it is needed, about.
+    pub(crate) body: &'static [(&'static str, &'static str, bool, &'static str)],
+    /// What the answer has.
+    pub(crate) answer: &'static str,
+}
+
+const LOOK: OperatorRole = OperatorRole::Look;
+const MODERATE: OperatorRole = OperatorRole::Moderate;
+const OPERATE: OperatorRole = OperatorRole::Operate;
+const REASON: (&str, &str, bool, &str) = ("reason", "string", false, "for the players");
+
+/// All requests.
+pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
+    AdminEndpoint {
+        method: "get",
+        path: "/openapi.json",
+        role: LOOK,
+        about: "This description.",
+        body: &[],
+        answer: "OpenAPI 3.1",
+    },
+    AdminEndpoint {
+        method: "get",
+        path: "/players",
+        role: LOOK,
+        about: "All players: id, name, account, address, room, role; away ones have no address.",
+        body: &[],
+        answer: "`players`, a list",
+    },
+    AdminEndpoint {
+        method: "get",
+        path: "/rooms",
+        role: LOOK,
+        about: "All rooms: id, name, game, players, capacity, whether it runs and has a password.",
+        body: &[],
+        answer: "`rooms`, a list",
+    },
+    AdminEndpoint {
+        method: "get",
+        path: "/hosts",
+        role: LOOK,
+        about: "All hosts: id, label, address, build, rooms and players.",
+        body: &[],
+        answer: "`hosts`, a list",
+    },
+    AdminEndpoint {
+        method: "get",
+        path: "/bans",
+        role: LOOK,
+        about: "All accounts that are banned, with the reason and the end in seconds since 1970.",
+        body: &[],
+        answer: "`bans`, a list",
+    },
+    AdminEndpoint {
+        method: "post",
+        path: "/players/{player}/kick",
+        role: MODERATE,
+        about: "Ends the session of a player, who may come back.",
+        body: &[REASON],
+        answer: "`reached`, 1",
+    },
+    AdminEndpoint {
+        method: "post",
+        path: "/messages",
+        role: MODERATE,
+        about: "Sends a line of chat: to all, to a room, or to a player.",
+        body: &[
+            ("text", "string", true, "1 to 500 characters"),
+            ("room", "integer", false, "the id of a room"),
+            ("player", "integer", false, "the id of a player"),
+        ],
+        answer: "`reached`, the number of players",
+    },
+    AdminEndpoint {
+        method: "post",
+        path: "/bans",
+        role: MODERATE,
+        about: "Bans an account: its players are put out within some seconds, and come in no more.",
+        body: &[
+            ("account", "string", true, "32 hexadecimal digits"),
+            REASON,
+            ("hours", "integer", false, "for how long; without it the ban has no end"),
+        ],
+        answer: "`account`",
+    },
+    AdminEndpoint {
+        method: "delete",
+        path: "/bans/{account}",
+        role: MODERATE,
+        about: "Ends the ban of an account.",
+        body: &[],
+        answer: "`account`",
+    },
+    AdminEndpoint {
+        method: "post",
+        path: "/rooms/{room}/close",
+        role: OPERATE,
+        about: "Closes a room: its members are in the lobby.",
+        body: &[REASON],
+        answer: "`reached`, the number of its members",
+    },
+];
+
+/// The description as a document.
+pub(crate) fn openapi() -> Json {
+    let mut paths = Map::new();
+    for endpoint in &ENDPOINTS {
+        let path = paths.entry(format!("/admin/v1{}", endpoint.path)).or_insert_with(|| json!({}));
+        path[endpoint.method] = operation(endpoint);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Ambit: operators",
+            "version": "1",
+            "description": "For the private port of `--http`. Each request has a key."
+        },
+        "security": [{ "key": [] }],
+        "components": { "securitySchemes": { "key": { "type": "http", "scheme": "bearer" } } },
+        "paths": paths,
+    })
+}
+
+fn operation(endpoint: &AdminEndpoint) -> Json {
+    let answers = json!({
+        "200": { "description": format!("JSON with {}", endpoint.answer) },
+        "400": { "description": "the body or an id is wrong; `error` says what was expected" },
+        "401": { "description": "no key, or an unknown one" },
+        "403": { "description": "the key has a lower role" },
+        "404": { "description": "there is no such player, room or ban" },
+        "409": { "description": "another server of the cluster leads" },
+        "429": { "description": "too many wrong keys; `retry-after` says how long to wait" },
+        "503": { "description": "the lobby or the store does not answer, or there are no keys" },
+    });
+    let mut operation = json!({
+        "summary": endpoint.about,
+        "description": format!("Needs the role `{}`.", endpoint.role),
+        "responses": answers,
+    });
+    if let Some(name) = parameter_of(endpoint.path) {
+        let kind = if name == "account" { "string" } else { "integer" };
+        operation["parameters"] =
+            json!([{ "name": name, "in": "path", "required": true, "schema": { "type": kind } }]);
+    }
+    if !endpoint.body.is_empty() {
+        let member = |&(name, kind, _, about): &(&str, &str, bool, &str)| {
+            (name.to_owned(), json!({ "type": kind, "description": about }))
+        };
+        let members: Map<String, Json> = endpoint.body.iter().map(member).collect();
+        let needed = endpoint.body.iter().filter(|(_, _, is_needed, _)| *is_needed);
+        let needed: Vec<&str> = needed.map(|(name, ..)| *name).collect();
+        let schema = json!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": members,
+            "required": needed,
+        });
+        operation["requestBody"] =
+            json!({ "content": { "application/json": { "schema": schema } } });
+    }
+    operation
+}
+
+/// The name in braces.
+fn parameter_of(path: &str) -> Option<&str> {
+    let (_, rest) = path.split_once('{')?;
+    Some(rest.split_once('}')?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_description_in_the_docs_is_what_this_build_serves() {
+        let file =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/data/operators.openapi.json");
+        let text = format!("{:#}\n", openapi());
+        if std::env::var_os("AMBIT_RENEW_OPENAPI").is_some() {
+            fs::write(&file, &text).expect("the file can be written");
+        }
+        let known = fs::read_to_string(&file).unwrap_or_default();
+        assert!(known == text, "renew {} with AMBIT_RENEW_OPENAPI=1", file.display());
+    }
+
+    #[test]
+    fn each_request_stands_once_and_names_its_parameter() {
+        let document = openapi();
+        let paths = document["paths"].as_object().expect("an object");
+        let count: usize = paths.values().filter_map(Json::as_object).map(Map::len).sum();
+        assert_eq!(count, ENDPOINTS.len());
+        let kick = &document["paths"]["/admin/v1/players/{player}/kick"]["post"];
+        assert_eq!(kick["parameters"][0]["name"], "player");
+        assert_eq!(kick["description"], "Needs the role `moderate`.");
+    }
+}
