@@ -169,23 +169,17 @@ fn check_target() -> Result<(), String> {
 /// its manifest.
 fn write_bindgen(module: &Path) -> Result<PathBuf, String> {
     const CODE: &str = "\
-fn main() {
+fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let made = wasm_bindgen_cli_support::Bindgen::new()
+    wasm_bindgen_cli_support::Bindgen::new()
         .input_path(&arguments[0])
-        .web(true)
-        .and_then(|bindgen| {
-            bindgen
-                .typescript(false)
-                .omit_default_module_path(true)
-                .remove_name_section(true)
-                .remove_producers_section(true)
-                .generate(&arguments[1])
-        });
-    if let Err(problem) = made {
-        eprintln!(\"{problem:#}\");
-        std::process::exit(1);
-    }
+        .web(true)?
+        .typescript(false)
+        .omit_default_module_path(true)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate(&arguments[1])?;
+    Ok(())
 }
 ";
     let folder = module.join("bindgen");

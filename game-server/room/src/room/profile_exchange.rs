@@ -145,8 +145,8 @@ impl Room {
     }
 
     /// The store has not taken what this room has changed: the room is as it was before its last
-    /// write. All whose profiles have changed are out, also since then, so that no player keeps what
-    /// another one gets back. They come again with what is stored.
+    /// write. All whose profiles have changed are out, also since then, so that no player keeps
+    /// what another one gets back. They come again with what is stored.
     fn drop_changes(&mut self, refused: &[ProfileSave], outputs: &mut Vec<RoomOutput>) {
         let is_refused = |held: &HeldProfile| {
             let is_it =
