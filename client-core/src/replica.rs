@@ -130,7 +130,7 @@ pub struct Replica<V> {
     failed_sections: poses::FailedSections,
     simulation_events: SimulationEvents,
     /// When the obstacles that objects have become other ones.
-    obstacles_change_at: BTreeSet<GameTime>,
+    obstacles_change_at: Vec<GameTime>,
     /// What the program knows of how kinds are extrapolated.
     predictors: Predictors,
 }
@@ -194,7 +194,7 @@ impl<V> Replica<V> {
             plain_poses: Vec::new(),
             failed_sections: poses::FailedSections::default(),
             simulation_events: SimulationEvents::default(),
-            obstacles_change_at: BTreeSet::new(),
+            obstacles_change_at: Vec::new(),
             predictors: Predictors::new(),
         }
     }
@@ -337,7 +337,7 @@ impl<V> Replica<V> {
         self.own = None;
         let objects = std::mem::take(&mut self.objects);
         let seen = objects.iter().filter(|(_, object)| object.view.is_some());
-        self.obstacles_change_at = [now].into();
+        self.obstacles_change_at.push(now);
         self.events.extend(seen.map(|(id, _)| GameEvent::Leave { id, t: now }));
     }
 
@@ -349,7 +349,7 @@ impl<V> Replica<V> {
     /// The room time at which `advance` has something to do.
     pub fn next_due(&self) -> Option<GameTime> {
         let due = self.due.first().map(|due| due.0);
-        due.into_iter().chain(self.obstacles_change_at.first().copied()).min()
+        due.into_iter().chain(self.obstacles_change_at.iter().copied()).min()
     }
 
     /// The last id that was used.
@@ -400,8 +400,11 @@ impl<V> Replica<V> {
     /// The obstacles that objects in sight have at `now`, by ascending id of these, if they may
     /// have changed since the last call.
     pub(crate) fn take_new_obstacles(&mut self, now: GameTime) -> Option<Vec<StaticObstacle>> {
-        self.obstacles_change_at.first().filter(|first| **first <= now)?;
+        let before = self.obstacles_change_at.len();
         self.obstacles_change_at.retain(|at| *at > now);
+        if self.obstacles_change_at.len() == before {
+            return None;
+        }
         let in_sight = self.objects.iter().map(|(_, object)| object);
         let in_sight = in_sight.filter(|object| object.view.is_some());
         let values = in_sight.flat_map(|object| {
@@ -590,7 +593,7 @@ impl<V> Replica<V> {
     /// At a time, an object of this kind comes, goes or changes.
     fn note_obstacles(&mut self, kind: u8, at: GameTime) {
         if self.schema.kinds[usize::from(kind)].obstacles().next().is_some() {
-            self.obstacles_change_at.insert(at);
+            self.obstacles_change_at.push(at);
         }
     }
 

@@ -6,9 +6,7 @@
 //! The field then has `as`: the index of a command, and of the field of it that has them. A reader
 //! fills them in, so a [`Presentation`] is always whole.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::Presentation;
 
@@ -21,7 +19,9 @@ const AS: &str = "as";
 /// A command and a field of it.
 type FieldPlace = [usize; 2];
 /// What a choice is, by the names of fields.
-type ChoiceDescription = Map<String, Json>;
+type ChoiceDescription = Vec<(&'static str, Json)>;
+/// The choices of each command's fields.
+type KnownChoices = Vec<(FieldPlace, Vec<ChoiceDescription>)>;
 
 impl Presentation {
     /// The block.
@@ -48,50 +48,53 @@ impl Presentation {
 
 /// Leaves out descriptions that an earlier field has.
 fn describe_once(json: &mut Json) {
-    let mut known: BTreeMap<FieldPlace, Vec<ChoiceDescription>> = BTreeMap::new();
+    let mut known = KnownChoices::new();
     for_each_field(json, |place, field| {
         let Some(choices) = field.get_mut("choices").and_then(Json::as_array_mut) else { return };
         let described: Vec<_> = choices.iter().map(description).collect();
-        let same = known.iter().find(|(_, other)| **other == described);
-        if described.iter().all(Map::is_empty) {
+        let same = known.iter().find(|(_, other)| *other == described);
+        if described.iter().all(Vec::is_empty) {
             return;
         }
         if let Some((place, _)) = same {
             for choice in choices.iter_mut().filter_map(Json::as_object_mut) {
-                choice.retain(|key, _| !DESCRIBED_BY.contains(&key.as_str()));
+                for key in DESCRIBED_BY {
+                    choice.remove(key);
+                }
             }
             field[AS] = place.as_slice().into();
         } else if let Some(place) = place {
-            known.insert(place, described);
+            known.push((place, described));
         }
     });
 }
 
 /// Fills in descriptions that an earlier field has. One that is not there has none.
 fn describe_all(json: &mut Json) {
-    let mut known: BTreeMap<FieldPlace, Vec<ChoiceDescription>> = BTreeMap::new();
+    let mut known = KnownChoices::new();
     for_each_field(json, |place, field| {
         let same = field.get(AS).and_then(|same| {
             let index = |at: usize| same.get(at)?.as_u64().map(|index| index as usize);
             Some([index(0)?, index(1)?])
         });
         let Some(choices) = field.get_mut("choices").and_then(Json::as_array_mut) else { return };
-        if let Some(described) = same.and_then(|same| known.get(&same)) {
+        let same = same.and_then(|same| known.iter().find(|(place, _)| *place == same));
+        if let Some((_, described)) = same {
             let choices = choices.iter_mut().filter_map(Json::as_object_mut);
             for (choice, described) in choices.zip(described) {
-                choice.extend(described.clone());
+                for (key, value) in described {
+                    choice.insert((*key).to_owned(), value.clone());
+                }
             }
         } else if let Some(place) = place {
-            known.insert(place, choices.iter().map(description).collect());
+            known.push((place, choices.iter().map(description).collect()));
         }
     });
 }
 
 /// What a choice is.
 fn description(choice: &Json) -> ChoiceDescription {
-    let all = choice.as_object().into_iter().flatten();
-    let described = all.filter(|(key, _)| DESCRIBED_BY.contains(&key.as_str()));
-    described.map(|(key, value)| (key.clone(), value.clone())).collect()
+    DESCRIBED_BY.iter().filter_map(|key| Some((*key, choice.get(*key)?.clone()))).collect()
 }
 
 /// The fields of commands, each with its place, and those of events.
