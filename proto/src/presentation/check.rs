@@ -1,7 +1,5 @@
 //! Whether a presentation fits a schema, and can be shown.
 
-use std::collections::BTreeMap;
-
 use super::{
     ChoicePresentation, CommandPresentation, Condition, ControlPresentation, Effect,
     EventPresentation, FieldPresentation, KindPresentation, Look, MAX_KEYS, MAX_OBSTACLE_LOOKS,
@@ -183,15 +181,13 @@ fn check_needs(
     if choices.iter().all(|choice| choice.needs.is_empty()) {
         return Ok(());
     }
-    let mut places = BTreeMap::new();
-    places.extend(names.iter().map(String::as_str).zip(0..choices.len()));
     let mut missing: Vec<usize> = choices.iter().map(|choice| choice.needs.len()).collect();
     let mut leads_to = vec![Vec::new(); choices.len()];
     for (at, choice) in choices.iter().enumerate() {
         for need in &choice.needs {
-            let needed = places.get(need.as_str());
+            let needed = names.iter().take(choices.len()).position(|name| name == need);
             place.ensure(needed.is_some(), || SchemaProblem::BadNeeds)?;
-            leads_to[needed.copied().unwrap_or_default()].push(at);
+            leads_to[needed.unwrap_or_default()].push(at);
         }
     }
     let mut free: Vec<usize> = (0..choices.len()).filter(|at| missing[*at] == 0).collect();
