@@ -145,7 +145,7 @@ impl Room {
         inputs: &mut Vec<RoomInput>,
         outputs: &mut Vec<RoomOutput>,
     ) {
-        let (times, dt) = self.begin(now);
+        let (times, dt) = self.begin(now, inputs);
         for input in inputs.drain(..) {
             let _ = self.execute(now, input, outputs);
         }
@@ -265,7 +265,7 @@ impl Room {
 
     /// Repeats what the tick at `now` did to world and game, by its journal.
     pub fn replay(&mut self, now: GameTime, journal: &[RoomInput]) {
-        let (times, dt) = self.begin(now);
+        let (times, dt) = self.begin(now, journal);
         let mut outputs = Vec::new();
         for input in journal {
             let _ = self.execute(now, input.clone(), &mut outputs);
@@ -369,9 +369,16 @@ impl Room {
             && self.world.store_delay() == Duration::ZERO
     }
 
-    /// Moves everything to the horizon of `now`, before the inputs take effect. Returns how long
-    /// the tick is for the game.
-    fn begin(&mut self, now: GameTime) -> (TickTimes, Duration) {
+    /// Moves everything to the horizon of `now`, before the inputs take effect; but the calendar is
+    /// right from the beginning, also of the game. Returns how long the tick is for the game.
+    fn begin(&mut self, now: GameTime, inputs: &[RoomInput]) -> (TickTimes, Duration) {
+        let calendar = inputs.iter().rev().find_map(|input| match input {
+            RoomInput::Calendar { unix_ms } => Some(*unix_ms),
+            _ => None,
+        });
+        if let Some(unix_ms) = calendar {
+            self.world.set_calendar(now, unix_ms);
+        }
         let since_last = now.since(self.last.unwrap_or(now));
         let period = Duration::from_secs(1) / self.config.tick_hz;
         let slept = Some(since_last).filter(|past| self.is_asleep() && *past > period);
@@ -407,6 +414,7 @@ impl Room {
             self.game.all_here(&mut self.world);
         }
         self.game.step(&mut self.world, dt);
+        self.note_new_avatars();
         for (player, why) in self.world.take_put_out() {
             self.remove(player, Left::PutOut);
             outputs.push(RoomOutput::PutOut { player, why });
@@ -517,8 +525,18 @@ impl Room {
             RoomInput::Calendar { unix_ms } => self.world.set_calendar(now, *unix_ms),
             RoomInput::AdmitTransfer(arrival) => self.admit_transfer(now, arrival),
         }
+        self.note_new_avatars();
         self.journal.push(input);
         answer
+    }
+
+    /// The game may have given players other avatars, and taken the ones before out of the world.
+    fn note_new_avatars(&mut self) {
+        for (player, avatar) in self.world.take_new_avatars() {
+            if let Some(seat) = self.seats.get_mut(&player) {
+                seat.avatar = avatar;
+            }
+        }
     }
 
     fn command(
@@ -568,16 +586,6 @@ impl Room {
     /// Gives the changes to the network, and the new clients their first view.
     fn publish(&mut self, times: TickTimes) {
         self.world.drain_changes(&mut self.changes);
-        for change in &self.changes {
-            let WorldChange::Avatar { to, .. } = *change else { continue };
-            let owner = self.world.find_owner(to);
-            let player = owner.and_then(|owner| Some((owner, self.world.player(owner)?.avatar)));
-            if let Some((player, avatar)) = player
-                && let Some(seat) = self.seats.get_mut(&player)
-            {
-                seat.avatar = avatar;
-            }
-        }
         self.loads.note_changes(times.now, &self.changes, &self.world);
         let visibility = GameVisibility { game: &*self.game, world: &self.world };
         self.network.apply(times, &self.changes, &self.arrivals, &visibility, &mut self.stats);

@@ -14,6 +14,8 @@ struct Body {
 enum Order {
     /// Get on the nearest free body.
     Mount,
+    /// The same, and leave nothing behind.
+    Become,
     /// Walk 10 m to the east.
     Walk,
 }
@@ -47,12 +49,17 @@ impl Game for Riders {
     ) -> Result<(), No> {
         let here = world.position(player.avatar()).unwrap_or_default();
         match order {
-            Order::Mount => {
+            Order::Mount | Order::Become => {
                 let mut near: Vec<Id<Body>> = Vec::new();
                 world.find_within(here, 2_000.0, &mut near);
                 let free = near.into_iter().find(|body| world.owner(*body).is_none());
                 let free = free.ok_or(No::NoneNear)?;
-                world.change_avatar(player, free).then_some(()).ok_or(No::NoneNear)
+                let old = player.avatar();
+                world.change_avatar(player, free).then_some(()).ok_or(No::NoneNear)?;
+                if matches!(order, Order::Become) {
+                    world.despawn(old);
+                }
+                Ok(())
             }
             Order::Walk => {
                 let to = Position { x: here.x + 10.0, ..here };
@@ -128,6 +135,22 @@ fn a_new_avatar_far_away_takes_the_area_of_interest_along() {
     room.run(1.secs());
     assert_eq!(avatar_at(&room, ann), 900.0);
     assert_eq!(room.sees(ann).len(), 2);
+}
+
+#[test]
+fn the_avatar_before_may_be_despawned_at_once() {
+    let mut room = TestRoom::<Riders>::new();
+    let [ann, bob] = ["ann", "bob"].map(|name| room.join(name, Line::default()));
+    let horse = room.edit(|world, _| world.spawn(body(Position::on_ground(110.0, 110.0))));
+    room.run(1.secs());
+    room.command(ann, "become");
+    room.run(1.secs());
+    assert_eq!(avatar_at(&room, ann), 110.0);
+    assert_eq!((room.world().len(), room.sees(bob).len()), (2, 2));
+    room.move_to_another_host();
+    room.run(1.secs());
+    let player = room.player(ann);
+    assert_eq!(room.world().player(player).map(Player::avatar), Some(horse));
 }
 
 #[test]

@@ -43,11 +43,11 @@ impl Game for Garden {
     fn start(&mut self, world: &mut World<Self>) {
         let path = Path::at(world.centre());
         world.spawn(Tree { path, size: Gauge::of(0.0).changing(1.0 / 64.0) });
+        world.after(world.calendar().until(4 * HOUR), Timer::Market);
     }
 
     fn join(&mut self, world: &mut World<Self>, _: Newcomer) -> Id<Gardener> {
         if self.markets.is_empty() {
-            world.after(world.calendar().until(4 * HOUR), Timer::Market);
             world.after(10.secs(), Timer::Soon);
         }
         world.spawn(Gardener { path: Path::at(world.centre()) })

@@ -119,6 +119,8 @@ pub struct World {
     player_values: Box<dyn PlayerValues>,
     /// Whom the game has put out at this tick, and why.
     put_out: Vec<(PlayerId, String)>,
+    /// Players with another avatar than their seats say.
+    new_avatars: Vec<(PlayerId, ObjectId)>,
     /// What the game has counted since the room came to this host, by name.
     counts: BTreeMap<&'static str, u64>,
     /// What a calendar's clock shows at the room's time zero, in milliseconds since 1970.
@@ -178,6 +180,7 @@ impl World {
             store: StoreDesk::default(),
             player_values: Box::new(NoValues),
             put_out: Vec::new(),
+            new_avatars: Vec::new(),
             counts: BTreeMap::new(),
             calendar_ms: 0,
             controls: BTreeMap::new(),
@@ -414,11 +417,6 @@ impl World {
     /// The player whose avatar this object is.
     pub fn owner(&self, object: ObjectId) -> Option<PlayerId> {
         self.object(object).owner
-    }
-
-    /// The player to whom an object belongs, if both are there.
-    pub(crate) fn find_owner(&self, object: ObjectId) -> Option<PlayerId> {
-        self.objects.get(object)?.owner
     }
 
     /// Assigns an object to a player, who then receives its owner-only components.

@@ -151,7 +151,13 @@ impl World {
         self.clear_owner(from);
         self.set_owner(to, player);
         self.changes.push(WorldChange::Avatar { from, to });
+        self.new_avatars.push((player, to));
         true
+    }
+
+    /// The avatars that players were given since the last call.
+    pub(crate) fn take_new_avatars(&mut self) -> Vec<(PlayerId, ObjectId)> {
+        std::mem::take(&mut self.new_avatars)
     }
 
     fn clear_owner(&mut self, object: ObjectId) {
