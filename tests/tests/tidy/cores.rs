@@ -31,8 +31,8 @@ const SHELLS: &[(&str, &str)] = &[
          admin/operators admin/page_files admin/status admin/tls_stream admin/top_lists \
          client_connection cluster cluster/follow cluster/kept_rooms cluster/lead cluster/nats \
          cluster/server_list cluster/store cluster/write_queue config config/file config/values \
-         contended_places data_lock hosts hosts/embedded hosts/heard_hosts hosts/process hosts/remote \
-         hosts/room_checkpoints identity keep/keeper outgoing peer_door server \
+         contended_places data_lock hosts hosts/embedded hosts/heard_hosts hosts/process \
+         hosts/remote hosts/room_checkpoints identity keep/keeper outgoing peer_door server \
          server/components server/connection_router server/hosts_start server/lobby_start \
          session",
     ),
