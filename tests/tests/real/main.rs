@@ -39,5 +39,6 @@ mod strangers;
 mod subcommands;
 mod terminal;
 mod trace;
+mod traders;
 mod usage;
 mod worlds;
