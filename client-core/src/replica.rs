@@ -66,6 +66,9 @@ pub use visible_object::VisibleObject;
 /// Maximum number of objects, including those about to leave.
 const MAX_OBJECTS: usize = 2 * 65_536;
 
+/// Changes of obstacles that are ahead of what is shown: more than a local lag has.
+const MAX_OBSTACLE_CHANGES: usize = 1_024;
+
 /// Whether received poses are decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PoseDecoding {
@@ -593,7 +596,10 @@ impl<V> Replica<V> {
     /// At a time, an object of this kind comes, goes or changes.
     fn note_obstacles(&mut self, kind: u8, at: GameTime) {
         if self.schema.kinds[usize::from(kind)].obstacles().next().is_some() {
-            self.obstacles_change_at.push(at);
+            // Beyond the bound, what is so far ahead shows with the next change.
+            if self.obstacles_change_at.len() < MAX_OBSTACLE_CHANGES {
+                self.obstacles_change_at.push(at);
+            }
         }
     }
 

@@ -18,8 +18,8 @@ const SLACK_M: f32 = 50.0;
 /// ([`World::as_seen_by`](crate::World::as_seen_by)).
 ///
 /// Where other objects were then is the room's own past: what a client interpolates between. The
-/// player's own avatar, which clients draw ahead, is where it is now, and obstacles never move.
-/// Objects that have gone since then are not found.
+/// player's own avatar, which clients draw ahead, is where it is now, and obstacles are as they are
+/// now. Objects that have gone since then are not found.
 #[derive(Debug)]
 pub struct AsSeen<'w, G> {
     room: &'w RoomWorld,

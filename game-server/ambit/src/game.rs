@@ -467,8 +467,8 @@ impl<G: Game> World<G> {
     }
 
     /// Gives a player another avatar, now: one gets into a vehicle, takes over a creature, or goes
-    /// on as somebody else. The player sees the world from there, and owns it. The avatar before
-    /// stays in the world as an object of nobody: despawn it, or give it back later. `false`, and
+    /// on as another figure. The player sees the world from there, and owns it. The avatar before
+    /// stays in the world without an owner: despawn it, or give it back later. `false`, and
     /// nothing changes, if there is no such player or object, or if it belongs to a player.
     pub fn change_avatar(&mut self, player: impl Into<PlayerId>, to: Id<G::Avatar>) -> bool {
         let is_avatar_kind = self.get(to).is_some();

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::Presentation;
 
-/// What a choice is, whatever is done with it.
+/// What a choice is, in any field.
 const DESCRIBED_BY: [&str; 9] =
     ["help", "label", "made_of", "needs", "raises", "rarity", "sign", "thing", "tint"];
 /// The key of the field with the same descriptions.

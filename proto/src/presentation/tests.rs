@@ -238,7 +238,7 @@ fn choices_need_others_of_their_field_and_none_itself() {
             SchemaProblem::BadNeeds
         });
     }
-    // Whichever comes first in the list.
+    // The first one in the list.
     let mut schema = Schema::example();
     let choices = &mut schema.presentation.commands[2].fields[0].choices;
     choices[0].needs = vec!["heal".into(), "heal".into()];

@@ -112,7 +112,7 @@ impl RowFormat {
     }
 
     /// Whether a client that was built with these fields reads rows of the fields `there` with the
-    /// same meaning: the same names and types, whatever the ranges; the names of a list of data are
+    /// same meaning: the same names and types, of any ranges; the names of a list of data are
     /// known to the room alone.
     pub fn can_read(&self, there: &Self) -> bool {
         let is_same = |known: &FieldSpec, there: &FieldSpec| {

@@ -176,9 +176,9 @@ impl Statics {
         self.tree.build();
     }
 
-    /// Replaces the obstacles that an object has, whatever its number stands for; none takes them
-    /// away. They are rounded to what clients read. Cost: what the object has, and now and then all
-    /// that objects have.
+    /// Replaces the obstacles that an object has, by a number that the caller chooses; none takes
+    /// them away. They are rounded to what clients read. Cost: what the object has, and now and
+    /// then all that objects have.
     pub fn place(&mut self, object: u64, obstacles: &[StaticObstacle]) {
         let solids = obstacles.iter().map(|&StaticObstacle { centre, shape, .. }| {
             let solid = Solid::new(&Obstacle { centre, shape, look: None }.quantised());

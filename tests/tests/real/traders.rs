@@ -283,8 +283,8 @@ impl Trader {
     }
 }
 
-/// Waits until a command is confirmed, for so many times [`PATIENCE`]. Returns when, or `None` if it
-/// was not.
+/// Waits until a command is confirmed, for a number of times [`PATIENCE`]. Returns when, or `None`
+/// if it was not.
 async fn confirmed(game: &Game, number: Option<u32>, times: u32) -> Option<Instant> {
     let number = number?;
     let confirming = async {

@@ -30,7 +30,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use tokio::sync::watch;
 
-use self::description::{AdminEndpoint, ENDPOINTS};
+use self::description::{AdminAction, AdminEndpoint, ENDPOINTS};
 use self::keys::{AdminKeys, KeyHolder};
 use super::listener::HttpListener;
 use super::tls_stream::TlsListener;
@@ -190,15 +190,15 @@ async fn answer(
 
 impl AdminRequest {
     async fn carry_out(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
-        match (self.endpoint.method, self.endpoint.path) {
-            ("get", "/openapi.json") => Ok(description::openapi()),
-            ("get", "/players") => players(desk).await,
-            ("get", "/rooms") => {
+        match self.endpoint.action {
+            AdminAction::Describe => Ok(description::openapi()),
+            AdminAction::ListPlayers => players(desk).await,
+            AdminAction::ListRooms => {
                 let snapshot = in_actor(desk, call(|world, _| world.snapshot())).await?;
                 let rooms: Vec<Json> = snapshot.rooms.iter().map(room).collect();
                 Ok(json!({ "rooms": rooms }))
             }
-            ("get", "/hosts") => {
+            AdminAction::ListHosts => {
                 let snapshot = in_actor(desk, call(|world, _| world.snapshot())).await?;
                 let host = |(id, host): &(HostId, Host)| {
                     json!({
@@ -209,10 +209,10 @@ impl AdminRequest {
                 };
                 Ok(json!({ "hosts": snapshot.hosts.iter().map(host).collect::<Vec<_>>() }))
             }
-            ("get", "/bans") => Ok(bans(&desk.accounts)),
-            ("post", "/bans") => self.ban(&desk.accounts).await,
-            ("delete", _) => self.unban(&desk.accounts).await,
-            ("post", "/messages") => {
+            AdminAction::ListBans => Ok(bans(&desk.accounts)),
+            AdminAction::Ban => self.ban(&desk.accounts).await,
+            AdminAction::Unban => self.unban(&desk.accounts).await,
+            AdminAction::Say => {
                 let body: MessageBody = self.read_body()?;
                 let to = match (body.room, body.player) {
                     (None, None) => OperatorAudience::All,
@@ -222,12 +222,12 @@ impl AdminRequest {
                 };
                 self.order(desk, OperatorOrder::Say { to, text: body.text }).await
             }
-            ("post", "/players/{player}/kick") => {
+            AdminAction::Kick => {
                 let ReasonBody { reason } = self.read_body()?;
                 let player = PlayerId(self.number()?);
                 self.order(desk, OperatorOrder::Kick { player, reason }).await
             }
-            _ => {
+            AdminAction::CloseRoom => {
                 let ReasonBody { reason } = self.read_body()?;
                 let room = RoomId(self.number()?);
                 self.order(desk, OperatorOrder::CloseRoom { room, reason }).await

@@ -74,7 +74,7 @@ test("what could stand beside each other without a crossing does", () => {
   assert.equal(crossings({ a: [], b: [], x: ["b"], y: ["a"] }), 0);
 });
 
-test("no two choices are in one place, whatever they need", () => {
+test("no two choices are in one place, for any needs", () => {
   let seed = 7;
   const random = (below: number) => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;

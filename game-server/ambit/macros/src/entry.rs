@@ -1,37 +1,18 @@
 //! `#[derive(Entry)]`: what a list is made of.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
-use syn::spanned::Spanned as _;
+use quote::quote;
 use syn::{DeriveInput, Result};
 
 use crate::attributes::{error, named_fields, require_at_most, require_no_generics};
-use crate::message_field::{MAX_FIELDS, field_reading, field_spec};
-use crate::names;
+use crate::message_field::{FieldCode, MAX_FIELDS};
 
 const EXAMPLE: &str = "struct Slot { item: Listed<Item>, count: Number<1, 99> }";
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let fields = fields_of(input)?;
     let entry = &input.ident;
-    let specs = fields.iter().map(|field| {
-        let ident = field.ident.as_ref().expect("the fields have names");
-        field_spec(&field.ty, &names::of_field(ident))
-    });
-    // Of this macro, also where a type comes from another one.
-    let this = quote!(self);
-    let values = fields.iter().map(|field| {
-        let (ident, ty) = (&field.ident, &field.ty);
-        quote_spanned!(ty.span()=>
-            <#ty as ::ambit::__private::MessageField>::into_value(#this.#ident)
-        )
-    });
-    let given = quote!(fields);
-    let reading = fields.iter().map(|field| {
-        let ident = &field.ident;
-        let value = field_reading(&field.ty, &given);
-        quote!(#ident: #value.ok()?)
-    });
+    let FieldCode { specs, values, readings } = FieldCode::of(&fields);
     Ok(quote! {
         #[automatically_derived]
         impl ::ambit::Entry for #entry {
@@ -45,7 +26,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 
             fn from_values(values: &[::ambit::__private::Value]) -> ::core::option::Option<Self> {
                 let mut fields = ::ambit::__private::Fields::of_client(values);
-                ::core::option::Option::Some(Self { #(#reading),* })
+                ::core::option::Option::Some(Self { #(#readings),* })
             }
         }
     })

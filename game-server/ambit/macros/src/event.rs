@@ -10,7 +10,7 @@ use crate::attributes::{
     checked_name, error, named_fields, read_label, read_options, require_at_most,
     require_no_generics,
 };
-use crate::message_field::{MAX_FIELDS, field_reading, field_spec};
+use crate::message_field::{FieldCode, MAX_FIELDS};
 use crate::{effect, names, with_rules};
 
 const EXAMPLE: &str = "struct Damage { target: Id<Walker>, amount: i64 }";
@@ -24,27 +24,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
     let Options { name: given_name, text, lead } = options(&input.attrs, &fields)?;
     let name = checked_name(given_name, names::snake_case(event), event.span())?;
     let effect = effect::read(&input.attrs, &fields)?;
-    let specs = fields.iter().map(|field| {
-        let ident = field.ident.as_ref().expect("the fields have names");
-        let ty = &field.ty;
-        field_spec(ty, &names::of_field(ident))
-    });
+    let FieldCode { specs, values, readings } = FieldCode::of(&fields);
     let shown = fields.iter().map(|field| field_presentation(&field.ty, &FieldOptions::default()));
     // Of this macro, also where a type comes from another one.
     let this = quote!(self);
-    let values = fields.iter().map(|field| {
-        let ident = &field.ident;
-        let ty = &field.ty;
-        quote_spanned!(ty.span()=>
-            <#ty as ::ambit::__private::MessageField>::into_value(#this.#ident)
-        )
-    });
-    let given = quote!(fields);
-    let reading = fields.iter().map(|field| {
-        let ident = &field.ident;
-        let value = field_reading(&field.ty, &given);
-        quote!(#ident: #value.ok()?)
-    });
     let about = about.filter(|_| cfg!(feature = "rules")).map(|about| {
         let ident = &about.ident;
         let ty = &about.ty;
@@ -93,7 +76,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Expansion {
             fn from_fields(fields: &[::ambit::__private::Value]) -> ::core::option::Option<Self> {
                 #[allow(unused_variables, unused_mut)]
                 let mut fields = ::ambit::__private::Fields::of_client(fields);
-                ::core::option::Option::Some(Self { #(#reading),* })
+                ::core::option::Option::Some(Self { #(#readings),* })
             }
         }
 

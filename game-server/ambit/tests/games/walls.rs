@@ -44,7 +44,7 @@ struct Wall {
     stands: List<StaticObstacle, 4>,
 }
 
-/// What all see, wherever it is.
+/// What all see, near and far.
 #[derive(Kind)]
 #[kind(room_wide)]
 struct Border {

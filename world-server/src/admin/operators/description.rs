@@ -4,9 +4,25 @@
 use ambit_proto::standing::OperatorRole;
 use serde_json::{Map, Value as Json, json};
 
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AdminAction {
+    Describe,
+    ListPlayers,
+    ListRooms,
+    ListHosts,
+    ListBans,
+    Kick,
+    Say,
+    Ban,
+    Unban,
+    CloseRoom,
+}
+
 /// A request that operators may send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AdminEndpoint {
+    pub(crate) action: AdminAction,
     /// `get`, `post` or `delete`.
     pub(crate) method: &'static str,
     /// Below `/admin/v1`; what is in braces is a number or an account.
@@ -28,6 +44,7 @@ const REASON: (&str, &str, bool, &str) = ("reason", "string", false, "for the pl
 /// All requests.
 pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
     AdminEndpoint {
+        action: AdminAction::Describe,
         method: "get",
         path: "/openapi.json",
         role: LOOK,
@@ -36,6 +53,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         answer: "OpenAPI 3.1",
     },
     AdminEndpoint {
+        action: AdminAction::ListPlayers,
         method: "get",
         path: "/players",
         role: LOOK,
@@ -44,6 +62,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         answer: "`players`, a list",
     },
     AdminEndpoint {
+        action: AdminAction::ListRooms,
         method: "get",
         path: "/rooms",
         role: LOOK,
@@ -52,6 +71,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         answer: "`rooms`, a list",
     },
     AdminEndpoint {
+        action: AdminAction::ListHosts,
         method: "get",
         path: "/hosts",
         role: LOOK,
@@ -60,6 +80,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         answer: "`hosts`, a list",
     },
     AdminEndpoint {
+        action: AdminAction::ListBans,
         method: "get",
         path: "/bans",
         role: LOOK,
@@ -68,6 +89,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         answer: "`bans`, a list",
     },
     AdminEndpoint {
+        action: AdminAction::Kick,
         method: "post",
         path: "/players/{player}/kick",
         role: MODERATE,
@@ -76,6 +98,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         answer: "`reached`, 1",
     },
     AdminEndpoint {
+        action: AdminAction::Say,
         method: "post",
         path: "/messages",
         role: MODERATE,
@@ -88,6 +111,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         answer: "`reached`, the number of players",
     },
     AdminEndpoint {
+        action: AdminAction::Ban,
         method: "post",
         path: "/bans",
         role: MODERATE,
@@ -100,6 +124,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         answer: "`account`",
     },
     AdminEndpoint {
+        action: AdminAction::Unban,
         method: "delete",
         path: "/bans/{account}",
         role: MODERATE,
@@ -108,6 +133,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         answer: "`account`",
     },
     AdminEndpoint {
+        action: AdminAction::CloseRoom,
         method: "post",
         path: "/rooms/{room}/close",
         role: OPERATE,

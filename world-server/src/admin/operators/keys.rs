@@ -22,7 +22,7 @@ pub(crate) struct KeyHolder {
     pub(crate) role: OperatorRole,
 }
 
-/// All keys; none for a server that nobody may operate by HTTP.
+/// All keys; none for a server that is not operated by HTTP.
 pub(crate) struct AdminKeys {
     /// Tags are compared instead of keys, so all have one length.
     tagging: hmac::Key,

@@ -210,7 +210,7 @@ fn the_next_evening_a_hero_wears_what_it_wore() {
     assert_eq!(come_back(&json!({ "by_class": { "warrior": cheat } })).0, ["whetstone"]);
 }
 
-/// A hero wears what it has, one in each slot, and that is what it gains: whatever is done.
+/// A hero wears what it has, one in each slot, and that is what it gains, after any orders.
 fn check_worn(hero: &HeroState, content: &SharedContent) {
     let mut sum = ItemBonus::default();
     for (slot, item) in &hero.bag.worn {

@@ -140,7 +140,7 @@ impl World {
         self.players.insert(player, WorldPlayer { avatar, name, ping_ms: None });
     }
 
-    /// Gives a player another avatar: an object with a place that nobody owns. The one before
+    /// Gives a player another avatar: an object with a place and no owner. The one before
     /// stays, without an owner. `false`, and nothing changes, if that can't be.
     pub fn change_avatar(&mut self, player: PlayerId, to: ObjectId) -> bool {
         let is_free = self.contains(to) && self.owner(to).is_none() && !self.is_room_wide(to);

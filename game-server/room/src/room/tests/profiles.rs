@@ -168,34 +168,30 @@ fn a_closed_room_asks_once_more_for_what_is_not_written() {
     assert_eq!(versions[1], (2, coins, true));
 }
 
-#[test]
-fn who_has_lost_the_profile_is_out_and_writes_nothing_more() {
+/// A player whom the answer to the first write of the profile puts out, and what the room says.
+fn put_out_by(answer: StoreAnswer, reason: ErrorCode) -> (MintScene, Vec<RoomOutput>) {
     let mut scene = Mint::room();
     scene.join();
     let claimed = scene.requests();
     scene.answer(&claimed[0], StoreAnswer::Claimed(ProfileClaim(5), None));
     let asked: Vec<_> = (0..210).flat_map(|_| scene.requests()).collect();
     let open = asked.first().expect("the write of the interval").clone();
-    let outputs = scene.answer(&open, StoreAnswer::Saved(vec![ACCOUNT]));
-    let reason = ErrorCode::TakenOver;
+    let outputs = scene.answer(&open, answer);
     assert!(outputs.contains(&RoomOutput::PlayerOut { player: ANN, reason }));
     assert_eq!(scene.coins(), None);
+    (scene, outputs)
+}
+
+#[test]
+fn who_has_lost_the_profile_is_out_and_writes_nothing_more() {
+    let (mut scene, _) = put_out_by(StoreAnswer::Saved(vec![ACCOUNT]), ErrorCode::TakenOver);
     let later: Vec<_> = (0..210).flat_map(|_| saves(&scene.tick())).collect();
     assert_eq!(later, []);
 }
 
 #[test]
 fn who_has_changed_is_out_when_the_store_refuses_a_write() {
-    let mut scene = Mint::room();
-    scene.join();
-    let claimed = scene.requests();
-    scene.answer(&claimed[0], StoreAnswer::Claimed(ProfileClaim(5), None));
-    let asked: Vec<_> = (0..210).flat_map(|_| scene.requests()).collect();
-    let open = asked.first().expect("the write of the interval").clone();
-    let outputs = scene.answer(&open, StoreAnswer::Refused);
-    let reason = ErrorCode::TryAgain;
-    assert!(outputs.contains(&RoomOutput::PlayerOut { player: ANN, reason }));
-    assert_eq!(scene.coins(), None);
+    let (mut scene, outputs) = put_out_by(StoreAnswer::Refused, ErrorCode::TryAgain);
     // The profile goes back as it is stored.
     let later: Vec<_> = saves(&outputs).into_iter().chain(saves(&scene.tick())).collect();
     let [last] = &later[..] else { panic!("{later:?}") };
