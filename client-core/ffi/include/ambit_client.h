@@ -874,8 +874,8 @@ AmbitStatus ambit_terrain_size(const void *terrain, float *width_height);
 
 /**
  * Logs from now on, for all clients of the process: 1 errors, 2 warnings, 3 what happens,
- * 4 details, 5 everything. Without this call nothing is logged. The level stays as it
- * is first set.
+ * 4 details, 5 everything (in the packaged library the same as 4). Without this call nothing is
+ * logged. The level stays as it is first set.
  */
 AmbitStatus ambit_log(uint32_t level);
 

@@ -560,8 +560,8 @@ unsafe fn position(from: *const f32) -> Result<Position, Failure> {
 }
 
 /// Logs from now on, for all clients of the process: 1 errors, 2 warnings, 3 what happens,
-/// 4 details, 5 everything. Without this call nothing is logged. The level stays as it
-/// is first set.
+/// 4 details, 5 everything (in the packaged library the same as 4). Without this call nothing is
+/// logged. The level stays as it is first set.
 #[unsafe(no_mangle)]
 pub extern "C" fn ambit_log(level: u32) -> Status {
     status::note(registry::guard(|| log::start(level)))

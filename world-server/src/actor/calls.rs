@@ -211,7 +211,7 @@ impl WorldServer {
             // The room must not go back behind what is stored, or it would ask for it once more.
             checkpoints.until_kept().await;
             let outcome = doing.await;
-            let report = in_lobby(move |lobby, _| lobby.handle_stored(&request, outcome));
+            let report = in_lobby(move |lobby, now| lobby.handle_stored(now, &request, outcome));
             let _ = world.send(report).await;
         });
     }

@@ -6,7 +6,7 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 
 use super::profiles::{CarriedProfile, HeldProfile, PROFILE_INTERVAL, WaitingPlayer};
-use super::seat::Presence;
+use super::seat::{Presence, Seat};
 use super::{REPLAY_CLIENT, Room, RoomOutput};
 use crate::logic::game::Left;
 use crate::logic::store::{
@@ -32,21 +32,43 @@ impl Room {
         {
             outputs.push(RoomOutput::Superseded { client: older });
         }
-        self.claim_profiles();
+        self.claim_profiles(outputs);
     }
 
     /// Claims the profiles of those who wait, but those that this room still has to give back.
-    fn claim_profiles(&mut self) {
+    fn claim_profiles(&mut self, outputs: &mut Vec<RoomOutput>) {
         let waiting = &self.profiles.waiting;
         let wanted: Vec<_> = waiting.iter().map(|(&player, it)| (player, it.account)).collect();
         for (player, account) in wanted {
-            if !self.profiles.is_in_use(account) {
+            if !self.give_way(player, account, outputs) {
+                self.refuse_waiting(player, ErrorCode::AlreadyInRoom, outputs);
+            } else if !self.profiles.is_in_use(account) {
                 let request = StoreRequest::ClaimProfile(account);
                 let now = self.world.now();
                 let number = self.world.store_desk().ask_for_room(now, request);
                 self.profiles.claims.insert(number, (player, account));
             }
         }
+    }
+
+    /// Whether no other session of the account plays here. One whose connection is broken makes
+    /// room for the one that waits.
+    fn give_way(
+        &mut self,
+        player: PlayerId,
+        account: AccountId,
+        outputs: &mut Vec<RoomOutput>,
+    ) -> bool {
+        let Some(other) = self.profiles.holder(account).filter(|other| *other != player) else {
+            return true;
+        };
+        let is_away = |seat: &Seat| matches!(seat.presence, Presence::Away(_));
+        let gives_way = self.seats.get(&other).is_none_or(is_away);
+        if gives_way {
+            self.remove(other, Left::Lost);
+            outputs.push(RoomOutput::PlayerOut { player: other, reason: ErrorCode::TakenOver });
+        }
+        gives_way
     }
 
     /// The store has answered a request of the room itself.
@@ -77,7 +99,7 @@ impl Room {
                 _ => {}
             }
         }
-        self.claim_profiles();
+        self.claim_profiles(outputs);
     }
 
     fn admit_waiting(

@@ -83,9 +83,15 @@ impl Profiles {
         self.waiting.len()
     }
 
+    /// The player who has the account's profile.
+    pub(super) fn holder(&self, account: AccountId) -> Option<PlayerId> {
+        let mut held = self.held.iter();
+        held.find_map(|(player, held)| (held.account == account).then_some(*player))
+    }
+
     /// Whether the room still needs the profile of this account, or has asked for it.
     pub(super) fn is_in_use(&self, account: AccountId) -> bool {
-        self.held.values().any(|held| held.account == account)
+        self.holder(account).is_some()
             || self.claims.values().any(|(_, claimed)| *claimed == account)
             || self.leaving.iter().any(|save| save.account == account && save.is_last)
             || self.released.contains(&account)

@@ -34,6 +34,7 @@ mod simulation;
 mod world_wide;
 
 const ANN: PlayerId = PlayerId(1);
+const BOB: PlayerId = PlayerId(2);
 const TICK: Duration = Duration::from_millis(50);
 
 #[test]

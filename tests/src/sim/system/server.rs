@@ -186,7 +186,7 @@ impl System {
         let now = self.now;
         let answers = self.server.store.as_mut().map(|store| store.take_due(now));
         for (request, outcome) in answers.unwrap_or_default() {
-            self.lobby.handle_stored(&request, outcome);
+            self.lobby.handle_stored(now, &request, outcome);
         }
     }
 

@@ -259,7 +259,7 @@ impl LobbyAndHosts {
         let now = self.now;
         let answers = self.store.as_mut().map(|store| store.take_due(now)).unwrap_or_default();
         for (request, outcome) in answers {
-            self.lobby.handle_stored(&request, outcome);
+            self.lobby.handle_stored(now, &request, outcome);
             self.handle_outputs();
         }
     }

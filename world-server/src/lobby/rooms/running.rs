@@ -24,6 +24,13 @@ use crate::lobby::{Lobby, RequestOutcome, output};
 /// Longest text of a host that is sent to players, in characters.
 const MAX_HOST_MESSAGE_CHARS: usize = 500;
 
+/// To a session whose account plays the same game in another one.
+pub(in crate::lobby) const PLAYS_ALREADY: &str =
+    "your account plays this game already, in another session: leave it there, then join again";
+/// To a session whose line was broken.
+pub(in crate::lobby) const TAKES_OVER: &str =
+    "another session of your account plays this game now";
+
 impl Lobby {
     /// Chooses a host for the room and has it opened there.
     pub(in crate::lobby) fn start_room(
@@ -277,6 +284,8 @@ impl Lobby {
         let message = match code {
             ErrorCode::ErrorUnspecified => "you left the game".to_owned(),
             ErrorCode::PutOut if !out.message.is_empty() => sanitized(&out.message),
+            ErrorCode::AlreadyInRoom => PLAYS_ALREADY.to_owned(),
+            ErrorCode::TakenOver => TAKES_OVER.to_owned(),
             _ => "the game server put you out of the game".to_owned(),
         };
         self.vacate_seat_by_host(now, player, world, code);

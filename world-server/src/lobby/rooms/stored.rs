@@ -6,7 +6,9 @@
 //! store could not do has no answer either; the room's players are told once that it waits.
 //!
 //! A profile that another room has is claimed again each second, too. If no other session of the
-//! account is in a room meanwhile, that room is gone, and has the profile no longer.
+//! account is in a room meanwhile, that room is gone, and has the profile no longer. Otherwise a
+//! session whose line is broken leaves the game for the one that waits, and beside one that plays
+//! the newer one is put out.
 //!
 //! What a closed room wanted written last is passed on without an answer: the shell tries it for
 //! some time.
@@ -20,12 +22,14 @@ use ambit_host::protocol::messages::{
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::world_to_client::Body;
 use ambit_proto::ids::{AccountId, RoomId};
+use ambit_proto::time::LocalTime;
 use ambit_store::{RoomRequest, StoredProfile, ValueKey};
 
 use crate::lobby::Lobby;
 use crate::lobby::output::{HostId, LobbyAction, error_body};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::rooms::running::{PLAYS_ALREADY, TAKES_OVER};
 use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::store_job::{StoreJob, StoreOutcome};
 
@@ -89,7 +93,23 @@ impl Lobby {
     }
 
     /// The shell has done a room's job, or could not.
-    pub fn handle_stored(&mut self, request: &RoomRequest, outcome: StoreOutcome) {
+    pub fn handle_stored(
+        &mut self,
+        now: LocalTime,
+        request: &RoomRequest,
+        outcome: StoreOutcome,
+    ) {
+        self.advance(now);
+        self.take_store_outcome(now, request, outcome);
+        self.advance(now);
+    }
+
+    fn take_store_outcome(
+        &mut self,
+        now: LocalTime,
+        request: &RoomRequest,
+        outcome: StoreOutcome,
+    ) {
         let id = RoomId(request.room);
         if let Some(jobs) = self.store_jobs.by_room.get_mut(&id) {
             jobs.running.remove(&request.number);
@@ -117,7 +137,7 @@ impl Lobby {
                 self.send_stored(id, request.number, saved);
             }
             StoreOutcome::Held { account, claim } => {
-                if self.rooms.get(id).is_some() {
+                if self.rooms.get(id).is_some() && !self.settle_sessions(now, id, account) {
                     let jobs = self.store_jobs.by_room.entry(id).or_default();
                     if jobs.note_held(request.number, claim) == TOLD_AFTER {
                         self.tell_that_profile_is_held(id, account);
@@ -130,6 +150,44 @@ impl Lobby {
             }
             StoreOutcome::Unavailable => self.tell_that_store_is_away(id),
         }
+    }
+
+    /// A room waits for a profile that another one has. Decides between two sessions of the account
+    /// in rooms of one game; `false` if there are none.
+    fn settle_sessions(&mut self, now: LocalTime, id: RoomId, account: AccountId) -> bool {
+        let Some(room) = self.rooms.get(id) else {
+            return false;
+        };
+        let world = room.world_id();
+        let game = &self.rooms.at(world).game;
+        let plays_it = |room: RoomId| {
+            self.rooms.get(room).is_some_and(|room| room.has_started() && room.game == *game)
+        };
+        let of_account = self.players.iter().filter(|player| player.account == Some(account));
+        let (mut newer, mut others) = (Vec::new(), Vec::new());
+        for player in of_account {
+            match player.room {
+                Some(room) if room == world && self.is_on_map(player.id, id) => {
+                    newer.push(player.id);
+                }
+                Some(room) if plays_it(room) => others.push((player.id, player.conn)),
+                _ => {}
+            }
+        }
+        if newer.is_empty() || others.is_empty() {
+            return false;
+        }
+        let is_played = others.iter().any(|(_, conn)| conn.is_some());
+        let (out, why) = if is_played {
+            (newer, LobbyRefusal::new(ErrorCode::AlreadyInRoom, PLAYS_ALREADY))
+        } else {
+            let others = others.into_iter().map(|(player, _)| player).collect();
+            (others, LobbyRefusal::new(ErrorCode::TakenOver, TAKES_OVER))
+        };
+        for player in out {
+            self.remove_player(now, player, why.clone());
+        }
+        true
     }
 
     fn send_stored(&mut self, id: RoomId, number: (u32, u64), stored: Stored) {

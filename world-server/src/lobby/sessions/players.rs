@@ -139,7 +139,9 @@ impl LobbyPlayers {
     ) -> PlayerId {
         self.last_id += 1;
         let id = PlayerId(self.last_id);
-        let name = self.free_name(wanted.unwrap_or_else(|| PlayerName::guest(id.0)), account);
+        let number = account.map_or(id.0, guest_number);
+        let wanted = wanted.unwrap_or_else(|| PlayerName::guest(number));
+        let name = self.free_name(wanted, account);
         let token = self.random_bytes();
         self.changed.insert(id);
         let creations = RecentCreations::default();
@@ -394,6 +396,12 @@ impl LobbyPlayers {
     }
 }
 
+/// Of a player who chooses no name: an account has the same one each time.
+fn guest_number(account: AccountId) -> u64 {
+    let AccountId([first, second, ..]) = account;
+    10_000 + u64::from(u16::from_be_bytes([first, second]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -480,6 +488,23 @@ mod tests {
         assert_eq!(players.rename(PlayerId(1), name("Bob")), Err(NameTaken));
         assert_eq!(players.rename(PlayerId(1), name("cid")), Ok(()));
         assert_eq!(players.rename(PlayerId(2), name("ann")), Ok(()));
+    }
+
+    #[test]
+    fn an_account_that_chooses_no_name_has_the_same_one_each_time() {
+        let network = SourceNetwork::of(std::net::Ipv4Addr::LOCALHOST.into());
+        let named = |players: &mut LobbyPlayers| {
+            let wanted = (None, Some(AccountId([1; 16])));
+            players.add(wanted, ConnId(1), network, &LobbyConfig::default())
+        };
+        let mut players = players();
+        let first = named(&mut players);
+        assert_eq!(players.at(first).name().as_str(), "guest-10257");
+        let second = named(&mut players);
+        assert_eq!(players.at(second).name().as_str(), "guest-10257-2", "while the first is here");
+        players.remove(first);
+        let third = named(&mut players);
+        assert_eq!(players.at(third).name().as_str(), "guest-10257");
     }
 
     fn players() -> LobbyPlayers {

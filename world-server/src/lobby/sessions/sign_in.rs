@@ -23,6 +23,7 @@ use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::sessions::account_job::{AccountJob, AccountOutcome, AccountWay, Secret};
 use crate::lobby::sessions::connections::{Asked, Stage};
 use crate::lobby::sessions::login_guesses::CheckResult;
+use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::text::PlayerName;
 use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, RequestOutcome, ends_handshake};
@@ -139,8 +140,15 @@ impl Lobby {
         player: PlayerId,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let account = self.account_of_player(player)?;
-        if self.players.at(player).room.is_some() {
-            let message = "an account is deleted in no room: leave the room first";
+        let plays =
+            |player: &&LobbyPlayer| player.account == Some(account) && player.room.is_some();
+        if let Some(playing) = self.players.iter().find(plays) {
+            let message = if playing.id == player {
+                "an account is deleted in no room: leave the room first"
+            } else {
+                "an account is deleted in no room, and another session of it is in one: leave the \
+                 room there first"
+            };
             return Err(LobbyRefusal::new(ErrorCode::AlreadyInRoom, message));
         }
         self.begin_job(now, from, Asked::Erasure, AccountJob::Erase { account })?;
@@ -275,9 +283,23 @@ impl Lobby {
                 }
             }
         }
-        if is_erased && let Stage::Player(player) = stage {
-            let message = "the account and all that was stored of it are deleted";
-            self.close_connection(now, conn, LobbyRefusal::new(ErrorCode::BadAccount, message));
+        if is_erased
+            && let Stage::Player(player) = stage
+            && let Some(account) = self.players.at(player).account
+        {
+            self.end_sessions_of_erased(now, account);
+        }
+    }
+
+    /// All sessions of the account end, so that none stores anything for it again.
+    fn end_sessions_of_erased(&mut self, now: LocalTime, account: AccountId) {
+        let sessions = self.players.iter().filter(|player| player.account == Some(account));
+        let sessions: Vec<_> = sessions.map(|player| (player.id, player.conn)).collect();
+        for (player, conn) in sessions {
+            if let Some(conn) = conn {
+                let message = "the account and all that was stored of it are deleted";
+                self.close_connection(now, conn, LobbyRefusal::new(ErrorCode::BadAccount, message));
+            }
             self.end_session(now, player, ErrorCode::BadAccount);
         }
     }

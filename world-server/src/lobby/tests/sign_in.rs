@@ -261,12 +261,17 @@ fn a_player_reads_and_deletes_its_own_account_in_no_room() {
     harness.create(&ann, room("den"));
     assert_eq!(harness.refusal_code(ann.conn, erase()), ErrorCode::AlreadyInRoom);
     harness.ask(ann.conn, super::harness::leave());
+    let second = open(&mut harness, ANN);
+    harness.create(&second, room("other"));
+    assert_eq!(harness.refusal_code(ann.conn, erase()), ErrorCode::AlreadyInRoom);
+    harness.ask(second.conn, super::harness::leave());
     let number = harness.send(ann.conn, erase());
     let (source, job) = harness.account_jobs.pop().expect("a job");
     assert_eq!(job, AccountJob::Erase { account: ANN });
     answer(&mut harness, source, AccountOutcome::Done);
     assert_eq!(one_answer(&mut harness, ann.conn, number), Body::Done(world::Done {}));
     assert_eq!(harness.close_code(ann.conn), Some(ErrorCode::BadAccount));
+    assert_eq!(harness.close_code(second.conn), Some(ErrorCode::BadAccount));
     let conn = harness.connect();
     assert!(!harness.welcome(conn, "ann", &ann.token).resumed, "its session has ended");
 }

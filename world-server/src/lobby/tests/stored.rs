@@ -9,7 +9,7 @@ use ambit_proto::control::world::world_to_client::Body;
 use ambit_proto::ids::AccountId;
 use ambit_store::{RoomRequest, ValueKey};
 
-use super::harness::{LobbyHarness, seconds};
+use super::harness::{Client, LobbyHarness, seconds};
 use crate::lobby::{StoreJob, StoreOutcome};
 
 #[test]
@@ -182,21 +182,44 @@ fn claim_in_vain(harness: &mut LobbyHarness, host: crate::lobby::HostId, room: u
     instead_of
 }
 
-#[test]
-fn a_profile_stays_with_another_session_of_the_account() {
-    let mut harness = LobbyHarness::new();
-    let (ann, anna) =
-        (harness.connect_with_account("ann", ANN), harness.connect_with_account("anna", ANN));
+/// Two sessions of one account in rooms of one game: the second room waits for the profile.
+fn two_sessions(harness: &mut LobbyHarness) -> ([Client; 2], crate::lobby::HostId, [u64; 2]) {
+    let sessions = ["ann", "anna"].map(|name| harness.connect_with_account(name, ANN));
     let host = harness.host(1, 10);
-    let (first, second) =
-        (harness.running_room_of(host, &[&ann]), harness.running_room_of(host, &[&anna]));
-    assert_ne!(first, second);
-    for _ in 0..20 {
-        ask_for(&mut harness, host, second, What::Claim(ANN.0.to_vec()));
-        let (request, job) = harness.store_jobs.remove(0);
-        assert!(matches!(job, StoreJob::ClaimProfile { instead_of: None, .. }), "{job:?}");
-        done(&mut harness, &request, StoreOutcome::Held { account: ANN, claim: 5 });
-    }
+    let rooms = sessions.each_ref().map(|session| harness.running_room_of(host, &[session]));
+    harness.discard_events();
+    (sessions, host, rooms)
+}
+
+#[test]
+fn a_second_session_is_put_out_while_the_first_one_plays() {
+    let mut harness = LobbyHarness::new();
+    let ([ann, anna], host, [_, second]) = two_sessions(&mut harness);
+    assert_eq!(claim_in_vain(&mut harness, host, second), None);
+    let (code, message) = harness.leave_reason(&anna);
+    assert_eq!(code, ErrorCode::AlreadyInRoom);
+    assert!(message.contains("another session"), "{message}");
+    assert_eq!(harness.events(&ann), [], "the first one plays on");
+}
+
+#[test]
+fn a_session_that_is_away_leaves_the_game_for_another_one() {
+    let mut harness = LobbyHarness::new();
+    let ([ann, anna], host, [first, second]) = two_sessions(&mut harness);
+    harness.disconnect(&ann);
+    harness.take_orders();
+    assert_eq!(claim_in_vain(&mut harness, host, second), None);
+    let orders = harness.take_orders().into_iter().map(|(_, order)| order);
+    let closed = orders.filter(
+        |order| matches!(order, world_to_host::Body::CloseRoom(close) if close.room == first),
+    );
+    assert_eq!(closed.count(), 1, "its room is empty");
+    assert_eq!(harness.events(&anna), []);
+    let ann = harness.resume(&ann);
+    let number = harness.send(ann.conn, super::harness::leave());
+    let answers = harness.answers_to(ann.conn, number);
+    let is_out = |body: &Body| matches!(body, Body::Error(it) if it.code() == ErrorCode::NotInRoom);
+    assert!(answers.iter().any(is_out), "{answers:?}");
 }
 
 #[test]
@@ -258,7 +281,7 @@ fn request(room: u64, count: u64, what: What) -> StoreRequest {
 }
 
 fn done(harness: &mut LobbyHarness, request: &RoomRequest, outcome: StoreOutcome) {
-    harness.lobby.handle_stored(request, outcome);
+    harness.lobby.handle_stored(harness.now, request, outcome);
     harness.handle_outputs();
 }
 

@@ -238,6 +238,43 @@ fn a_player_who_leaves_before_the_answer_gives_the_profile_back_unchanged() {
     assert_eq!(scene.coins(), None);
 }
 
+#[test]
+fn a_second_session_of_an_account_is_out_while_the_first_one_plays() {
+    let mut scene = Mint::room();
+    scene.play();
+    scene.join_as(BOB);
+    let reason = ErrorCode::AlreadyInRoom;
+    assert_eq!(put_out(&scene.tick()), [(BOB, reason)]);
+    assert!(scene.coins().is_some());
+}
+
+#[test]
+fn a_second_session_of_an_account_takes_over_from_one_that_is_away() {
+    let mut scene = Mint::room();
+    scene.play();
+    scene.inputs.push(RoomInput::Disconnect { client: REPLAY_CLIENT, player: ANN });
+    scene.join_as(BOB);
+    let outputs = scene.tick();
+    assert_eq!(put_out(&outputs), [(ANN, ErrorCode::TakenOver)]);
+    let [last] = &saves(&outputs)[..] else { panic!("{outputs:?}") };
+    assert!(last.is_last && last.value.is_some(), "what the first session had is written");
+    let write = asked(&outputs).next().expect("the write").clone();
+    let outputs = scene.answer(&write, StoreAnswer::Saved(Vec::new()));
+    let claim = asked(&outputs).next().expect("a claim").clone();
+    let stored = last.value.clone();
+    let outputs = scene.answer(&claim, StoreAnswer::Claimed(ProfileClaim(6), stored));
+    assert_eq!(put_out(&outputs), []);
+    assert!(scene.room.seats.contains_key(&BOB));
+}
+
+fn put_out(outputs: &[RoomOutput]) -> Vec<(PlayerId, ErrorCode)> {
+    let out = outputs.iter().filter_map(|output| match output {
+        RoomOutput::PlayerOut { player, reason } => Some((*player, *reason)),
+        _ => None,
+    });
+    out.collect()
+}
+
 /// A room of [`Mint`] without a store.
 struct MintScene {
     room: Room,
@@ -254,10 +291,21 @@ impl Mint {
 
 impl MintScene {
     fn join(&mut self) {
+        self.join_as(ANN);
+    }
+
+    /// The first session joins, and its profile is there.
+    fn play(&mut self) {
+        self.join();
+        let claimed = self.requests();
+        self.answer(&claimed[0], StoreAnswer::Claimed(ProfileClaim(5), None));
+    }
+
+    fn join_as(&mut self, player: PlayerId) {
         self.inputs.push(RoomInput::Join {
             client: REPLAY_CLIENT,
-            player: ANN,
-            name: "ann".to_owned(),
+            player,
+            name: format!("player {}", player.0),
             account: Some(ACCOUNT),
             coding: PoseCoding::Auto,
         });
