@@ -43,7 +43,7 @@ mod tests {
 
     /// The published numbers and names. A number is never used for something else: 65 to 68 and 70
     /// were used before games had refusals of their own.
-    const PUBLISHED: [(i32, &str); 53] = [
+    const PUBLISHED: [(i32, &str); 55] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),
         (2, "unknown_message"),
@@ -95,6 +95,8 @@ mod tests {
         (48, "not_in_party"),
         (49, "not_invited"),
         (50, "party_full"),
+        (51, "muted"),
+        (52, "room_locked"),
         (64, "bad_position"),
         (69, "unknown_command"),
     ];

@@ -11,13 +11,13 @@ mod ring_verifier;
 mod tokens;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ambit_proto::ids::{AccountId, RoomId};
 use ambit_store::{
-    BannedAccount, ClaimOutcome, GameResult, LINEAGE_LASTS_S, Names, PasswordAccount, Period,
-    RoomRequest, SaveOutcome, Store, StoreError, StorePlace, StoreTables, TopResult,
+    BanScope, BanTarget, ClaimOutcome, GameResult, LINEAGE_LASTS_S, Names, PasswordAccount, Period,
+    RoomRequest, SaveOutcome, ServerBan, Store, StoreError, StorePlace, StoreTables, TopResult,
 };
 use ambit_transport::random::system_random;
 use anyhow::Context as _;
@@ -47,7 +47,7 @@ const WRONG_PASSWORD: &str = "the name and the password do not belong together; 
 pub(crate) struct AccountDesk {
     store: Store,
     /// Reserved names and bans, as they were read last.
-    names: watch::Receiver<Names>,
+    names: Arc<watch::Sender<Names>>,
     tokens: Option<Arc<TokenKeyFile>>,
     /// Permits to wait for a hash, and the one to compute it.
     hashes: Arc<(Semaphore, Semaphore)>,
@@ -71,8 +71,8 @@ impl AccountDesk {
             bans = first.bans.len(),
             "accounts are stored here"
         );
-        let (changed, names) = watch::channel(first);
-        tokio::spawn(keep_current(store.clone(), changed));
+        let names = Arc::new(watch::Sender::new(first));
+        tokio::spawn(keep_current(store.clone(), Arc::downgrade(&names)));
         let tokens = config.token_keys.as_deref().map(|path| TokenKeyFile::open(path, config));
         let tokens = tokens.transpose().context("`--token-keys`")?.map(Arc::new);
         let hashes = (Semaphore::new(MAX_WAITING_HASHES), Semaphore::new(1));
@@ -88,7 +88,7 @@ impl AccountDesk {
     #[cfg(test)]
     pub(crate) fn in_memory() -> Self {
         let store = Store::open(&StorePlace::Memory).expect("memory");
-        let names = watch::channel(Names::default()).1;
+        let names = Arc::default();
         let hashes = Arc::new((Semaphore::new(MAX_WAITING_HASHES), Semaphore::new(1)));
         let (lineage, last_jobs) = (watch::Sender::new(None), watch::Sender::new(()));
         Self { store, names, tokens: None, hashes, lineage, last_jobs }
@@ -96,17 +96,40 @@ impl AccountDesk {
 
     /// Reserved names and bans, and their changes.
     pub(crate) fn names(&self) -> watch::Receiver<Names> {
-        self.names.clone()
+        self.names.subscribe()
     }
 
-    /// Bans an account, or changes its ban. The lobby knows it within some seconds.
-    pub(crate) async fn ban(&self, banned: BannedAccount) -> Result<(), StoreError> {
-        self.store.run(move |tables| tables.ban(&banned, unix_time())).await
+    /// Bans, or changes bans: all of them, or none. Those who follow [`Self::names`] know it.
+    pub(crate) async fn ban(&self, bans: Vec<ServerBan>) -> Result<(), StoreError> {
+        let store = move |tables: &mut StoreTables<'_>| {
+            bans.iter().try_for_each(|ban| tables.ban(ban, unix_time()))
+        };
+        self.store.run(store).await?;
+        self.read_names().await
     }
 
-    /// Ends a ban. Returns whether there was one.
-    pub(crate) async fn unban(&self, account: AccountId) -> Result<bool, StoreError> {
-        self.store.run(move |tables| tables.unban(account)).await
+    /// Ends the bans of a target from these. Returns whether there was one.
+    pub(crate) async fn unban(
+        &self,
+        target: BanTarget,
+        scopes: &'static [BanScope],
+    ) -> Result<bool, StoreError> {
+        let unban = move |tables: &mut StoreTables<'_>| {
+            let mut is_any = false;
+            for scope in scopes {
+                is_any |= tables.unban(&target, *scope)?;
+            }
+            Ok(is_any)
+        };
+        let is_any = self.store.run(unban).await?;
+        self.read_names().await?;
+        Ok(is_any)
+    }
+
+    /// Reads reserved names, bans and roles again.
+    pub(crate) async fn read_names(&self) -> Result<(), StoreError> {
+        publish(&self.names, self.store.names().await?);
+        Ok(())
     }
 
     /// Does a job of the lobby.
@@ -346,18 +369,31 @@ async fn keep_lineage(store: Store, mut known: watch::Receiver<Option<[u8; 16]>>
     }
 }
 
-async fn keep_current(store: Store, changed: watch::Sender<Names>) {
-    while !changed.is_closed() {
+/// Ends with the desk.
+async fn keep_current(store: Store, known: Weak<watch::Sender<Names>>) {
+    loop {
         tokio::time::sleep(NAMES_INTERVAL).await;
-        let known = changed.borrow().number;
+        let Some(names) = known.upgrade() else { return };
+        let known = names.borrow().number;
         let read = store.run(move |tables| {
             Ok(if tables.names_number()? == known { None } else { Some(tables.names()?) })
         });
         // A store that does not work says so itself.
-        if let Ok(Some(names)) = read.await {
-            changed.send_replace(names);
+        if let Ok(Some(newest)) = read.await {
+            publish(&names, newest);
         }
     }
+}
+
+/// What was read earlier may come later.
+fn publish(names: &watch::Sender<Names>, read: Names) {
+    names.send_if_modified(|known| {
+        let is_newer = read.number > known.number;
+        if is_newer {
+            *known = read;
+        }
+        is_newer
+    });
 }
 
 /// The file of the keys of tokens. It is read again when it has changed.

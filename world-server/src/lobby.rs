@@ -74,8 +74,9 @@ use fleet::restored::RestoredRooms;
 pub use fleet::silence::HostSilence;
 use fleet::silence::serving_lease_ms;
 pub(crate) use operator_orders::{
-    OperatedPlayer, OperatorAudience, OperatorOrder, OperatorProblem,
+    OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
 };
+pub(crate) use operators::read_reason;
 pub use output::{
     ConnId, HostId, HostOrder, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey,
 };

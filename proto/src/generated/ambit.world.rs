@@ -786,6 +786,10 @@ pub enum ErrorCode {
     NotInvited = 49,
     /// The party has as many members as one may have.
     PartyFull = 50,
+    /// An operator has muted the player, who says nothing in chat meanwhile.
+    Muted = 51,
+    /// An operator has locked the room: nobody comes in but those who have a seat.
+    RoomLocked = 52,
     /// A command names a position that is not on the map.
     BadPosition = 64,
     /// The game has no such command. A game's own refusals are in its schema
@@ -850,6 +854,8 @@ impl ErrorCode {
             Self::NotInParty => "NOT_IN_PARTY",
             Self::NotInvited => "NOT_INVITED",
             Self::PartyFull => "PARTY_FULL",
+            Self::Muted => "MUTED",
+            Self::RoomLocked => "ROOM_LOCKED",
             Self::BadPosition => "BAD_POSITION",
             Self::UnknownCommand => "UNKNOWN_COMMAND",
         }
@@ -908,6 +914,8 @@ impl ErrorCode {
             "NOT_IN_PARTY" => Some(Self::NotInParty),
             "NOT_INVITED" => Some(Self::NotInvited),
             "PARTY_FULL" => Some(Self::PartyFull),
+            "MUTED" => Some(Self::Muted),
+            "ROOM_LOCKED" => Some(Self::RoomLocked),
             "BAD_POSITION" => Some(Self::BadPosition),
             "UNKNOWN_COMMAND" => Some(Self::UnknownCommand),
             _ => None,

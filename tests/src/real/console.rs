@@ -27,6 +27,18 @@ impl Console {
         name: &str,
         arguments: &[&str],
     ) -> Result<Self> {
+        let mut console = Self::open(scratch, server, name, arguments)?;
+        console.wait_for("welcome")?;
+        Ok(console)
+    }
+
+    /// One that the server may refuse.
+    pub fn open(
+        scratch: &ScratchFolder,
+        server: SocketAddr,
+        name: &str,
+        arguments: &[&str],
+    ) -> Result<Self> {
         let mut command = Command::new(binary("console"));
         scratch.confine(&mut command);
         command.args(["--server", &server.to_string(), "--name", name]).args(arguments);
@@ -34,10 +46,7 @@ impl Console {
         let mut child = command.spawn().context("the console can't be started")?;
         let lines = OutputLines::read_from(child.stdout.take().expect("piped"));
         let input = child.stdin.take().expect("piped");
-        let mut console =
-            Console { name: name.to_owned(), child, input, lines, events: Vec::new() };
-        console.wait_for("welcome")?;
-        Ok(console)
+        Ok(Console { name: name.to_owned(), child, input, lines, events: Vec::new() })
     }
 
     pub fn type_in(&mut self, command: &str) -> Result<()> {

@@ -116,6 +116,22 @@ fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
     let told = bob.wait_for("error")?;
     assert!(told.to_string().contains("an operator put you out: language"), "{told}");
 
+    // A player who is muted reads why, and a room that is locked lets nobody in.
+    ann.run_command("create fen game=field npcs=1", "created")?;
+    let mute = format!("/players/{}/mute", ann_seen["id"]);
+    let why = json!({ "reason": "caps", "hours": 3 });
+    assert_eq!(ask(&server, MODERATE, &format!("POST {mute}"), &why)?.0, 200);
+    let told = ann.run_command("say hello", "error")?;
+    assert!(told.to_string().contains("has muted you for 3 hours: caps"), "{told}");
+    assert_eq!(ask(&server, MODERATE, &format!("DELETE {mute}"), &Json::Null)?.0, 200);
+    ann.run_command("say hello", "chat")?;
+    let (_, rooms) = ask(&server, LOOK, "GET /rooms", &Json::Null)?;
+    let lock = format!("POST /rooms/{}/lock", rooms["rooms"][0]["id"]);
+    assert_eq!(ask(&server, MODERATE, &lock, &Json::Null)?.0, 200);
+    let mut eve = Console::start(&scratch, server.world, "eve", &["--account", "off"])?;
+    let refused = eve.run_command("join fen", "error")?;
+    assert_eq!(refused["code"], "room_locked", "{refused}");
+
     // An account that is banned is out, and comes in no more, until the ban ends.
     let account = ann_seen["account"].as_str().context("an account")?.to_owned();
     let ban = json!({ "account": account, "reason": "cheating", "hours": 1 });
@@ -127,6 +143,21 @@ fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
     let unban = format!("DELETE /bans/{account}");
     assert_eq!(ask(&server, MODERATE, &unban, &Json::Null)?.0, 200);
     assert_eq!(ask(&server, MODERATE, &unban, &Json::Null)?.0, 404);
+    // A player who is banned does not come in from the same address, and reads why.
+    let (_, seen) = ask(&server, LOOK, "GET /players", &Json::Null)?;
+    let players = seen["players"].as_array().context("a list")?;
+    let eve_seen = players.iter().find(|player| player["name"] == "eve").context("eve")?;
+    let ban = format!("POST /players/{}/ban", eve_seen["id"]);
+    let (status, banned) = ask(&server, MODERATE, &ban, &json!({ "reason": "insults" }))?;
+    assert_eq!((status, &banned["targets"]), (200, &json!(["address:127.0.0.1"])), "{banned}");
+    let told = eve.wait_for("error")?;
+    assert!(told.to_string().contains("insults"), "{told}");
+    let mut again = Console::open(&scratch, server.world, "fay", &["--account", "off"])?;
+    let told = again.wait_for("error")?;
+    assert!(told.to_string().contains("may not play here: insults"), "{told}");
+    let unban = "DELETE /bans/address:127.0.0.1";
+    assert_eq!(ask(&server, MODERATE, unban, &Json::Null)?.0, 200);
+    Console::start(&scratch, server.world, "fay", &["--account", "off"])?;
     let log = server.take_log();
     let of_max = log.iter().filter(|line| line.contains("max") && line.contains("operator"));
     assert!(of_max.count() >= 4, "{log:#?}");
@@ -142,7 +173,7 @@ fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
     let paths = description["paths"].as_object().context("paths")?;
     for (path, methods) in paths {
         let path = path.replace("{player}", "77").replace("{room}", "77");
-        let path = path.replace("{account}", &"7".repeat(32));
+        let path = path.replace("{target}", &"7".repeat(32));
         for method in methods.as_object().context("methods")?.keys() {
             let method = method.to_uppercase();
             let answer = server.request(&method, &path, "")?;

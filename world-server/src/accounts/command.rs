@@ -10,7 +10,9 @@ use std::time::Duration;
 use ambit_host::process::USAGE_EXIT_STATUS;
 use ambit_proto::ids::AccountId;
 use ambit_proto::standing::OperatorRole;
-use ambit_store::{AccountBan, BannedAccount, NameOwner, Store, StorePlace};
+use ambit_store::{
+    BanScope, BanTarget, BanTerm, NameOwner, ServerBan, Store, StorePlace, StoreTables,
+};
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, Parser, Subcommand};
 
@@ -80,15 +82,19 @@ enum AccountOrder {
         #[arg(value_parser = parse_account)]
         account: AccountId,
     },
-    /// Deletes all that is stored of an account, but a ban.
+    /// Deletes all that is stored of an account, but bans.
     Delete {
         #[arg(value_parser = parse_account)]
         account: AccountId,
     },
-    /// Bans an account: its players are put out, and come in no more.
+    /// Bans an account, a name or an address: its players are put out, and come in no more.
     Ban {
-        #[arg(value_parser = parse_account)]
-        account: AccountId,
+        /// An account; or `name:` and a name, and those that look like it; or `address:` and an
+        /// address or a network. Of an IPv6 address its /64 is banned.
+        target: BanTarget,
+        /// Bars from chat alone.
+        #[arg(long)]
+        chat: bool,
         /// For how many hours; without this it has no end.
         #[arg(long)]
         hours: Option<u32>,
@@ -96,10 +102,10 @@ enum AccountOrder {
         #[arg(long, default_value = "")]
         reason: String,
     },
-    /// Ends a ban.
+    /// Ends a ban, from chat, too.
     Unban {
-        #[arg(value_parser = parse_account)]
-        account: AccountId,
+        /// As of `ban`.
+        target: BanTarget,
     },
     /// Reserves a name, and those that look like it, for an account.
     Reserve {
@@ -183,22 +189,29 @@ async fn carry_out_with(
             let rows = store.run(move |tables| tables.erase(account)).await?;
             writeln!(out, "{rows} rows of account {account} deleted")?;
         }
-        AccountOrder::Ban { account, hours, reason } => {
-            let length = hours.map(|hours| Duration::from_hours(hours.into()).as_secs() as i64);
-            let ban = AccountBan { reason, ends_at: length.map(|length| now + length) };
-            store.run(move |tables| tables.ban(&BannedAccount { account, ban }, now)).await?;
-            writeln!(out, "account {account} is banned")?;
-        }
-        AccountOrder::Unban { account } => {
-            if !store.run(move |tables| tables.unban(account)).await? {
-                bail!("account {account} is not banned; `world-server accounts list` shows bans");
+        AccountOrder::Ban { target, chat, hours, reason } => {
+            if let BanTarget::Name(name) = &target {
+                check_name(name)?;
             }
-            writeln!(out, "account {account} may play again")?;
+            let length = hours.map(|hours| Duration::from_hours(hours.into()).as_secs() as i64);
+            let term = BanTerm { reason, ends_at: length.map(|length| now + length) };
+            let scope = if chat { BanScope::Chat } else { BanScope::Play };
+            writeln!(out, "{target} is banned from {}", scope.name())?;
+            store.run(move |tables| tables.ban(&ServerBan { target, scope, term }, now)).await?;
+        }
+        AccountOrder::Unban { target } => {
+            let banned = target.clone();
+            let unban = move |tables: &mut StoreTables<'_>| {
+                let from_play = tables.unban(&banned, BanScope::Play)?;
+                Ok(tables.unban(&banned, BanScope::Chat)? || from_play)
+            };
+            if !store.run(unban).await? {
+                bail!("{target} is not banned; `world-server accounts list` shows bans");
+            }
+            writeln!(out, "{target} is not banned any more")?;
         }
         AccountOrder::Reserve { name, account } => {
-            if !is_player_name(&name) {
-                bail!("no player can be called {name:?}: a name has 1 to 24 characters");
-            }
+            check_name(&name)?;
             let reserved = name.clone();
             let owner = store.run(move |tables| tables.reserve(&reserved, account, now)).await?;
             if let Some(NameOwner(owner)) = owner {
@@ -230,15 +243,23 @@ async fn carry_out_with(
             for (name, account) in &names.reserved {
                 writeln!(out, "name  {account}  {name}")?;
             }
-            for (account, AccountBan { reason, ends_at }) in &names.bans {
+            for ServerBan { target, scope, term: BanTerm { reason, ends_at } } in &names.bans {
                 let hours = ends_at.map(|end| (end - now).max(0) / 3_600);
                 let until = hours.map_or_else(|| "for ever".to_owned(), |left| format!("{left} h"));
-                writeln!(out, "ban   {account}  {until}  {reason}")?;
+                let scope = scope.name();
+                writeln!(out, "ban   {target}  from {scope}  {until}  {reason}")?;
             }
             for (account, role) in &names.roles {
                 writeln!(out, "role  {account}  {role}")?;
             }
         }
+    }
+    Ok(())
+}
+
+fn check_name(name: &str) -> anyhow::Result<()> {
+    if !is_player_name(name) {
+        bail!("no player can be called {name:?}: a name has 1 to 24 characters");
     }
     Ok(())
 }

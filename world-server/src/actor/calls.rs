@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use ambit_host::protocol::messages::WorldToHost;
+use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
-use ambit_store::RoomRequest;
+use ambit_store::{BanTarget, RoomRequest};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
@@ -21,8 +22,8 @@ use crate::cluster::store::WriteProgress;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{
-    AccountJob, ConnId, Host, HostId, JobSource, Lobby, OperatedPlayer, OperatorOrder,
-    OperatorProblem, Origin, StoreJob,
+    AccountJob, ConnId, Host, HostId, JobSource, Lobby, OperatedPlayer, OperatedRoom,
+    OperatorOrder, OperatorProblem, Origin, StoreJob,
 };
 use crate::outgoing::OutgoingQueue;
 
@@ -123,7 +124,25 @@ impl WorldServer {
 
     /// All players, as operators see them.
     pub(crate) fn operated_players(&self) -> Vec<OperatedPlayer> {
-        self.lobby.operated_players()
+        self.lobby.operated_players(self.clock.now())
+    }
+
+    /// A player, as operators see it.
+    pub(crate) fn operated_player(
+        &self,
+        player: PlayerId,
+    ) -> Result<OperatedPlayer, OperatorProblem> {
+        self.lobby.operated_player(self.clock.now(), player)
+    }
+
+    /// Whom a ban of this player is for.
+    pub(crate) fn ban_targets(&self, player: PlayerId) -> Result<Vec<BanTarget>, OperatorProblem> {
+        self.lobby.ban_targets(player)
+    }
+
+    /// All rooms, as operators see them.
+    pub(crate) fn operated_rooms(&self) -> Vec<OperatedRoom> {
+        self.lobby.operated_rooms()
     }
 
     /// A host has connected; its orders go to the sender. `instance` identifies the process; it is

@@ -4,6 +4,7 @@
 //! another origin can send. Wrong keys have pauses, by network. What is done is logged with the
 //! name of the key's holder. [`description`] lists the requests.
 
+mod answers;
 pub(super) mod description;
 pub(crate) mod keys;
 
@@ -12,10 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Context;
-use ambit_proto::control::world;
-use ambit_proto::ids::{AccountId, PlayerId, RoomId};
-use ambit_proto::standing::OperatorRole;
-use ambit_store::{AccountBan, BannedAccount};
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_store::{BanScope, BanTarget, BanTerm, ServerBan};
 use ambit_transport::address::SourceNetwork;
 use axum::Router;
 use axum::extract::connect_info::Connected;
@@ -41,8 +40,7 @@ use crate::cluster::ClusterRole;
 use crate::config::Config;
 use crate::identity;
 use crate::lobby::{
-    GuessesByNetwork, Host, HostId, OperatedPlayer, OperatorAudience, OperatorOrder,
-    OperatorProblem,
+    GuessesByNetwork, OperatorAudience, OperatorOrder, OperatorProblem, is_player_name, read_reason,
 };
 
 /// Who asks. For the pauses after wrong keys, and the log.
@@ -86,14 +84,27 @@ struct MessageBody {
     player: Option<u64>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BanBody {
-    account: String,
-    #[serde(default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct TermBody {
     reason: String,
     hours: Option<u32>,
 }
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct BanBody {
+    account: Option<String>,
+    name: Option<String>,
+    address: Option<String>,
+    only: Option<String>,
+    reason: String,
+    hours: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EmptyBody {}
 
 /// What goes wrong with a request: a status, and what `error` says.
 struct Refused(StatusCode, String);
@@ -192,26 +203,37 @@ impl AdminRequest {
     async fn carry_out(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
         match self.endpoint.action {
             AdminAction::Describe => Ok(description::openapi()),
-            AdminAction::ListPlayers => players(desk).await,
+            AdminAction::ListPlayers => {
+                let players = in_actor(desk, call(|world, _| world.operated_players())).await?;
+                Ok(json!({ "players": list(&players, answers::player) }))
+            }
             AdminAction::ListRooms => {
-                let snapshot = in_actor(desk, call(|world, _| world.snapshot())).await?;
-                let rooms: Vec<Json> = snapshot.rooms.iter().map(room).collect();
-                Ok(json!({ "rooms": rooms }))
+                let rooms = in_actor(desk, call(|world, _| world.operated_rooms())).await?;
+                Ok(json!({ "rooms": list(&rooms, answers::room) }))
             }
             AdminAction::ListHosts => {
                 let snapshot = in_actor(desk, call(|world, _| world.snapshot())).await?;
-                let host = |(id, host): &(HostId, Host)| {
-                    json!({
-                        "id": id.0, "label": host.label, "address": host.address,
-                        "build": host.build, "capacity": host.capacity,
-                        "rooms": host.stats.rooms, "players": host.stats.players,
-                    })
-                };
-                Ok(json!({ "hosts": snapshot.hosts.iter().map(host).collect::<Vec<_>>() }))
+                Ok(json!({ "hosts": list(&snapshot.hosts, answers::host) }))
             }
-            AdminAction::ListBans => Ok(bans(&desk.accounts)),
+            AdminAction::ListBans => {
+                let names = desk.accounts.names();
+                let bans = list(&names.borrow().bans, answers::ban);
+                Ok(json!({ "bans": bans }))
+            }
             AdminAction::Ban => self.ban(&desk.accounts).await,
             AdminAction::Unban => self.unban(&desk.accounts).await,
+            AdminAction::BanPlayer => self.ban_player(desk).await,
+            AdminAction::Mute => self.mute(desk).await,
+            AdminAction::Unmute => self.unmute(desk).await,
+            AdminAction::Lock => {
+                let EmptyBody {} = self.read_body()?;
+                let room = RoomId(self.number()?);
+                self.order(desk, OperatorOrder::SetLock { room, is_locked: true }).await
+            }
+            AdminAction::Unlock => {
+                let room = RoomId(self.number()?);
+                self.order(desk, OperatorOrder::SetLock { room, is_locked: false }).await
+            }
             AdminAction::Say => {
                 let body: MessageBody = self.read_body()?;
                 let to = match (body.room, body.player) {
@@ -238,33 +260,89 @@ impl AdminRequest {
     async fn order(&self, desk: &OperatorDesk, order: OperatorOrder) -> Result<Json, Refused> {
         let KeyHolder { name, role } = &self.by;
         tracing::info!(operator = name, %role, ?order, "an operator's order");
-        match in_actor(desk, call(move |world, ctx| world.carry_out(ctx, order))).await? {
-            Ok(reached) => Ok(json!({ "reached": reached })),
-            Err(problem @ OperatorProblem::BadText(_)) => Err(bad(problem.to_string())),
-            Err(problem) => Err(Refused(StatusCode::NOT_FOUND, problem.to_string())),
-        }
+        let done = in_actor(desk, call(move |world, ctx| world.carry_out(ctx, order))).await?;
+        Ok(json!({ "reached": done? }))
     }
 
     async fn ban(&self, accounts: &AccountDesk) -> Result<Json, Refused> {
-        let BanBody { account, reason, hours } = self.read_body()?;
-        let account = read_account(&account)?;
-        tracing::info!(operator = self.by.name, %account, reason, hours, "an operator bans");
-        let seconds = hours.map(|hours| Duration::from_hours(hours.into()));
-        let ban = AccountBan { reason, ends_at: seconds.map(unix_after) };
-        accounts
-            .ban(BannedAccount { account, ban })
-            .await
-            .map_err(|problem| without_store(&problem))?;
-        Ok(json!({ "account": account.to_string() }))
+        let BanBody { account, name, address, only, reason, hours } = self.read_body()?;
+        let target = match (account, name, address) {
+            (Some(account), None, None) => format!("account:{account}").parse(),
+            (None, Some(name), None) if !is_player_name(&name) => {
+                return Err(bad("no player can have this name"));
+            }
+            (None, Some(name), None) => Ok(BanTarget::Name(name)),
+            (None, None, Some(address)) => BanTarget::parse_network(&address),
+            _ => return Err(bad("an account, a name or an address, and one of them")),
+        };
+        let target = target.map_err(|problem| bad(format!("expected {problem}")))?;
+        let scope = match only.as_deref() {
+            None => BanScope::Play,
+            Some("chat") => BanScope::Chat,
+            Some(_) => return Err(bad("`only` is `chat`, or is missing")),
+        };
+        let term = read_term(&reason, hours)?;
+        self.store_bans(accounts, vec![ServerBan { target, scope, term }]).await
+    }
+
+    async fn ban_player(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
+        let TermBody { reason, hours } = self.read_body()?;
+        let term = read_term(&reason, hours)?;
+        let player = PlayerId(self.number()?);
+        let targets = in_actor(desk, call(move |world, _| world.ban_targets(player))).await??;
+        let ban = |target| ServerBan { target, scope: BanScope::Play, term: term.clone() };
+        self.store_bans(&desk.accounts, targets.into_iter().map(ban).collect()).await
+    }
+
+    async fn store_bans(
+        &self,
+        accounts: &AccountDesk,
+        bans: Vec<ServerBan>,
+    ) -> Result<Json, Refused> {
+        let targets: Vec<String> = bans.iter().map(|ban| ban.target.to_string()).collect();
+        tracing::info!(operator = self.by.name, ?bans, "an operator bans");
+        accounts.ban(bans).await.map_err(|problem| without_store(&problem))?;
+        Ok(json!({ "targets": targets }))
     }
 
     async fn unban(&self, accounts: &AccountDesk) -> Result<Json, Refused> {
-        let account = read_account(&self.parameter)?;
-        tracing::info!(operator = self.by.name, %account, "an operator ends a ban");
-        if accounts.unban(account).await.map_err(|problem| without_store(&problem))? {
-            return Ok(json!({ "account": account.to_string() }));
+        let target: BanTarget =
+            self.parameter.parse().map_err(|problem| bad(format!("expected {problem}")))?;
+        tracing::info!(operator = self.by.name, %target, "an operator ends a ban");
+        let ended = accounts.unban(target.clone(), &BanScope::ALL).await;
+        if ended.map_err(|problem| without_store(&problem))? {
+            return Ok(json!({ "targets": [target.to_string()] }));
         }
-        Err(Refused(StatusCode::NOT_FOUND, format!("the account {account} is not banned")))
+        Err(Refused(StatusCode::NOT_FOUND, format!("{target} is not banned")))
+    }
+
+    /// An account is muted in the store: wherever it comes in again, it is still muted.
+    async fn mute(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
+        let TermBody { reason, hours } = self.read_body()?;
+        let term = read_term(&reason, hours)?;
+        let player = PlayerId(self.number()?);
+        let known = in_actor(desk, call(move |world, _| world.operated_player(player))).await??;
+        if let Some(account) = known.account {
+            let target = BanTarget::Account(account);
+            let ban = ServerBan { target, scope: BanScope::Chat, term };
+            self.store_bans(&desk.accounts, vec![ban]).await?;
+            return Ok(json!({ "reached": 1 }));
+        }
+        self.order(desk, OperatorOrder::Mute { player, term }).await
+    }
+
+    async fn unmute(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
+        let player = PlayerId(self.number()?);
+        let known = in_actor(desk, call(move |world, _| world.operated_player(player))).await??;
+        let Some(account) = known.account else {
+            return self.order(desk, OperatorOrder::Unmute { player }).await;
+        };
+        tracing::info!(operator = self.by.name, %account, "an operator ends a mute");
+        let ended = desk.accounts.unban(BanTarget::Account(account), &[BanScope::Chat]).await;
+        if ended.map_err(|problem| without_store(&problem))? {
+            return Ok(json!({ "reached": 1 }));
+        }
+        Err(OperatorProblem::NotMuted(player).into())
     }
 
     /// An empty body is an empty object.
@@ -275,6 +353,18 @@ impl AdminRequest {
 
     fn number(&self) -> Result<u64, Refused> {
         self.parameter.parse().map_err(|_| bad("expected a number in the path"))
+    }
+}
+
+impl From<OperatorProblem> for Refused {
+    fn from(problem: OperatorProblem) -> Self {
+        let status = match problem {
+            OperatorProblem::BadText(_) => StatusCode::BAD_REQUEST,
+            OperatorProblem::NoSuchPlayer(_)
+            | OperatorProblem::NoSuchRoom(_)
+            | OperatorProblem::NotMuted(_) => StatusCode::NOT_FOUND,
+        };
+        Self(status, problem.to_string())
     }
 }
 
@@ -303,8 +393,13 @@ fn without_store(problem: &ambit_store::StoreError) -> Refused {
     Refused(StatusCode::SERVICE_UNAVAILABLE, format!("the store does not work: {problem}"))
 }
 
-fn read_account(text: &str) -> Result<AccountId, Refused> {
-    text.parse().map_err(|_| bad("an account has 32 hexadecimal digits"))
+fn read_term(reason: &str, hours: Option<u32>) -> Result<BanTerm, Refused> {
+    let length = hours.map(|hours| Duration::from_hours(hours.into()));
+    Ok(BanTerm { reason: read_reason(reason)?, ends_at: length.map(unix_after) })
+}
+
+fn list<T>(items: &[T], of_one: fn(&T) -> Json) -> Vec<Json> {
+    items.iter().map(of_one).collect()
 }
 
 fn unix_after(time: Duration) -> i64 {
@@ -333,36 +428,4 @@ where
     let answer = answer.ok().and_then(Result::ok);
     let stuck = || "the lobby does not answer".to_owned();
     answer.ok_or_else(|| Refused(StatusCode::SERVICE_UNAVAILABLE, stuck()))
-}
-
-async fn players(desk: &OperatorDesk) -> Result<Json, Refused> {
-    let players = in_actor(desk, call(|world, _| world.operated_players())).await?;
-    let player = |player: &OperatedPlayer| {
-        json!({
-            "id": player.id.0,
-            "name": player.name,
-            "account": player.account.map(|account| account.to_string()),
-            "address": player.address.map(|address| address.to_string()),
-            "room": player.room.map(|room| room.0),
-            "role": player.role.map(OperatorRole::name),
-        })
-    };
-    Ok(json!({ "players": players.iter().map(player).collect::<Vec<_>>() }))
-}
-
-fn room(room: &world::Room) -> Json {
-    json!({
-        "id": room.id, "name": room.name, "game": room.game, "players": room.players,
-        "capacity": room.capacity, "running": room.running, "has_password": room.has_password,
-    })
-}
-
-fn bans(accounts: &AccountDesk) -> Json {
-    let ban = |(account, ban): (&AccountId, &AccountBan)| {
-        let account = account.to_string();
-        json!({ "account": account, "reason": ban.reason, "ends_at": ban.ends_at })
-    };
-    let names = accounts.names();
-    let bans: Vec<Json> = names.borrow().bans.iter().map(ban).collect();
-    json!({ "bans": bans })
 }

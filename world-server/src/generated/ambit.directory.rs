@@ -116,6 +116,9 @@ pub struct Room {
     /// Whether it starts by itself.
     #[prost(bool, tag = "21")]
     pub starts_itself: bool,
+    /// Whether an operator lets no more players in.
+    #[prost(bool, tag = "22")]
+    pub is_locked: bool,
     #[prost(message, repeated, tag = "17")]
     pub bans: ::prost::alloc::vec::Vec<Ban>,
 }
@@ -240,6 +243,17 @@ pub struct Player {
     pub party: u64,
     #[prost(uint32, tag = "9")]
     pub place_in_party: u32,
+    /// Of a session without an account that may not chat.
+    #[prost(message, optional, tag = "10")]
+    pub mute: ::core::option::Option<Mute>,
+}
+/// Why a session may not chat, and until when: seconds since 1970, or without an end.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Mute {
+    #[prost(string, tag = "1")]
+    pub reason: ::prost::alloc::string::String,
+    #[prost(int64, optional, tag = "2")]
+    pub ends_at: ::core::option::Option<i64>,
 }
 /// A room that the player created within the last minute.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

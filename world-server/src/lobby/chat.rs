@@ -4,7 +4,8 @@
 //! reaches every connected player, also those in rooms; otherwise only idle players would read it.
 //!
 //! A message costs the server as much as it has receivers, so beside the number of a player's
-//! messages there are limits on the receivers: see `budgets`.
+//! messages there are limits on the receivers: see `budgets`. A player who is muted says nothing in any
+//! channel.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -24,6 +25,7 @@ impl Lobby {
         player: PlayerId,
         say: ChatRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
+        self.check_mute(now, player)?;
         let (channel, to, receivers) = self.chat_recipients(player, say.to)?;
         if !self.players.at_mut(player).chat.take(now) {
             let message =

@@ -61,7 +61,7 @@ pub struct LobbyConfig {
     pub max_connections: usize,
     /// Maximum number of connections from one IPv4 address or one IPv6 /64 network.
     pub max_per_address: usize,
-    /// Addresses without that limit and that of sessions, and which no ban bars.
+    /// Addresses without that limit and that of sessions, and which no ban of a room bars.
     pub trusted: Vec<AddressRange>,
     pub max_rooms: usize,
     /// Maximum number of rooms that one player has made.

@@ -27,6 +27,7 @@ use ambit_proto::ids::{AccountId, PartyId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_proto::wishes::Wishes;
 use ambit_room::recording::Header;
+use ambit_store::BanTerm;
 use ambit_transport::address::SourceNetwork;
 use prost::Message as _;
 
@@ -170,6 +171,10 @@ impl Lobby {
             network: network_record(player.network),
             account: AccountId::to_bytes(player.account),
             wishes: player.wishes.clone().into_map(),
+            mute: player
+                .mute
+                .as_ref()
+                .map(|term| pb::Mute { reason: term.reason.clone(), ends_at: term.ends_at }),
             party: player.party.map_or(0, |party| party.0),
             place_in_party: place_in_party.unwrap_or_default(),
         }
@@ -214,6 +219,7 @@ impl Lobby {
             is_lasting: room.is_lasting(),
             is_operated: room.life == RoomLife::Operated,
             starts_itself: room.starts_itself,
+            is_locked: room.is_locked,
         }
     }
 }
@@ -437,6 +443,10 @@ impl Lobby {
             creations,
             network: network_from_record(&player.network),
             account: AccountId::from_bytes(&player.account),
+            mute: player
+                .mute
+                .as_ref()
+                .map(|mute| BanTerm { reason: mute.reason.clone(), ends_at: mute.ends_at }),
             wishes: Wishes::new(player.wishes.clone()).ok()?,
         };
         let network = saved.network;
@@ -499,7 +509,7 @@ impl Lobby {
             _ => LobbyRoom::of_operator(id, create),
         };
         room.life = life;
-        room.starts_itself = record.starts_itself;
+        (room.starts_itself, room.is_locked) = (record.starts_itself, record.is_locked);
         room.maker = Some(maker).filter(|_| life != RoomLife::Operated);
         for &(player, ready) in &seated {
             room.seats.take(player).ok()?;

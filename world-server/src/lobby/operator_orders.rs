@@ -2,8 +2,10 @@
 
 use std::net::IpAddr;
 
+use ambit_proto::control::world;
 use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::standing::OperatorRole;
+use ambit_store::BanTerm;
 
 /// A player as an operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,16 @@ pub(crate) struct OperatedPlayer {
     pub(crate) address: Option<IpAddr>,
     pub(crate) room: Option<RoomId>,
     pub(crate) role: Option<OperatorRole>,
+    /// Why it may not chat, and until when.
+    pub(crate) mute: Option<BanTerm>,
+}
+
+/// A room as an operator sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OperatedRoom {
+    /// As players see it.
+    pub(crate) shown: world::Room,
+    pub(crate) is_locked: bool,
 }
 
 /// What an operator wants done.
@@ -22,6 +34,12 @@ pub(crate) struct OperatedPlayer {
 pub(crate) enum OperatorOrder {
     /// End the session of a player, who reads why and may come back.
     Kick { player: PlayerId, reason: String },
+    /// Let a session that has no account say nothing in chat. (The store has mutes of accounts.)
+    Mute { player: PlayerId, term: BanTerm },
+    /// Let it chat again.
+    Unmute { player: PlayerId },
+    /// Let no more players into a room, or let them in again.
+    SetLock { room: RoomId, is_locked: bool },
     /// Send a line of chat.
     Say { to: OperatorAudience, text: String },
     /// Close a room, with all of its maps; its members read why.
@@ -46,6 +64,9 @@ pub(crate) enum OperatorProblem {
     NoSuchPlayer(PlayerId),
     #[error("there is no room with the id {0}")]
     NoSuchRoom(RoomId),
+    /// Of a session: it is not muted.
+    #[error("the player {0} is not muted")]
+    NotMuted(PlayerId),
     /// Of a message or a reason.
     #[error("{0}")]
     BadText(String),

@@ -7,34 +7,64 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_store::{BanTarget, BanTerm};
+use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::Lobby;
 use crate::lobby::operator_orders::{
-    OperatedPlayer, OperatorAudience, OperatorOrder, OperatorProblem,
+    OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
 };
 use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::rooms::room::LobbyRoom;
+use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::text::ChatText;
 
 /// The sender of an operator's message. No player can have this name: brackets are not allowed.
 const SENDER: &str = "[server]";
 
 impl Lobby {
-    /// All players, by their ids.
-    pub(crate) fn operated_players(&self) -> Vec<OperatedPlayer> {
-        let players = self.players.iter().map(|player| OperatedPlayer {
+    /// All players, by their ids. Cost: visits each player.
+    pub(crate) fn operated_players(&self, now: LocalTime) -> Vec<OperatedPlayer> {
+        self.players.iter().map(|player| self.operated(now, player)).collect()
+    }
+
+    /// A player, as operators see it.
+    pub(crate) fn operated_player(
+        &self,
+        now: LocalTime,
+        player: PlayerId,
+    ) -> Result<OperatedPlayer, OperatorProblem> {
+        let known = self.players.get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
+        Ok(self.operated(now, known))
+    }
+
+    fn operated(&self, now: LocalTime, player: &LobbyPlayer) -> OperatedPlayer {
+        let connection = player.conn.and_then(|conn| self.connections.get(conn));
+        OperatedPlayer {
             id: player.id,
             name: player.name().as_str().to_owned(),
             account: player.account,
-            address: player
-                .conn
-                .and_then(|conn| self.connections.get(conn))
-                .map(|connection| connection.address),
+            address: connection.map(|connection| connection.address),
             room: player.room,
             role: player.account.and_then(|account| self.sign_ins.roles.get(&account).copied()),
-        });
-        let mut players: Vec<_> = players.collect();
-        players.sort_unstable_by_key(|player| player.id);
-        players
+            mute: self.mute_of(now, player.id).cloned(),
+        }
+    }
+
+    /// Whom a ban of this player is for: its account, and where it comes from.
+    pub(crate) fn ban_targets(&self, player: PlayerId) -> Result<Vec<BanTarget>, OperatorProblem> {
+        let known = self.players.get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
+        let network = self.network_of_player(player).map(SourceNetwork::first_address);
+        let account = known.account.map(BanTarget::Account);
+        Ok(account.into_iter().chain(network.map(BanTarget::of_address)).collect())
+    }
+
+    /// All rooms that players can come into, by their ids. Cost: visits each room.
+    pub(crate) fn operated_rooms(&self) -> Vec<OperatedRoom> {
+        let worlds = self.rooms.iter().filter(|room| room.map_identity.is_none());
+        let rooms =
+            worlds.map(|room| OperatedRoom { shown: room.listing(), is_locked: room.is_locked });
+        rooms.collect()
     }
 
     /// Carries out an order. Returns how many players it has reached.
@@ -46,6 +76,9 @@ impl Lobby {
         self.advance(now);
         let done = match order {
             OperatorOrder::Kick { player, reason } => self.kick_by_operator(now, player, &reason),
+            OperatorOrder::Mute { player, term } => self.mute_by_operator(player, Some(term)),
+            OperatorOrder::Unmute { player } => self.mute_by_operator(player, None),
+            OperatorOrder::SetLock { room, is_locked } => self.lock_by_operator(room, is_locked),
             OperatorOrder::Say { to, text } => self.say_as_operator(to, &text),
             OperatorOrder::CloseRoom { room, reason } => self.close_by_operator(now, room, &reason),
         };
@@ -66,6 +99,32 @@ impl Lobby {
         }
         self.end_session(now, player, ErrorCode::Kicked);
         Ok(1)
+    }
+
+    fn mute_by_operator(
+        &mut self,
+        player: PlayerId,
+        mute: Option<BanTerm>,
+    ) -> Result<usize, OperatorProblem> {
+        let known = self.players.get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
+        if mute.is_none() && known.mute.is_none() {
+            return Err(OperatorProblem::NotMuted(player));
+        }
+        self.players.at_mut(player).mute = mute;
+        Ok(1)
+    }
+
+    fn lock_by_operator(&mut self, id: RoomId, is_locked: bool) -> Result<usize, OperatorProblem> {
+        self.first_map(id)?;
+        let room = self.rooms.at_mut(id);
+        room.is_locked = is_locked;
+        Ok(room.seats.players().count())
+    }
+
+    /// Players know the first map of a world alone.
+    fn first_map(&self, id: RoomId) -> Result<&LobbyRoom, OperatorProblem> {
+        let room = self.rooms.get(id).filter(|room| room.map_identity.is_none());
+        room.ok_or(OperatorProblem::NoSuchRoom(id))
     }
 
     fn say_as_operator(
@@ -105,21 +164,25 @@ impl Lobby {
         reason: &str,
     ) -> Result<usize, OperatorProblem> {
         let why = refusal(ErrorCode::RoomClosed, "an operator closed the room", reason)?;
-        // Players know the first map of a world alone.
-        let room = self.rooms.get(id).filter(|room| room.map_identity.is_none());
-        let members = room.ok_or(OperatorProblem::NoSuchRoom(id))?.seats.players().count();
+        let members = self.first_map(id)?.seats.players().count();
         self.close_room(now, id, why);
         Ok(members)
     }
 }
 
+/// A reason that players may be shown; it may be missing.
+pub(crate) fn read_reason(reason: &str) -> Result<String, OperatorProblem> {
+    if reason.trim().is_empty() {
+        return Ok(String::new());
+    }
+    ChatText::parse(reason).map(ChatText::into_string).map_err(bad_text)
+}
+
 /// For players; a reason may be missing.
 fn refusal(code: ErrorCode, what: &str, reason: &str) -> Result<LobbyRefusal, OperatorProblem> {
-    if reason.trim().is_empty() {
-        return Ok(LobbyRefusal::new(code, what));
-    }
-    let reason = ChatText::parse(reason).map_err(bad_text)?.into_string();
-    Ok(LobbyRefusal::new(code, format!("{what}: {reason}")))
+    let reason = read_reason(reason)?;
+    let message = if reason.is_empty() { what.to_owned() } else { format!("{what}: {reason}") };
+    Ok(LobbyRefusal::new(code, message))
 }
 
 fn bad_text(refusal: LobbyRefusal) -> OperatorProblem {

@@ -11,6 +11,7 @@ pub(super) mod login_guesses;
 pub(super) mod parties;
 pub(super) mod party;
 pub(super) mod players;
+pub(super) mod server_bans;
 pub(super) mod sign_in;
 pub(super) mod sign_ins;
 
@@ -20,6 +21,7 @@ use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_transport::account_proof::account_of;
 use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::output::{ConnId, RequestSource};
@@ -28,6 +30,7 @@ use crate::lobby::request::{HelloAccount, HelloRequest};
 use crate::lobby::rooms::membership::room_left_body;
 use crate::lobby::sessions::account_job::AccountWay;
 use crate::lobby::sessions::connections::Stage;
+use crate::lobby::sessions::server_bans::BanSubject;
 use crate::lobby::text::PlayerName;
 use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, RequestOutcome, to_millis};
@@ -42,7 +45,18 @@ impl Lobby {
         hello: HelloRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let conn = from.conn;
-        if let Some(player) = self.players.find_by_token(&hello.resume_token) {
+        let account = match &hello.account {
+            HelloAccount::Key(key) => Some(account_of(key)),
+            HelloAccount::Job(..) | HelloAccount::None => None,
+        };
+        let address = self.connections.get(conn).map(|connection| connection.address);
+        let resumed = self.players.find_by_token(&hello.resume_token);
+        let who = match resumed.map(|player| self.players.at(player)) {
+            Some(player) => BanSubject { account: player.account, name: None, address },
+            None => BanSubject { account, name: hello.name.as_ref(), address },
+        };
+        self.check_server_bans(now, who)?;
+        if let Some(player) = resumed {
             self.resume_session(now, player, conn);
             let welcome = self.welcome(now, conn, player, true);
             return Ok(RequestOutcome::Immediate(Body::Welcome(welcome)));
@@ -143,6 +157,11 @@ impl Lobby {
         name: PlayerName,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let text = name.as_str().to_owned();
+        let account = self.players.at(player).account;
+        let who = BanSubject { account, name: Some(&name), address: None };
+        if let Err(LobbyRefusal { message, .. }) = self.check_server_bans(now, who) {
+            return Err(LobbyRefusal::new(ErrorCode::BadName, message));
+        }
         if let Some(room) = self.players.at(player).room {
             let members = self.rooms.at(room).seats.taken() as usize;
             self.charge_deliveries(now, player, members)?;
@@ -185,10 +204,9 @@ impl Lobby {
         name: Option<PlayerName>,
         account: Option<AccountId>,
     ) -> Result<PlayerId, LobbyRefusal> {
-        if let Some(account) = account {
-            self.check_ban(now, account)?;
-        }
         let connection = self.connections.get(conn).expect("a hello came on it");
+        let address = Some(connection.address);
+        self.check_server_bans(now, BanSubject { account, name: name.as_ref(), address })?;
         let network = SourceNetwork::of(connection.address);
         let is_trusted = connection.is_trusted;
         if !is_trusted {

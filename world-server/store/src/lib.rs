@@ -7,7 +7,8 @@
 //! that fails changes nothing, and no other job. So a job costs a part of a sync, and its caller
 //! waits on no thread.
 //!
-//! `tables` is all that is asked and written, in SQL that both databases understand; `database` is
+//! `tables` is all that is asked and written, in SQL that both databases understand (`bans`, `games`,
+//! `profiles` and `top_lists` have parts of it); `database` is
 //! the trait between it and them, `sqlite` and `postgres` implement it, `migrations` has what each
 //! version of the tables adds, `opened` runs them. `copies` makes backups and restores them.
 //!
@@ -17,6 +18,7 @@
 
 #![warn(missing_docs, reason = "other crates rely on it")]
 
+mod bans;
 mod copies;
 mod database;
 mod games;
@@ -25,6 +27,7 @@ mod opened;
 mod place;
 mod postgres;
 mod profiles;
+mod server_ban;
 mod sqlite;
 mod tables;
 mod top_lists;
@@ -35,6 +38,7 @@ pub use database::StoreError;
 pub use games::{GameResult, RoomRequest, ValueKey};
 pub use place::{InvalidPlace, StorePlace};
 pub use profiles::{ClaimOutcome, LINEAGE_LASTS_S, SaveOutcome, StoredProfile};
-pub use tables::{AccountBan, BannedAccount, NameOwner, Names, PasswordAccount, StoreTables};
+pub use server_ban::{BanScope, BanTarget, BanTerm, InvalidBanTarget, ServerBan};
+pub use tables::{NameOwner, Names, PasswordAccount, StoreTables};
 pub use top_lists::{Period, TopResult};
 pub use worker::{Store, StoreStats};

@@ -137,13 +137,27 @@ const VERSIONS: &[&[&str]] = &[
         "ALTER TABLE profiles ADD COLUMN saved_room BIGINT NOT NULL DEFAULT 0",
         "ALTER TABLE profiles ADD COLUMN saved_incarnation BIGINT NOT NULL DEFAULT 0",
     ],
+    &[
+        // Bans by account (kind 1), name (2) or network (3), from play (scope 1) or chat (2).
+        "CREATE TABLE server_bans (
+        kind BIGINT NOT NULL,
+        who BYTES NOT NULL,
+        scope BIGINT NOT NULL,
+        reason TEXT NOT NULL,
+        ends_at BIGINT,
+        made_at BIGINT NOT NULL,
+        PRIMARY KEY (kind, who, scope)
+    )",
+        "INSERT INTO server_bans SELECT 1, account, 1, reason, ends_at, made_at FROM bans",
+        "DROP TABLE bans",
+    ],
 ];
 
 /// The tables with data, in the order in which a copy is made; the newest version's.
 pub(crate) const TABLES: &[&str] = &[
     "passwords",
     "names",
-    "bans",
+    "server_bans",
     "changes",
     "game_values",
     "carried_out",

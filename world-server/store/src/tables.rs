@@ -9,6 +9,7 @@ use ambit_proto::standing::OperatorRole;
 use serde_json::{Value as Json, json};
 
 use crate::database::{Database, Row, StoreError, Value};
+use crate::server_ban::ServerBan;
 
 /// The tables of a store, in a transaction.
 pub struct StoreTables<'a> {
@@ -33,24 +34,6 @@ pub struct NameOwner(
     pub AccountId,
 );
 
-/// Why an account may not play, and until when.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AccountBan {
-    /// For the player.
-    pub reason: String,
-    /// `None` if it has no end.
-    pub ends_at: Option<i64>,
-}
-
-/// An account with its ban.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BannedAccount {
-    /// The account.
-    pub account: AccountId,
-    /// Its ban.
-    pub ban: AccountBan,
-}
-
 /// All reserved names, all bans and all roles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
@@ -58,8 +41,8 @@ pub struct Names {
     pub number: i64,
     /// Reserved names, as they were given, with their accounts.
     pub reserved: BTreeMap<String, AccountId>,
-    /// Accounts that may not play.
-    pub bans: BTreeMap<AccountId, AccountBan>,
+    /// Who may not play, or not chat.
+    pub bans: Vec<ServerBan>,
     /// What the operator trusts accounts with.
     pub roles: BTreeMap<AccountId, OperatorRole>,
 }
@@ -124,17 +107,7 @@ impl<'a> StoreTables<'a> {
             .iter()
             .map(|row| Ok((row.text(0)?.to_owned(), account_in(row, 1)?)))
             .collect::<Result<_, _>>()?;
-        let rows = self.database.query("SELECT account, reason, ends_at FROM bans", &[])?;
-        let bans = rows
-            .iter()
-            .map(|row| {
-                let ban = AccountBan {
-                    reason: row.text(1)?.to_owned(),
-                    ends_at: row.optional_integer(2)?,
-                };
-                Ok((account_in(row, 0)?, ban))
-            })
-            .collect::<Result<_, _>>()?;
+        let bans = self.bans()?;
         let rows = self.database.query("SELECT account, role FROM roles", &[])?;
         let roles = rows.iter().filter_map(|row| {
             // A newer build may have others.
@@ -175,28 +148,6 @@ impl<'a> StoreTables<'a> {
         Ok(is_gone)
     }
 
-    /// Bans an account, or changes its ban.
-    pub fn ban(&mut self, entry: &BannedAccount, now: i64) -> Result<(), StoreError> {
-        let sql = "INSERT INTO bans (account, reason, ends_at, made_at) VALUES ($1, $2, $3, $4) \
-                   ON CONFLICT (account) DO UPDATE SET reason = excluded.reason, \
-                   ends_at = excluded.ends_at, made_at = excluded.made_at";
-        let BannedAccount { account, ban } = entry;
-        let values =
-            [bytes_of(*account), ban.reason.as_str().into(), ban.ends_at.into(), now.into()];
-        self.database.execute(sql, &values)?;
-        self.count_change()
-    }
-
-    /// Ends a ban. Returns whether there was one.
-    pub fn unban(&mut self, account: AccountId) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM bans WHERE account = $1";
-        let is_gone = self.database.execute(sql, &[bytes_of(account)])? > 0;
-        if is_gone {
-            self.count_change()?;
-        }
-        Ok(is_gone)
-    }
-
     /// Trusts an account with a role, or with none.
     pub fn set_role(
         &mut self,
@@ -228,15 +179,17 @@ impl<'a> StoreTables<'a> {
             .iter()
             .map(|row| Ok(json!({ "name": row.text(0)?, "made_at": row.integer(1)? })))
             .collect::<Result<Vec<_>, _>>()?;
-        let sql = "SELECT reason, ends_at, made_at FROM bans WHERE account = $1";
-        let bans = self.database.query(sql, &id)?;
-        let ban = bans
-            .first()
-            .map(|row| {
+        let sql = "SELECT reason, ends_at, made_at FROM server_bans \
+                   WHERE kind = 1 AND who = $1 AND scope = $2";
+        let mut ban_of = |scope: i64| {
+            let bans = self.database.query(sql, &[bytes_of(account), scope.into()])?;
+            let ban = bans.first().map(|row| {
                 let (ends_at, made_at) = (row.optional_integer(1)?, row.integer(2)?);
                 Ok(json!({ "reason": row.text(0)?, "ends_at": ends_at, "made_at": made_at }))
-            })
-            .transpose()?;
+            });
+            ban.transpose()
+        };
+        let (ban, mute) = (ban_of(1)?, ban_of(2)?);
         let roles = self.database.query("SELECT role FROM roles WHERE account = $1", &id)?;
         let role = roles.first().map(|row| row.integer(0)).transpose()?;
         let role = role.and_then(|number| OperatorRole::from_number(number as u32));
@@ -282,6 +235,7 @@ impl<'a> StoreTables<'a> {
             "password": login,
             "reserved_names": names,
             "ban": ban,
+            "mute": mute,
             "role": role.map(OperatorRole::name),
             "values": values,
             "profiles": profiles,
@@ -289,7 +243,7 @@ impl<'a> StoreTables<'a> {
         }))
     }
 
-    /// Deletes all that is stored of an account, but a ban: it would end it. Its results stay,
+    /// Deletes all that is stored of an account, but bans: it would end them. Its results stay,
     /// without its name and its id. Returns the number of rows that have changed.
     pub fn erase(&mut self, account: AccountId) -> Result<u64, StoreError> {
         let id = [bytes_of(account)];
@@ -308,7 +262,7 @@ impl<'a> StoreTables<'a> {
         Ok(passwords + names + roles + values + profiles + results)
     }
 
-    fn count_change(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn count_change(&mut self) -> Result<(), StoreError> {
         let sql = "UPDATE changes SET number = number + 1 WHERE what = $1";
         self.database.execute(sql, &[NAMES_AND_BANS.into()]).map(drop)
     }
@@ -331,7 +285,7 @@ pub(crate) fn bytes_of(account: AccountId) -> Value {
     Value::Bytes(AccountId::to_bytes(Some(account)))
 }
 
-fn account_in(row: &Row, column: usize) -> Result<AccountId, StoreError> {
+pub(crate) fn account_in(row: &Row, column: usize) -> Result<AccountId, StoreError> {
     let bytes = row.bytes(column)?;
     let problem = || StoreError::Damaged(format!("an account has 16 bytes, not {}", bytes.len()));
     AccountId::from_bytes(bytes).ok_or_else(problem)

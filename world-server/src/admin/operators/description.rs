@@ -13,9 +13,14 @@ pub(crate) enum AdminAction {
     ListHosts,
     ListBans,
     Kick,
+    Mute,
+    Unmute,
+    BanPlayer,
     Say,
     Ban,
     Unban,
+    Lock,
+    Unlock,
     CloseRoom,
 }
 
@@ -25,7 +30,7 @@ pub(crate) struct AdminEndpoint {
     pub(crate) action: AdminAction,
     /// `get`, `post` or `delete`.
     pub(crate) method: &'static str,
-    /// Below `/admin/v1`; what is in braces is a number or an account.
+    /// Below `/admin/v1`; what is in braces is a number or the target of a ban.
     pub(crate) path: &'static str,
     /// The least that a key has to have.
     pub(crate) role: OperatorRole,
@@ -40,9 +45,11 @@ const LOOK: OperatorRole = OperatorRole::Look;
 const MODERATE: OperatorRole = OperatorRole::Moderate;
 const OPERATE: OperatorRole = OperatorRole::Operate;
 const REASON: (&str, &str, bool, &str) = ("reason", "string", false, "for the players");
+const HOURS: (&str, &str, bool, &str) =
+    ("hours", "integer", false, "for how long; without it there is no end");
 
 /// All requests.
-pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
+pub(crate) const ENDPOINTS: [AdminEndpoint; 15] = [
     AdminEndpoint {
         action: AdminAction::Describe,
         method: "get",
@@ -57,7 +64,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         method: "get",
         path: "/players",
         role: LOOK,
-        about: "All players: id, name, account, address, room, role; away ones have no address.",
+        about: "All players: id, name, account, address, room, role, mute; no address while away.",
         body: &[],
         answer: "`players`, a list",
     },
@@ -66,7 +73,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         method: "get",
         path: "/rooms",
         role: LOOK,
-        about: "All rooms: id, name, game, players, capacity, whether it runs and has a password.",
+        about: "All rooms: id, name, game, players, capacity, running, has_password, locked.",
         body: &[],
         answer: "`rooms`, a list",
     },
@@ -84,7 +91,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         method: "get",
         path: "/bans",
         role: LOOK,
-        about: "All accounts that are banned, with the reason and the end in seconds since 1970.",
+        about: "All bans: the target, from what (play or chat), why; the end in seconds since 1970.",
         body: &[],
         answer: "`bans`, a list",
     },
@@ -96,6 +103,33 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         about: "Ends the session of a player, who may come back.",
         body: &[REASON],
         answer: "`reached`, 1",
+    },
+    AdminEndpoint {
+        action: AdminAction::Mute,
+        method: "post",
+        path: "/players/{player}/mute",
+        role: MODERATE,
+        about: "Refuses what a player says in chat: by its account, or for this session.",
+        body: &[REASON, HOURS],
+        answer: "`reached`, 1",
+    },
+    AdminEndpoint {
+        action: AdminAction::Unmute,
+        method: "delete",
+        path: "/players/{player}/mute",
+        role: MODERATE,
+        about: "Lets a player chat again.",
+        body: &[],
+        answer: "`reached`, 1",
+    },
+    AdminEndpoint {
+        action: AdminAction::BanPlayer,
+        method: "post",
+        path: "/players/{player}/ban",
+        role: MODERATE,
+        about: "Bans the account of a player, and the address that it comes from.",
+        body: &[REASON, HOURS],
+        answer: "`targets`, what is banned",
     },
     AdminEndpoint {
         action: AdminAction::Say,
@@ -115,22 +149,43 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 10] = [
         method: "post",
         path: "/bans",
         role: MODERATE,
-        about: "Bans an account: its players are put out within some seconds, and come in no more.",
+        about: "Bans an account, a name or an address: its players are put out, and come in no more.",
         body: &[
-            ("account", "string", true, "32 hexadecimal digits"),
+            ("account", "string", false, "32 hexadecimal digits"),
+            ("name", "string", false, "a name; those that look like it are banned, too"),
+            ("address", "string", false, "an address or a network; of IPv6 the /64"),
+            ("only", "string", false, "`chat`: bars from chat alone"),
             REASON,
-            ("hours", "integer", false, "for how long; without it the ban has no end"),
+            HOURS,
         ],
-        answer: "`account`",
+        answer: "`targets`, what is banned",
     },
     AdminEndpoint {
         action: AdminAction::Unban,
         method: "delete",
-        path: "/bans/{account}",
+        path: "/bans/{target}",
         role: MODERATE,
-        about: "Ends the ban of an account.",
+        about: "Ends the bans of a target, as the list of bans shows it; `/` is `%2F`.",
         body: &[],
-        answer: "`account`",
+        answer: "`targets`, what is banned no more",
+    },
+    AdminEndpoint {
+        action: AdminAction::Lock,
+        method: "post",
+        path: "/rooms/{room}/lock",
+        role: MODERATE,
+        about: "Lets no more players into a room; those with a seat may come back.",
+        body: &[],
+        answer: "`reached`, the number of its members",
+    },
+    AdminEndpoint {
+        action: AdminAction::Unlock,
+        method: "delete",
+        path: "/rooms/{room}/lock",
+        role: MODERATE,
+        about: "Lets players into a room again.",
+        body: &[],
+        answer: "`reached`, the number of its members",
     },
     AdminEndpoint {
         action: AdminAction::CloseRoom,
@@ -180,7 +235,7 @@ fn operation(endpoint: &AdminEndpoint) -> Json {
         "responses": answers,
     });
     if let Some(name) = parameter_of(endpoint.path) {
-        let kind = if name == "account" { "string" } else { "integer" };
+        let kind = if name == "target" { "string" } else { "integer" };
         operation["parameters"] =
             json!([{ "name": name, "in": "path", "required": true, "schema": { "type": kind } }]);
     }

@@ -472,6 +472,10 @@ impl Lobby {
             ));
         };
         self.check_bans(player, room)?;
+        if room.is_locked {
+            let message = format!("an operator has locked room {}", room.id);
+            return Err(LobbyRefusal::new(ErrorCode::RoomLocked, message));
+        }
         self.check_password(now, player, join)?;
         let room = self.rooms.at(join.room);
         let may_join_running = self.game(&room.game).is_some_and(|game| game.join_running);
@@ -487,7 +491,7 @@ impl Lobby {
 /// Who may not join.
 impl Lobby {
     /// Where the player's connection comes from; while it is away, where its session was opened.
-    fn network_of_player(&self, player: PlayerId) -> Option<SourceNetwork> {
+    pub(in crate::lobby) fn network_of_player(&self, player: PlayerId) -> Option<SourceNetwork> {
         let player = self.players.at(player);
         let connection = player.conn.and_then(|conn| self.connections.get(conn));
         connection.map(|connection| SourceNetwork::of(connection.address)).or(player.network)

@@ -101,6 +101,7 @@ impl Lobby {
 fn is_open(game: &LobbyGame, room: &LobbyRoom, needed: usize) -> bool {
     room.map_identity.is_none()
         && room.password.is_none()
+        && !room.is_locked
         && room.free_places() as usize >= needed
         && (game.join_running || !room.has_started())
 }

@@ -87,6 +87,8 @@ pub(in crate::lobby) struct LobbyRoom {
     pub(in crate::lobby) phase: RoomPhase,
     /// The game's seed, once it has started.
     pub(in crate::lobby) seed: u64,
+    /// Whether an operator lets no more players in.
+    pub(in crate::lobby) is_locked: bool,
     /// How often it was given to a game host.
     pub(in crate::lobby) incarnation: u32,
     /// The build that saves it: that of its host. For a further map that has not started, the
@@ -173,6 +175,7 @@ impl LobbyRoom {
             seats,
             phase: RoomPhase::Waiting,
             seed: 0,
+            is_locked: false,
             incarnation: 0,
             build: String::new(),
             release: RoomRelease::default(),

@@ -164,11 +164,11 @@ impl Lobby {
     }
 
     /// Gives seats in the leader's room to those of its party who are in no room. Who was put out
-    /// of the room does not get one.
+    /// of the room does not get one, and none does if the room is locked.
     pub(in crate::lobby) fn bring_party(&mut self, now: LocalTime, leader: PlayerId, id: RoomId) {
         for member in self.who_joins(leader).into_iter().skip(1) {
             let room = self.rooms.at(id);
-            if room.free_places() == 0 || self.check_bans(member, room).is_err() {
+            if room.free_places() == 0 || room.is_locked || self.check_bans(member, room).is_err() {
                 continue;
             }
             if self.take_seat(now, member, id).is_err() {

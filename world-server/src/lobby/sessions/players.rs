@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ambit_proto::ids::{AccountId, PartyId, PlayerId, RoomId};
 use ambit_proto::wishes::Wishes;
 use ambit_room::token_bucket::TokenBucket;
+use ambit_store::BanTerm;
 use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::config::{Entropy, LobbyConfig};
@@ -40,6 +41,8 @@ pub(in crate::lobby) struct LobbyPlayer {
     pub(in crate::lobby) network: Option<SourceNetwork>,
     /// Proved when the session was opened.
     pub(in crate::lobby) account: Option<AccountId>,
+    /// Of a session without an account: why it may not chat, and until when.
+    pub(in crate::lobby) mute: Option<BanTerm>,
     /// The party that it is in, alone perhaps.
     pub(in crate::lobby) party: Option<PartyId>,
     /// For the rooms that it joins.
@@ -73,6 +76,7 @@ pub(in crate::lobby) struct SavedPlayer {
     pub(in crate::lobby) creations: RecentCreations,
     pub(in crate::lobby) network: Option<SourceNetwork>,
     pub(in crate::lobby) account: Option<AccountId>,
+    pub(in crate::lobby) mute: Option<BanTerm>,
     pub(in crate::lobby) wishes: Wishes,
 }
 
@@ -153,6 +157,7 @@ impl LobbyPlayers {
             creations,
             network,
             account,
+            mute: None,
             wishes: Wishes::default(),
         };
         self.insert(id, Some(conn), new, config);
@@ -189,7 +194,7 @@ impl LobbyPlayers {
         new: SavedPlayer,
         config: &LobbyConfig,
     ) {
-        let SavedPlayer { name, token, previous_token, creations, network, account, wishes } = new;
+        let SavedPlayer { name, token, previous_token, creations, network, account, .. } = new;
         self.add_name(&name, id);
         let tokens = [Some(token), previous_token];
         self.by_token.extend(tokens.into_iter().flatten().map(|token| (token, id)));
@@ -200,8 +205,9 @@ impl LobbyPlayers {
             creations,
             network,
             account,
+            mute: new.mute,
             party: None,
-            wishes,
+            wishes: new.wishes,
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             password_guesses: PasswordGuesses::default(),
             lost_room: None,

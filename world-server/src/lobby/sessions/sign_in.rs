@@ -24,6 +24,7 @@ use crate::lobby::sessions::account_job::{AccountJob, AccountOutcome, AccountWay
 use crate::lobby::sessions::connections::{Asked, Stage};
 use crate::lobby::sessions::login_guesses::CheckResult;
 use crate::lobby::sessions::players::LobbyPlayer;
+use crate::lobby::sessions::server_bans::ServerBans;
 use crate::lobby::text::PlayerName;
 use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, RequestOutcome, ends_handshake};
@@ -32,13 +33,10 @@ use crate::lobby::{Lobby, RequestOutcome, ends_handshake};
 const MAX_JOBS_OF_NETWORK: u32 = 8;
 /// How long a client that signs in may wait for the job. The store has an answer sooner.
 const JOB_TIMEOUT: Duration = Duration::from_secs(15);
-const MINUTE_S: i64 = 60;
-const HOUR_S: i64 = 60 * MINUTE_S;
-const DAY_S: i64 = 24 * HOUR_S;
 
 impl Lobby {
-    /// Sets which names are reserved, and which accounts are banned or have a role. Players with a
-    /// banned account are put out.
+    /// Sets which names are reserved, who is banned, and which accounts have a role. Players who are
+    /// banned are put out.
     pub fn set_names(&mut self, now: LocalTime, names: ambit_store::Names) {
         self.advance(now);
         let reserved = names.reserved.into_iter();
@@ -46,16 +44,9 @@ impl Lobby {
         let reserved =
             reserved.filter_map(|(name, account)| Some((PlayerName::parse(&name).ok()?, account)));
         self.players.set_reserved(reserved);
-        (self.sign_ins.bans, self.sign_ins.roles) = (names.bans, names.roles);
-        let banned: Vec<(PlayerId, Option<ConnId>, LobbyRefusal)> = self
-            .players
-            .iter()
-            .filter_map(|player| {
-                let refusal = self.check_ban(now, player.account?).err()?;
-                Some((player.id, player.conn, refusal))
-            })
-            .collect();
-        for (player, conn, refusal) in banned {
+        self.sign_ins.bans = ServerBans::new(names.bans);
+        self.sign_ins.roles = names.roles;
+        for (player, conn, refusal) in self.barred_players(now) {
             if let Some(conn) = conn {
                 self.close_connection(now, conn, refusal);
             }
@@ -91,22 +82,6 @@ impl Lobby {
             allowed.join(", ")
         );
         Err(LobbyRefusal::new(ErrorCode::BadAccount, message))
-    }
-
-    /// Refuses an account that may not play.
-    pub(super) fn check_ban(&self, now: LocalTime, account: AccountId) -> Result<(), LobbyRefusal> {
-        let now = (self.config.epoch_unix + Duration::from_micros(now.micros())).as_secs() as i64;
-        let Some(ban) = self.sign_ins.bans.get(&account) else {
-            return Ok(());
-        };
-        let until = match ban.ends_at {
-            Some(end) if end <= now => return Ok(()),
-            Some(end) => format!(" for {}", in_words(end - now)),
-            None => String::new(),
-        };
-        let reason = if ban.reason.is_empty() { "" } else { ": " };
-        let message = format!("this account may not play here{until}{reason}{}", ban.reason);
-        Err(LobbyRefusal::new(ErrorCode::Banned, message))
     }
 
     /// Has a password or a token checked, or an account made.
@@ -314,12 +289,4 @@ fn too_many_attempts(what: &str, pause: Duration) -> LobbyRefusal {
 fn unavailable_refusal() -> LobbyRefusal {
     let message = "accounts cannot be read now, or too many players sign in; try again";
     LobbyRefusal::new(ErrorCode::TryAgain, message)
-}
-
-/// `3 hours`: the largest unit of which there are two or more.
-fn in_words(seconds: i64) -> String {
-    let units = [(DAY_S, "days"), (HOUR_S, "hours"), (MINUTE_S, "minutes")];
-    let found = units.into_iter().find(|(unit, _)| seconds >= 2 * unit);
-    let (unit, name) = found.unwrap_or((1, "seconds"));
-    format!("{} {name}", ((seconds + unit / 2) / unit).max(1))
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use ambit_proto::ids::AccountId;
 use ambit_proto::standing::OperatorRole;
-use ambit_store::AccountBan;
 use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::output::ConnId;
 use crate::lobby::rooms::password_guesses::GuessesByNetwork;
 use crate::lobby::sessions::login_guesses::{LoginCheck, LoginGuesses};
+use crate::lobby::sessions::server_bans::ServerBans;
 
-/// What the lobby remembers of sign-ins, which accounts are banned, and which have a role.
+/// What the lobby remembers of sign-ins, who is banned, and which accounts have a role.
 #[derive(Debug, Default)]
 pub(in crate::lobby) struct SignIns {
     pub(in crate::lobby) wrong: GuessesByNetwork,
@@ -21,6 +21,6 @@ pub(in crate::lobby) struct SignIns {
     pub(in crate::lobby) registrations: GuessesByNetwork,
     /// Jobs of each network that the shell has.
     pub(in crate::lobby) jobs: BTreeMap<SourceNetwork, u32>,
-    pub(in crate::lobby) bans: BTreeMap<AccountId, AccountBan>,
+    pub(in crate::lobby) bans: ServerBans,
     pub(in crate::lobby) roles: BTreeMap<AccountId, OperatorRole>,
 }

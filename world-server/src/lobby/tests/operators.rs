@@ -1,11 +1,45 @@
 //! What operators see, and what their orders do to players.
 
 use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 
-use super::harness::{LobbyHarness, create, room};
+use ambit_proto::standing::OperatorRole;
+use ambit_store::{BanScope, BanTarget, BanTerm, Names, ServerBan};
+use ambit_transport::account_proof::account_of;
+
+use super::harness::{
+    Client, EPOCH_UNIX_S, LobbyHarness, create, hello, join, room, seconds, set_name,
+};
 use crate::lobby::{OperatorAudience, OperatorOrder, OperatorProblem};
+
+const ACCOUNT: AccountId = AccountId([7; 16]);
+
+/// The store has these bans and roles from now on.
+fn set_bans(harness: &mut LobbyHarness, bans: &[ServerBan], roles: &[(AccountId, OperatorRole)]) {
+    let (bans, roles) = (bans.to_vec(), roles.iter().copied().collect());
+    harness.lobby.set_names(harness.now, Names { number: 1, bans, roles, ..Names::default() });
+    harness.handle_outputs();
+}
+
+fn ban(target: &str, scope: BanScope, hours: i64) -> ServerBan {
+    let target = target.parse().expect("a target");
+    let term = term("spam", hours);
+    ServerBan { target, scope, term }
+}
+
+fn term(reason: &str, hours: i64) -> BanTerm {
+    let ends_at = Some(EPOCH_UNIX_S as i64 + 3_600 * hours);
+    BanTerm { reason: reason.into(), ends_at }
+}
+
+fn say(channel: world::Channel, to: &Client) -> world::client_to_world::Body {
+    let to = if channel == world::Channel::Whisper { to.id } else { 0 };
+    let text = "hello".into();
+    let say = world::Say { channel: channel.into(), to, text, ..world::Say::default() };
+    world::client_to_world::Body::Say(say)
+}
 
 fn carry_out(harness: &mut LobbyHarness, order: OperatorOrder) -> Result<usize, OperatorProblem> {
     let done = harness.lobby.carry_out(harness.now, order);
@@ -21,7 +55,7 @@ fn players_are_listed_with_account_address_and_room() {
     let bob = harness.connect_at("10.0.0.7", "bob");
     let den = harness.create(&bob, room("den")).id;
     harness.disconnect(&bob);
-    let listed = harness.lobby.operated_players();
+    let listed = harness.lobby.operated_players(harness.now);
     let [first, second] = &listed[..] else { panic!("two players, not {listed:?}") };
     assert_eq!((first.id.0, &first.name[..]), (ann.id, "ann"));
     assert_eq!((first.account, first.room), (Some(account), None));
@@ -46,7 +80,7 @@ fn a_kicked_player_reads_why_and_its_name_is_free() {
     assert_eq!(carry_out(&mut harness, order.clone()), Ok(1));
     assert_eq!(harness.goodbye_code(bob.conn), Some(ErrorCode::Kicked));
     assert_eq!(harness.close_code(bob.conn), Some(ErrorCode::Kicked));
-    assert_eq!(harness.lobby.operated_players().len(), 1);
+    assert_eq!(harness.lobby.operated_players(harness.now).len(), 1);
     assert_eq!(harness.listed(&ann)[0].players, 1);
     let gone = PlayerId(bob.id);
     assert_eq!(carry_out(&mut harness, order), Err(OperatorProblem::NoSuchPlayer(gone)));
@@ -109,4 +143,170 @@ fn a_room_that_is_closed_sends_its_members_to_the_lobby() {
     let gone = Err(OperatorProblem::NoSuchRoom(RoomId(den)));
     assert_eq!(carry_out(&mut harness, close), gone);
     harness.ask(ann.conn, create(room("den")));
+}
+
+#[test]
+fn a_muted_player_says_nothing_in_any_channel_until_the_end() {
+    let mut harness = LobbyHarness::recorded();
+    let [ann, bob] = ["ann", "bob"].map(|name| harness.connect_as(name));
+    let den = harness.create(&ann, room("den")).id;
+    harness.join(&bob, den);
+    let player = PlayerId(ann.id);
+    let mute = OperatorOrder::Mute { player, term: term("caps", 3) };
+    assert_eq!(carry_out(&mut harness, mute.clone()), Ok(1));
+    let party = world::Channel::Party;
+    for channel in [world::Channel::Lobby, world::Channel::Room, party, world::Channel::Whisper] {
+        let (code, why) = harness.expect_refusal(ann.conn, say(channel, &bob));
+        let expected = "an operator has muted you for 3 hours: caps";
+        assert_eq!((code, &why[..]), (ErrorCode::Muted, expected), "{channel:?}");
+    }
+    harness.expect_done(bob.conn, say(world::Channel::Room, &ann));
+    // A resumed session is still muted, also at the next server.
+    let ann = harness.resume(&ann);
+    assert_eq!(harness.refusal_code(ann.conn, say(world::Channel::Lobby, &bob)), ErrorCode::Muted);
+    let mut next = harness.start_successor(seconds(9));
+    let resumed = next.resume(&ann);
+    assert_eq!(next.refusal_code(resumed.conn, say(world::Channel::Lobby, &bob)), ErrorCode::Muted);
+    let listed = next.lobby.operated_players(next.now);
+    assert_eq!(listed[0].mute, Some(term("caps", 3)));
+
+    let unmute = OperatorOrder::Unmute { player };
+    assert_eq!(carry_out(&mut harness, unmute.clone()), Ok(1));
+    assert_eq!(carry_out(&mut harness, unmute), Err(OperatorProblem::NotMuted(player)));
+    harness.expect_done(ann.conn, say(world::Channel::Lobby, &bob));
+    assert_eq!(carry_out(&mut harness, mute), Ok(1));
+    harness.advance(seconds(3 * 3_600));
+    harness.expect_done(ann.conn, say(world::Channel::Lobby, &bob));
+}
+
+#[test]
+fn a_muted_account_stays_muted_in_another_session() {
+    let mut harness = LobbyHarness::new();
+    let muted = ban(&format!("account:{ACCOUNT}"), BanScope::Chat, 3);
+    set_bans(&mut harness, &[muted], &[]);
+    for name in ["ann", "bea"] {
+        let client = harness.connect_with_account(name, ACCOUNT);
+        let (code, _) = harness.expect_refusal(client.conn, say(world::Channel::Lobby, &client));
+        assert_eq!(code, ErrorCode::Muted);
+        harness.quit(&client);
+    }
+    set_bans(&mut harness, &[], &[]);
+    let ann = harness.connect_with_account("ann", ACCOUNT);
+    harness.expect_done(ann.conn, say(world::Channel::Lobby, &ann));
+}
+
+#[test]
+fn nobody_joins_a_locked_room_but_those_who_have_a_seat() {
+    let mut harness = LobbyHarness::recorded();
+    let host = harness.reconnecting_host(1, 7, &[]);
+    let [ann, bob, eve] = ["ann", "bob", "eve"].map(|name| harness.connect_as(name));
+    let den = harness.running_room_of(host, &[&ann, &bob]);
+    let lock = |is_locked| OperatorOrder::SetLock { room: RoomId(den), is_locked };
+    assert_eq!(carry_out(&mut harness, lock(true)), Ok(2));
+    assert_eq!(harness.refusal_code(eve.conn, join(den)), ErrorCode::RoomLocked);
+    let quick = world::QuickJoin { game: "field".into(), ..world::QuickJoin::default() };
+    let quick = world::client_to_world::Body::QuickJoin(quick);
+    let Body::RoomJoined(joined) = harness.ask(eve.conn, quick) else { panic!("a room") };
+    assert_ne!(joined.room.map(|room| room.id), Some(den));
+    let bob = harness.resume(&bob);
+    harness.ask(bob.conn, join(den));
+    // Who has left does not come back.
+    harness.ask(bob.conn, super::harness::leave());
+    assert_eq!(harness.refusal_code(bob.conn, join(den)), ErrorCode::RoomLocked);
+    // The next server knows it, too.
+    let next = harness.start_successor(seconds(9));
+    let locked: Vec<u64> = next
+        .lobby
+        .operated_rooms()
+        .into_iter()
+        .filter(|room| room.is_locked)
+        .map(|room| room.shown.id)
+        .collect();
+    assert_eq!(locked, [den]);
+    assert_eq!(carry_out(&mut harness, lock(false)), Ok(1));
+    harness.join(&bob, den);
+    let none = OperatorOrder::SetLock { room: RoomId(999), is_locked: true };
+    assert_eq!(carry_out(&mut harness, none), Err(OperatorProblem::NoSuchRoom(RoomId(999))));
+}
+
+#[test]
+fn who_is_banned_is_put_out_and_refused_at_the_hello_with_the_reason() {
+    let check = |target: &str, from: &str, name: &str, by: &str| {
+        let mut harness = LobbyHarness::new();
+        let out = harness.connect_at(from, name);
+        let other = harness.connect_at("198.51.100.9", "other");
+        set_bans(&mut harness, &[ban(target, BanScope::Play, 3)], &[]);
+        assert_eq!(harness.goodbye_code(out.conn), Some(ErrorCode::Banned), "{target}");
+        assert_eq!(harness.close_code(other.conn), None, "{target}");
+        let conn = harness.connect_from(from.parse().expect("an address"));
+        let (code, why) = harness.expect_refusal(conn, hello(name, &[]));
+        let expected = format!("{by} may not play here for 3 hours: spam");
+        assert_eq!((code, why), (ErrorCode::Banned, expected), "{target}");
+        assert_eq!(harness.close_code(conn), Some(ErrorCode::Banned), "{target}");
+        harness.advance(seconds(3 * 3_600));
+        harness.connect_at(from, name);
+    };
+    let address = "who comes from this address";
+    check("address:192.0.2.7", "192.0.2.7", "ann", address);
+    check("address:192.0.2.7", "::ffff:192.0.2.7", "ann", address);
+    check("address:192.0.2.0/24", "192.0.2.200", "ann", address);
+    check("address:2001:db8::1", "2001:db8::ffff:2", "ann", address);
+    check("name:Admin", "192.0.2.7", "аdmin", "a player of this name");
+    // The name of an own session.
+    let mut harness = LobbyHarness::new();
+    set_bans(&mut harness, &[ban("name:admin", BanScope::Play, 3)], &[]);
+    let ann = harness.connect_as("ann");
+    assert_eq!(harness.refusal_code(ann.conn, set_name("admin")), ErrorCode::BadName);
+}
+
+#[test]
+fn a_session_is_not_resumed_from_an_address_that_is_banned() {
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_at("192.0.2.7", "ann");
+    harness.disconnect(&ann);
+    set_bans(&mut harness, &[ban("address:192.0.2.8", BanScope::Play, 3)], &[]);
+    let conn = harness.connect_from("192.0.2.8".parse().expect("an address"));
+    assert_eq!(harness.refusal_code(conn, hello("ann", &ann.token)), ErrorCode::Banned);
+    harness.resume(&ann);
+}
+
+#[test]
+fn a_moderator_with_an_account_is_barred_by_its_account_alone() {
+    let mut harness = LobbyHarness::new();
+    let key = [1; 32];
+    let account = account_of(&key);
+    let ann = harness.connect_with_account("ann", account);
+    let bans = [ban("name:ann", BanScope::Play, 3), ban("address:127.0.0.0/16", BanScope::Play, 3)];
+    set_bans(&mut harness, &bans, &[(account, OperatorRole::Moderate)]);
+    let resumed = harness.resume(&ann);
+    let with_key = || {
+        let hello = world::Hello {
+            version: WORLD_VERSION,
+            account_key: key.into(),
+            ..world::Hello::default()
+        };
+        world::client_to_world::Body::Hello(hello)
+    };
+    let conn = harness.connect();
+    assert!(matches!(harness.ask(conn, with_key()), Body::Challenge(_)));
+    set_bans(&mut harness, &bans, &[(account, OperatorRole::Look)]);
+    assert_eq!(harness.goodbye_code(resumed.conn), Some(ErrorCode::Banned));
+    let conn = harness.connect();
+    assert_eq!(harness.refusal_code(conn, with_key()), ErrorCode::Banned);
+}
+
+#[test]
+fn a_ban_of_a_player_is_for_its_account_and_where_it_comes_from() {
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_with_account("ann", ACCOUNT);
+    let bob = harness.connect_at("2001:db8::7", "bob");
+    harness.disconnect(&bob);
+    let targets = |player: &Client| {
+        let targets = harness.lobby.ban_targets(PlayerId(player.id)).expect("it is there");
+        targets.iter().map(BanTarget::to_string).collect::<Vec<_>>()
+    };
+    let of_ann = targets(&ann);
+    assert_eq!(of_ann[0], format!("account:{ACCOUNT}"));
+    assert!(of_ann[1].starts_with("address:"), "{of_ann:?}");
+    assert_eq!(targets(&bob), ["address:2001:db8::/64"]);
 }

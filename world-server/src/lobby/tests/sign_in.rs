@@ -8,7 +8,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use ambit_proto::ids::AccountId;
 use ambit_proto::standing::{OperatorRole, Standing};
-use ambit_store::{AccountBan, Names};
+use ambit_store::{BanScope, BanTarget, BanTerm, Names, ServerBan};
 
 use super::harness::{
     Client, EPOCH_UNIX_S, LobbyHarness, hello, list_all_players, room, seconds, set_name, start,
@@ -208,8 +208,9 @@ fn a_banned_account_is_put_out_and_comes_in_again_after_the_end() {
     let ann = open(&mut harness, ANN);
     let bob = open(&mut harness, BOB);
     let end = EPOCH_UNIX_S as i64 + 7_201;
-    let ban = AccountBan { reason: "it cheats".to_owned(), ends_at: Some(end) };
-    set_names(&mut harness, [], [(ANN, ban.clone())]);
+    let term = BanTerm { reason: "it cheats".to_owned(), ends_at: Some(end) };
+    let target = BanTarget::Account(ANN);
+    set_names(&mut harness, [], [ServerBan { target, scope: BanScope::Play, term }]);
     assert_eq!(harness.close_code(ann.conn), Some(ErrorCode::Banned));
     assert_eq!(harness.close_code(bob.conn), None);
     let conn = harness.connect();
@@ -408,10 +409,10 @@ fn open(harness: &mut LobbyHarness, account: AccountId) -> Client {
 fn set_names<const R: usize, const B: usize>(
     harness: &mut LobbyHarness,
     reserved: [(&str, AccountId); R],
-    bans: [(AccountId, AccountBan); B],
+    bans: [ServerBan; B],
 ) {
     let reserved = reserved.map(|(name, account)| (name.to_owned(), account));
-    let bans = BTreeMap::from(bans);
+    let bans = bans.into();
     let names = Names { number: 1, reserved: reserved.into(), bans, roles: BTreeMap::new() };
     harness.lobby.set_names(harness.now, names);
     harness.handle_outputs();

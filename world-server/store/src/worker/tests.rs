@@ -10,7 +10,8 @@ use super::*;
 use crate::games::{GameResult, RoomRequest, ValueKey};
 use crate::migrations;
 use crate::profiles::{ClaimOutcome, SaveOutcome, StoredProfile};
-use crate::tables::{AccountBan, BannedAccount, NameOwner, PasswordAccount};
+use crate::server_ban::{BanScope, BanTarget, BanTerm, ServerBan};
+use crate::tables::{NameOwner, PasswordAccount};
 use crate::top_lists::Period;
 
 const ANN: AccountId = AccountId([1; 16]);
@@ -74,16 +75,72 @@ async fn names_and_bans_have_a_number_that_each_change_raises() {
     let taken = store.run(|tables| tables.reserve("ann", BOB, 3)).await;
     assert_eq!(taken, Ok(Some(NameOwner(ANN))));
     assert_eq!(number().await, reserved);
-    let ban = AccountBan { reason: "cheats".to_owned(), ends_at: Some(99) };
-    let entry = BannedAccount { account: BOB, ban: ban.clone() };
-    store.run(move |tables| tables.ban(&entry, 4)).await.unwrap();
+    let entry = ban(BanTarget::Account(BOB), BanScope::Play, Some(99));
+    let banned = entry.clone();
+    store.run(move |tables| tables.ban(&banned, 4)).await.unwrap();
     let names = store.names().await.unwrap();
-    assert_eq!(names.bans, [(BOB, ban)].into());
+    assert_eq!(names.bans, [entry]);
     assert!(names.number > reserved);
-    assert_eq!(store.run(|tables| tables.unban(BOB)).await, Ok(true));
-    assert_eq!(store.run(|tables| tables.unban(BOB)).await, Ok(false));
+    let unban = async |scope| {
+        store.run(move |tables| tables.unban(&BanTarget::Account(BOB), scope)).await.unwrap()
+    };
+    assert!(!unban(BanScope::Chat).await);
+    assert!(unban(BanScope::Play).await);
+    assert!(!unban(BanScope::Play).await);
     assert_eq!(store.run(|tables| tables.release("ann")).await, Ok(true));
     assert_eq!(number().await, names.number + 2);
+}
+
+#[tokio::test]
+async fn bans_of_all_kinds_are_kept_apart_until_they_have_ended() {
+    let store = Store::open(&StorePlace::Memory).unwrap();
+    let network = BanTarget::parse_network("2001:db8::1").unwrap();
+    let bans = [
+        ban(BanTarget::Account(ANN), BanScope::Play, Some(20)),
+        ban(BanTarget::Account(ANN), BanScope::Chat, None),
+        ban(BanTarget::Name("ann".to_owned()), BanScope::Play, None),
+        ban(network, BanScope::Play, Some(30)),
+    ];
+    for ban in bans.clone() {
+        store.run(move |tables| tables.ban(&ban, 10)).await.unwrap();
+    }
+    assert_eq!(store.names().await.unwrap().bans, bans);
+    let exported = store.run(|tables| tables.export(ANN)).await.unwrap();
+    assert_eq!(
+        (&exported["ban"]["ends_at"], exported["mute"]["reason"].as_str()),
+        (&20.into(), Some("cheats"))
+    );
+    // A ban is changed, and those that have ended go.
+    let longer = ban(bans[3].target.clone(), BanScope::Play, Some(90));
+    let changed = longer.clone();
+    store.run(move |tables| tables.ban(&changed, 20)).await.unwrap();
+    let left = store.names().await.unwrap().bans;
+    assert_eq!(left, [bans[1].clone(), bans[2].clone(), longer]);
+}
+
+#[tokio::test]
+async fn bans_of_accounts_of_an_earlier_version_go_on() {
+    let file = Scratch::new("earlier-bans");
+    drop(Store::open(&file.place()).unwrap());
+    // The tables as they were.
+    let mut database = crate::sqlite::Sqlite::open(&file.0).unwrap();
+    for sql in [
+        "DROP TABLE server_bans",
+        "CREATE TABLE bans (account BLOB PRIMARY KEY, reason TEXT NOT NULL, ends_at BIGINT, \
+         made_at BIGINT NOT NULL)",
+        "INSERT INTO bans VALUES (x'01010101010101010101010101010101', 'cheats', 99, 4)",
+        "UPDATE version SET number = 6",
+    ] {
+        database.execute(sql, &[]).unwrap();
+    }
+    drop(database);
+    let store = Store::open(&file.place()).unwrap();
+    let expected = ban(BanTarget::Account(ANN), BanScope::Play, Some(99));
+    assert_eq!(store.names().await.unwrap().bans, [expected]);
+}
+
+fn ban(target: BanTarget, scope: BanScope, ends_at: Option<i64>) -> ServerBan {
+    ServerBan { target, scope, term: BanTerm { reason: "cheats".to_owned(), ends_at } }
 }
 
 #[tokio::test]
@@ -114,8 +171,7 @@ async fn an_account_can_be_read_and_erased_but_its_ban_stays() {
     store.run(|tables| tables.add_password(&ann(), 5)).await.unwrap();
     store.run(|tables| tables.reserve("ann", ANN, 6)).await.unwrap();
     store.run(|tables| tables.reserve("bob", BOB, 7)).await.unwrap();
-    let ban = AccountBan { reason: "rude".to_owned(), ends_at: None };
-    let entry = BannedAccount { account: ANN, ban };
+    let entry = ban(BanTarget::Account(ANN), BanScope::Play, None);
     store.run(move |tables| tables.ban(&entry, 8)).await.unwrap();
     store
         .run(|tables| {
@@ -132,7 +188,8 @@ async fn an_account_can_be_read_and_erased_but_its_ban_stays() {
             "account": "01".repeat(16),
             "password": { "login": "Ann#12345", "made_at": 5 },
             "reserved_names": [{ "name": "ann", "made_at": 6 }],
-            "ban": { "reason": "rude", "ends_at": null, "made_at": 8 },
+            "ban": { "reason": "cheats", "ends_at": null, "made_at": 8 },
+            "mute": null,
             "role": null,
             "values": [{
                 "game": "hamlet", "name": "profile", "value": { "coins": 3 }, "stored_at": 9,
