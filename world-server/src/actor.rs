@@ -26,6 +26,7 @@ use ambit_proto::time::LocalTime;
 use ambit_room::recording::{Header, recording_of};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::accounts::AccountDesk;
 use crate::admin::snapshot::{Snapshot, add_stats};
@@ -94,6 +95,8 @@ pub(crate) struct WorldServer {
     /// This process ends, and hosts get no more orders.
     holds_orders: bool,
     drained: Option<oneshot::Sender<()>>,
+    /// Shuts the server down.
+    stop: CancellationToken,
     /// The directory of room recordings (`--record`).
     recording_directory: Option<PathBuf>,
     /// Dropped with the actor. Only a panic ends the actor, so the receiver detects a panic.
@@ -133,6 +136,8 @@ pub(crate) struct ActorParts {
     /// The directory of room recordings (`--record`).
     pub(crate) recording_directory: Option<PathBuf>,
     pub(crate) checkpoints: Arc<RoomCheckpoints>,
+    /// Shuts the server down.
+    pub(crate) stop: CancellationToken,
     /// Dropped with the actor.
     pub(crate) lifeline: oneshot::Sender<Infallible>,
 }
@@ -163,6 +168,7 @@ impl WorldServer {
             draining: false,
             holds_orders: false,
             drained: None,
+            stop: parts.stop,
             recording_directory: parts.recording_directory,
             _lifeline: parts.lifeline,
         }
@@ -280,6 +286,9 @@ impl WorldServer {
         {
             // The receiver is dropped when the drain has timed out.
             let _ = drained.send(());
+        }
+        if self.lobby.is_end_due(self.clock.now()) {
+            self.stop.cancel();
         }
         self.wake_at(self.lobby.next_deadline(), ctx);
     }

@@ -2,8 +2,9 @@
 //! players the page, with all that browsers need to play.
 //!
 //! Requests of operators ask the lobby's actor for a snapshot; a server whose lobby does not answer
-//! within a second is not healthy. Only `/admin/v1` asks for a key: the port of `--http` is for a
-//! private network, and answers only under names that are its own (`asked_host`). That of `--https`
+//! within a second is not healthy. `/admin/v1` asks for a key, and with `--admin-key-file` so do
+//! `/metrics` and `/status`. The port of `--http` is for a private network, and answers only under
+//! names that are its own (`asked_host`). That of `--https`
 //! is public, and serves only what players may see. Each connection serves one request; see
 //! `listener` for its limits.
 
@@ -110,11 +111,14 @@ pub(crate) async fn bind(
 /// Serves operators and players without TLS until `stop` is cancelled.
 pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: CancellationToken) {
     let listener = HttpListener::new(listener, Arc::clone(&admin.http));
-    let router = for_players(&admin, get(show_connect))
-        .route("/healthz", get(show_health))
+    let guarded = Router::new()
         .route("/metrics", get(show_metrics))
         .route("/status", get(show_status))
         .route("/status.json", get(show_status_json))
+        .layer(from_fn_with_state(admin.operators.clone(), operators::guard_status));
+    let router = for_players(&admin, get(show_connect))
+        .route("/healthz", get(show_health))
+        .merge(guarded)
         .route("/status.js", text_file("text/javascript", status::SCRIPT))
         .route("/status.css", text_file("text/css", status::STYLE))
         .merge(operators::routes(admin.operators.clone()))

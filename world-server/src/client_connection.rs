@@ -7,6 +7,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_transport::player_connection::PlayerConnection;
@@ -28,6 +29,14 @@ pub(crate) struct RelayedConnection {
     address: IpAddr,
     streams: Mutex<Option<(SendStream, RecvStream)>>,
     end: watch::Sender<Option<RelayedEnd>>,
+}
+
+/// How the network treats a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LineFigures {
+    pub(crate) round_trip: Duration,
+    /// The share of the packets to the client that were lost, from 0 to 1.
+    pub(crate) loss: f64,
 }
 
 /// How a relayed connection ended.
@@ -54,6 +63,14 @@ impl ClientConnection {
             Self::Direct(connection) => connection.remote_address().ip(),
             Self::Relayed(relayed) => relayed.address,
         }
+    }
+
+    /// Only of a client that has connected to this server.
+    pub(crate) fn line_figures(&self) -> Option<LineFigures> {
+        let Self::Direct(connection) = self else { return None };
+        let path = connection.clone().into_quic().stats().path;
+        let loss = path.lost_packets as f64 / path.sent_packets.max(1) as f64;
+        Some(LineFigures { round_trip: path.rtt, loss })
     }
 
     /// Waits until the client opens its stream. `None` if the connection ended before, or if the

@@ -29,6 +29,7 @@ mod fleet;
 mod operator_orders;
 mod operators;
 mod output;
+mod planned_end;
 mod refusal;
 mod request;
 mod rooms;
@@ -74,13 +75,14 @@ use fleet::restored::RestoredRooms;
 pub use fleet::silence::HostSilence;
 use fleet::silence::serving_lease_ms;
 pub(crate) use operator_orders::{
-    OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
+    OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
 };
 pub(crate) use operators::read_reason;
 pub use output::{
     ConnId, HostId, HostOrder, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey,
 };
 use output::{OutputQueue, RequestSource};
+use planned_end::PlannedEnd;
 use refusal::LobbyRefusal;
 use request::PlayerRequest;
 use rooms::listing::ListingFeed;
@@ -134,6 +136,8 @@ pub struct Lobby {
     servers: world::Servers,
     /// As what clients know this server, or the servers of its cluster.
     marks: ServerMarks,
+    /// When an operator wants the server to end.
+    planned_end: Option<PlannedEnd>,
     draining: bool,
 }
 
@@ -194,6 +198,7 @@ impl Lobby {
             directory_available: true,
             servers: world::Servers::default(),
             marks: ServerMarks::default(),
+            planned_end: None,
             draining: false,
         }
     }
@@ -455,6 +460,9 @@ impl Lobby {
                 Timer::EndIdleChildren => self.end_idle_children(),
                 Timer::Worlds => self.open_worlds(now),
                 Timer::Releases => self.ask_rooms_to_move(now),
+                Timer::PlannedEnd => {
+                    self.announce_end(now);
+                }
             }
         }
         if self.pool_changed {

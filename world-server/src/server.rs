@@ -266,7 +266,7 @@ async fn serve(
     // Before anything else, so that no signal is lost.
     let mut signals = signals.then(ShutdownSignals::new).transpose()?;
     let mut parts = tokio::select! {
-        parts = ServerComponents::start(&config, registry) => parts?,
+        parts = ServerComponents::start(&config, registry, &stop) => parts?,
         () = ShutdownSignals::next(signals.as_mut()) => return Ok(()),
     };
     let _ = ready.send(parts.addresses);

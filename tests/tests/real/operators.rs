@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use ambit_tests::real::{self, Console, Host, ScratchFolder, Server};
 use anyhow::{Context, Result};
+use data_encoding::BASE64;
 use serde_json::{Value as Json, json};
 
 #[test]
@@ -97,6 +98,10 @@ fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
     let of = |name: &str| players.iter().find(|player| player["name"] == name);
     let (ann_seen, bob_seen) = (of("ann").context("ann")?, of("bob").context("bob")?);
     assert_eq!((&bob_seen["address"], &bob_seen["account"]), (&json!("127.0.0.1"), &Json::Null));
+    let client = bob_seen["client"].as_str().context("a client")?;
+    assert!(client.starts_with("console"), "{bob_seen}");
+    let round_trip = bob_seen["round_trip_ms"].as_f64().context("a round trip")?;
+    assert!(round_trip > 0.0 && bob_seen["since"].as_i64() > Some(1_700_000_000), "{bob_seen}");
     let (status, rooms) = ask(&server, LOOK, "GET /rooms", &Json::Null)?;
     assert_eq!((status, &rooms["rooms"][0]["name"]), (200, &json!("den")));
     assert_eq!(bob_seen["room"], rooms["rooms"][0]["id"]);
@@ -172,7 +177,7 @@ fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
     let (_, description) = ask(&server, LOOK, "GET /openapi.json", &Json::Null)?;
     let paths = description["paths"].as_object().context("paths")?;
     for (path, methods) in paths {
-        let path = path.replace("{player}", "77").replace("{room}", "77");
+        let path = path.replace("{player}", "77").replace("{room}", "77").replace("{host}", "77");
         let path = path.replace("{target}", &"7".repeat(32));
         for method in methods.as_object().context("methods")?.keys() {
             let method = method.to_uppercase();
@@ -189,6 +194,16 @@ fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
             assert!(expected.contains(&answer.status), "{method} {path}: {}", answer.status);
         }
     }
+    // Metrics and the state, too; a browser sends the key as a password. Health stays open.
+    for path in ["/metrics", "/status", "/status.json"] {
+        assert_eq!(server.request("GET", path, "")?.status, 401, "{path}");
+        let basic = BASE64.encode(format!("lea:{LOOK}").as_bytes());
+        for key in [format!("Bearer {LOOK}"), format!("Basic {basic}")] {
+            let header = format!("Authorization: {key}\r\n");
+            assert_eq!(server.request_with("GET", path, &header, "")?.status, 200, "{path}");
+        }
+    }
+    assert_eq!(server.request("GET", "/healthz", "")?.status, 200);
     let wrong =
         |number: usize| ask(&server, &format!("wrong-key-{number:08}"), "GET /rooms", &Json::Null);
     let statuses: Vec<u16> = (0..40).map(|number| Ok(wrong(number)?.0)).collect::<Result<_>>()?;

@@ -16,13 +16,13 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{ConnectedClient, HostLink, LobbyClock, WorldServer};
 use crate::admin::snapshot::add_stats;
-use crate::client_connection::ClientConnection;
+use crate::client_connection::{ClientConnection, LineFigures};
 use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::WriteProgress;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{
-    AccountJob, ConnId, Host, HostId, JobSource, Lobby, OperatedPlayer, OperatedRoom,
+    AccountJob, ConnId, Host, HostId, JobSource, Lobby, OperatedMap, OperatedPlayer, OperatedRoom,
     OperatorOrder, OperatorProblem, Origin, StoreJob,
 };
 use crate::outgoing::OutgoingQueue;
@@ -122,9 +122,20 @@ impl WorldServer {
         done
     }
 
-    /// All players, as operators see them.
-    pub(crate) fn operated_players(&self) -> Vec<OperatedPlayer> {
-        self.lobby.operated_players(self.clock.now())
+    /// All players, as operators see them, and how the network treats them.
+    pub(crate) fn operated_players(&self) -> Vec<(OperatedPlayer, Option<LineFigures>)> {
+        let players = self.lobby.operated_players(self.clock.now()).into_iter();
+        let with_line = players.map(|player| {
+            let client = player.conn.and_then(|conn| self.clients.get(&conn));
+            let line = client.and_then(|client| client.connection.line_figures());
+            (player, line)
+        });
+        with_line.collect()
+    }
+
+    /// All maps, as operators see them.
+    pub(crate) fn operated_maps(&self) -> Vec<OperatedMap> {
+        self.lobby.operated_maps()
     }
 
     /// A player, as operators see it.

@@ -18,12 +18,14 @@ use ambit_store::{BanScope, BanTarget, BanTerm, ServerBan};
 use ambit_transport::address::SourceNetwork;
 use axum::Router;
 use axum::extract::connect_info::Connected;
-use axum::extract::{ConnectInfo, Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::{ConnectInfo, Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodFilter;
 use axum::serve::IncomingStream;
 use bytes::Bytes;
+use data_encoding::BASE64;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -40,7 +42,8 @@ use crate::cluster::ClusterRole;
 use crate::config::Config;
 use crate::identity;
 use crate::lobby::{
-    GuessesByNetwork, OperatorAudience, OperatorOrder, OperatorProblem, is_player_name, read_reason,
+    GuessesByNetwork, HostId, OperatorAudience, OperatorOrder, OperatorProblem, is_player_name,
+    read_reason,
 };
 
 /// Who asks. For the pauses after wrong keys, and the log.
@@ -67,6 +70,8 @@ pub(crate) struct OperatorDesk {
     accounts: AccountDesk,
     guesses: Arc<Mutex<GuessesByNetwork>>,
     clock: LobbyClock,
+    /// Whether metrics and the page with the state ask for a key, too.
+    guards_status: bool,
 }
 
 /// The rest of a body is an error, so that a wrong name of a member is noticed.
@@ -104,6 +109,14 @@ struct BanBody {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct DrainBody {
+    minutes: u32,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct EmptyBody {}
 
 /// What goes wrong with a request: a status, and what `error` says.
@@ -126,11 +139,12 @@ impl OperatorDesk {
     ) -> anyhow::Result<Self> {
         let keys = Arc::new(identity::admin_keys(config)?);
         let clock = LobbyClock::start().0;
-        Ok(Self { keys, roles, accounts, guesses: Arc::default(), clock })
+        let guards_status = config.admin_key_file.is_some();
+        Ok(Self { keys, roles, accounts, guesses: Arc::default(), clock, guards_status })
     }
 
-    /// Whose key a request has.
-    fn holder(&self, from: IpAddr, headers: &HeaderMap) -> Result<&KeyHolder, Refused> {
+    /// Whose key this is.
+    fn holder(&self, from: IpAddr, key: Option<&str>) -> Result<&KeyHolder, Refused> {
         if self.keys.is_empty() {
             let problem = "this server has no keys of operators: see `--admin-key-file`";
             return Err(Refused(StatusCode::SERVICE_UNAVAILABLE, problem.to_owned()));
@@ -141,8 +155,6 @@ impl OperatorDesk {
             let problem = format!("too many wrong keys: wait {} s", pause.as_secs() + 1);
             return Err(Refused(StatusCode::TOO_MANY_REQUESTS, problem));
         }
-        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let key = given.and_then(|value| value.strip_prefix("Bearer "));
         let unknown = |problem: &str| Refused(StatusCode::UNAUTHORIZED, problem.to_owned());
         let key = key.ok_or_else(|| unknown("expected the header `authorization: Bearer KEY`"))?;
         self.keys.holder(key.trim()).ok_or_else(|| {
@@ -151,6 +163,46 @@ impl OperatorDesk {
             unknown("no operator of this server has this key")
         })
     }
+}
+
+/// Lets a request for metrics or for the page with the state through if its key is one of an
+/// operator's, of any role. A browser asks for a name and a password (RFC 7617): the key is the
+/// password. These requests change nothing, so a page of another origin that causes one gains
+/// nothing.
+pub(super) async fn guard_status(
+    State(desk): State<OperatorDesk>,
+    ConnectInfo(PeerAddress(from)): ConnectInfo<PeerAddress>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !desk.guards_status {
+        return next.run(request).await;
+    }
+    let given = request.headers().get(header::AUTHORIZATION);
+    let given = given.and_then(|value| value.to_str().ok());
+    let key = given.and_then(key_in);
+    match desk.holder(from, key.as_deref()) {
+        Ok(_) => next.run(request).await,
+        Err(refused) => {
+            let is_unknown = refused.0 == StatusCode::UNAUTHORIZED;
+            let mut response = refused.into_response();
+            if is_unknown {
+                let scheme = HeaderValue::from_static("Basic realm=\"Ambit\", charset=\"UTF-8\"");
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+            }
+            response
+        }
+    }
+}
+
+/// The key, or the password with any name.
+fn key_in(authorization: &str) -> Option<String> {
+    if let Some(key) = authorization.strip_prefix("Bearer ") {
+        return Some(key.to_owned());
+    }
+    let pair = BASE64.decode(authorization.strip_prefix("Basic ")?.as_bytes()).ok()?;
+    let pair = String::from_utf8(pair).ok()?;
+    pair.split_once(':').map(|(_, key)| key.to_owned())
 }
 
 /// The routes, as [`ENDPOINTS`] lists them.
@@ -181,7 +233,9 @@ async fn answer(
     headers: &HeaderMap,
     body: Bytes,
 ) -> Response {
-    let holder = match desk.holder(from, headers) {
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let key = given.and_then(|value| value.strip_prefix("Bearer "));
+    let holder = match desk.holder(from, key) {
         Ok(holder) if holder.role >= endpoint.role => holder.clone(),
         Ok(holder) => {
             let KeyHolder { name, .. } = holder;
@@ -211,6 +265,10 @@ impl AdminRequest {
                 let rooms = in_actor(desk, call(|world, _| world.operated_rooms())).await?;
                 Ok(json!({ "rooms": list(&rooms, answers::room) }))
             }
+            AdminAction::ListMaps => {
+                let maps = in_actor(desk, call(|world, _| world.operated_maps())).await?;
+                Ok(json!({ "maps": list(&maps, answers::map) }))
+            }
             AdminAction::ListHosts => {
                 let snapshot = in_actor(desk, call(|world, _| world.snapshot())).await?;
                 Ok(json!({ "hosts": list(&snapshot.hosts, answers::host) }))
@@ -234,6 +292,20 @@ impl AdminRequest {
                 let room = RoomId(self.number()?);
                 self.order(desk, OperatorOrder::SetLock { room, is_locked: false }).await
             }
+            AdminAction::DrainHost => {
+                let EmptyBody {} = self.read_body()?;
+                let host = HostId(self.number()?);
+                self.order(desk, OperatorOrder::DrainHost { host, is_drained: true }).await
+            }
+            AdminAction::UndrainHost => {
+                let host = HostId(self.number()?);
+                self.order(desk, OperatorOrder::DrainHost { host, is_drained: false }).await
+            }
+            AdminAction::Drain => {
+                let DrainBody { minutes, reason } = self.read_body()?;
+                self.order(desk, OperatorOrder::End { minutes, reason }).await
+            }
+            AdminAction::CallOffDrain => self.order(desk, OperatorOrder::CallOffEnd).await,
             AdminAction::Say => {
                 let body: MessageBody = self.read_body()?;
                 let to = match (body.room, body.player) {
@@ -362,6 +434,8 @@ impl From<OperatorProblem> for Refused {
             OperatorProblem::BadText(_) => StatusCode::BAD_REQUEST,
             OperatorProblem::NoSuchPlayer(_)
             | OperatorProblem::NoSuchRoom(_)
+            | OperatorProblem::NoSuchHost(_)
+            | OperatorProblem::NoEndPlanned
             | OperatorProblem::NotMuted(_) => StatusCode::NOT_FOUND,
         };
         Self(status, problem.to_string())
@@ -373,7 +447,7 @@ impl IntoResponse for Refused {
         let Self(status, problem) = self;
         let mut response = respond(status, &json!({ "error": problem }));
         if status == StatusCode::UNAUTHORIZED {
-            let scheme = header::HeaderValue::from_static("Bearer");
+            let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
         }
         response

@@ -58,6 +58,9 @@ pub struct Host {
     /// The number of the first host with that build. The build with the highest number is the newest.
     #[prost(uint64, tag = "8")]
     pub build_since: u64,
+    /// Whether an operator wants it empty.
+    #[prost(bool, tag = "9")]
+    pub is_drained: bool,
 }
 /// Subject `room.N`. For a further map of a world only `incarnation`, `runs_on` and
 /// `map_identity` are set.
@@ -246,6 +249,9 @@ pub struct Player {
     /// Of a session without an account that may not chat.
     #[prost(message, optional, tag = "10")]
     pub mute: ::core::option::Option<Mute>,
+    /// When the session was opened: seconds since 1970.
+    #[prost(int64, tag = "11")]
+    pub since: i64,
 }
 /// Why a session may not chat, and until when: seconds since 1970, or without an end.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -4,8 +4,8 @@
 //! reaches every connected player, also those in rooms; otherwise only idle players would read it.
 //!
 //! A message costs the server as much as it has receivers, so beside the number of a player's
-//! messages there are limits on the receivers: see `budgets`. A player who is muted says nothing in any
-//! channel.
+//! messages there are limits on the receivers: see `budgets`. A player who
+//! is muted says nothing in any channel.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};

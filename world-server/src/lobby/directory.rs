@@ -171,6 +171,7 @@ impl Lobby {
             network: network_record(player.network),
             account: AccountId::to_bytes(player.account),
             wishes: player.wishes.clone().into_map(),
+            since: player.since,
             mute: player
                 .mute
                 .as_ref()
@@ -253,6 +254,7 @@ fn host_record(host: &Host, build_since: u64) -> pb::Host {
         label: host.label.clone(),
         build: host.build.clone(),
         build_since,
+        is_drained: host.is_drained,
     }
 }
 
@@ -417,6 +419,7 @@ impl Lobby {
             build: host.build,
             cores: host.cores.max(1),
             instance: host.instance,
+            is_drained: host.is_drained,
             ..Host::default()
         };
         host.check().ok()?;
@@ -443,6 +446,7 @@ impl Lobby {
             creations,
             network: network_from_record(&player.network),
             account: AccountId::from_bytes(&player.account),
+            since: player.since,
             mute: player
                 .mute
                 .as_ref()

@@ -7,6 +7,8 @@ use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::standing::OperatorRole;
 use ambit_store::BanTerm;
 
+use crate::lobby::output::{ConnId, HostId};
+
 /// A player as an operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OperatedPlayer {
@@ -15,7 +17,16 @@ pub(crate) struct OperatedPlayer {
     pub(crate) account: Option<AccountId>,
     /// `None` within the grace period.
     pub(crate) address: Option<IpAddr>,
+    pub(crate) conn: Option<ConnId>,
+    /// What the client says that it is; empty within the grace period.
+    pub(crate) agent: String,
+    /// When the session was opened, in seconds since 1970.
+    pub(crate) since: i64,
+    /// The room that it is in, as players see it.
     pub(crate) room: Option<RoomId>,
+    /// The map of that room on which it is, and the host of the map.
+    pub(crate) map: Option<u32>,
+    pub(crate) host: Option<HostId>,
     pub(crate) role: Option<OperatorRole>,
     /// Why it may not chat, and until when.
     pub(crate) mute: Option<BanTerm>,
@@ -27,6 +38,25 @@ pub(crate) struct OperatedRoom {
     /// As players see it.
     pub(crate) shown: world::Room,
     pub(crate) is_locked: bool,
+    /// The host of its first map.
+    pub(crate) host: Option<HostId>,
+    /// The number of its maps that are open.
+    pub(crate) maps: usize,
+}
+
+/// A map of a room's world, as an operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OperatedMap {
+    /// By which logs and metrics name it.
+    pub(crate) id: RoomId,
+    /// The room that players come into.
+    pub(crate) room: RoomId,
+    /// Its number in the room's world, from 0.
+    pub(crate) map: u32,
+    pub(crate) host: Option<HostId>,
+    /// Those who are on the way to it or from it count, too.
+    pub(crate) players: u32,
+    pub(crate) is_running: bool,
 }
 
 /// What an operator wants done.
@@ -44,6 +74,12 @@ pub(crate) enum OperatorOrder {
     Say { to: OperatorAudience, text: String },
     /// Close a room, with all of its maps; its members read why.
     CloseRoom { room: RoomId, reason: String },
+    /// Move the rooms of a host elsewhere, and give it no more, or give it rooms again.
+    DrainHost { host: HostId, is_drained: bool },
+    /// Shut the server down in so many minutes.
+    End { minutes: u32, reason: String },
+    /// The server stays.
+    CallOffEnd,
 }
 
 /// Whom an operator's message is for.
@@ -64,10 +100,14 @@ pub(crate) enum OperatorProblem {
     NoSuchPlayer(PlayerId),
     #[error("there is no room with the id {0}")]
     NoSuchRoom(RoomId),
+    #[error("there is no host with the id {0}")]
+    NoSuchHost(u64),
+    #[error("the server is not about to shut down")]
+    NoEndPlanned,
     /// Of a session: it is not muted.
     #[error("the player {0} is not muted")]
     NotMuted(PlayerId),
-    /// Of a message or a reason.
+    /// Of a message or a reason, or a time that is too long.
     #[error("{0}")]
     BadText(String),
 }

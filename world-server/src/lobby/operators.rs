@@ -12,7 +12,7 @@ use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::Lobby;
 use crate::lobby::operator_orders::{
-    OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
+    OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
 };
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::LobbyRoom;
@@ -20,7 +20,7 @@ use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::text::ChatText;
 
 /// The sender of an operator's message. No player can have this name: brackets are not allowed.
-const SENDER: &str = "[server]";
+pub(in crate::lobby) const SENDER: &str = "[server]";
 
 impl Lobby {
     /// All players, by their ids. Cost: visits each player.
@@ -40,12 +40,20 @@ impl Lobby {
 
     fn operated(&self, now: LocalTime, player: &LobbyPlayer) -> OperatedPlayer {
         let connection = player.conn.and_then(|conn| self.connections.get(conn));
+        let place = player.room.and_then(|room| self.avatar_place(room, player.id));
+        let place = place.map_or(player.room, |(place, _)| Some(place));
+        let place = place.and_then(|place| self.rooms.get(place));
         OperatedPlayer {
             id: player.id,
             name: player.name().as_str().to_owned(),
             account: player.account,
             address: connection.map(|connection| connection.address),
+            conn: player.conn,
+            agent: connection.map(|connection| connection.agent.clone()).unwrap_or_default(),
+            since: player.since,
             room: player.room,
+            map: place.map(LobbyRoom::map),
+            host: place.and_then(LobbyRoom::game_host),
             role: player.account.and_then(|account| self.sign_ins.roles.get(&account).copied()),
             mute: self.mute_of(now, player.id).cloned(),
         }
@@ -62,12 +70,34 @@ impl Lobby {
     /// All rooms that players can come into, by their ids. Cost: visits each room.
     pub(crate) fn operated_rooms(&self) -> Vec<OperatedRoom> {
         let worlds = self.rooms.iter().filter(|room| room.map_identity.is_none());
-        let rooms =
-            worlds.map(|room| OperatedRoom { shown: room.listing(), is_locked: room.is_locked });
+        let rooms = worlds.map(|room| OperatedRoom {
+            shown: room.listing(),
+            is_locked: room.is_locked,
+            host: room.game_host(),
+            maps: room.all_maps().count(),
+        });
         rooms.collect()
     }
 
-    /// Carries out an order. Returns how many players it has reached.
+    /// All maps, first ones, too, by their ids. Cost: visits each room.
+    pub(crate) fn operated_maps(&self) -> Vec<OperatedMap> {
+        let maps = self.rooms.iter().map(|room| OperatedMap {
+            id: room.id,
+            room: room.world_id(),
+            map: room.map(),
+            host: room.game_host(),
+            players: if room.map_identity.is_some() {
+                self.players_on_map(room.id).len() as u32
+            } else {
+                room.player_count()
+            },
+            is_running: room.is_running(),
+        });
+        maps.collect()
+    }
+
+    /// Carries out an order. Returns how many players it has reached; for a host, how many rooms it
+    /// has.
     pub(crate) fn carry_out(
         &mut self,
         now: LocalTime,
@@ -80,6 +110,11 @@ impl Lobby {
             OperatorOrder::Unmute { player } => self.mute_by_operator(player, None),
             OperatorOrder::SetLock { room, is_locked } => self.lock_by_operator(room, is_locked),
             OperatorOrder::Say { to, text } => self.say_as_operator(to, &text),
+            OperatorOrder::DrainHost { host, is_drained } => self
+                .set_host_drained(now, host, is_drained)
+                .ok_or(OperatorProblem::NoSuchHost(host.0)),
+            OperatorOrder::End { minutes, reason } => self.plan_end(now, minutes, &reason),
+            OperatorOrder::CallOffEnd => self.call_off_end(),
             OperatorOrder::CloseRoom { room, reason } => self.close_by_operator(now, room, &reason),
         };
         self.advance(now);

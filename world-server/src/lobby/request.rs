@@ -21,6 +21,8 @@ use crate::lobby::sessions::account_job::{AccountJob, AccountWay, Secret};
 use crate::lobby::sessions::creations::CreationKey;
 use crate::lobby::text::{ChatText, LobbyRoomName, Password, PlayerName};
 
+/// Characters of what a client calls itself that are kept.
+const MAX_AGENT: usize = 64;
 /// Seats of a room.
 pub(super) const DEFAULT_CAPACITY: u32 = 64;
 /// Bounds for a room's parameters, so that a list of rooms stays small.
@@ -95,6 +97,8 @@ pub(super) struct HelloRequest {
     pub(super) name: Option<PlayerName>,
     /// Any bytes: an unknown token starts a new session.
     pub(super) resume_token: Vec<u8>,
+    /// The name and version of the client's program, as it says; for operators.
+    pub(super) agent: String,
     pub(super) account: HelloAccount,
 }
 
@@ -247,7 +251,8 @@ impl TryFrom<world::Hello> for HelloRequest {
         }
         let name = if hello.name.is_empty() { None } else { Some(PlayerName::parse(&hello.name)?) };
         let account = parse_account(hello.account_key, hello.password, hello.account_token)?;
-        Ok(Self { name, resume_token: hello.resume_token, account })
+        let agent = hello.agent.chars().filter(|c| !c.is_control()).take(MAX_AGENT).collect();
+        Ok(Self { name, resume_token: hello.resume_token, agent, account })
     }
 }
 

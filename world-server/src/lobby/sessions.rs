@@ -49,7 +49,9 @@ impl Lobby {
             HelloAccount::Key(key) => Some(account_of(key)),
             HelloAccount::Job(..) | HelloAccount::None => None,
         };
-        let address = self.connections.get(conn).map(|connection| connection.address);
+        let connection = self.connections.open_mut(conn).expect("a hello came on it");
+        connection.agent = hello.agent;
+        let address = Some(connection.address);
         let resumed = self.players.find_by_token(&hello.resume_token);
         let who = match resumed.map(|player| self.players.at(player)) {
             Some(player) => BanSubject { account: player.account, name: None, address },
@@ -94,6 +96,7 @@ impl Lobby {
         }
         let welcome = self.welcome_message(player, is_resumed);
         self.players.at_mut(player).lost_room = None;
+        self.announce_end_to(now, conn);
         welcome
     }
 
@@ -222,6 +225,7 @@ impl Lobby {
             self.end_session(now, longest_away, ErrorCode::Idle);
         }
         let player = self.players.add((name, account), conn, network, &self.config);
+        self.players.at_mut(player).since = self.unix_time(now).as_secs() as i64;
         if !is_trusted {
             self.players.count_at(player, network);
         }

@@ -39,6 +39,8 @@ pub(super) enum Timer {
     Releases,
     /// Worlds of the operator's list may have to be opened.
     Worlds,
+    /// Players read how much is left until the planned end, or it has come.
+    PlannedEnd,
 }
 
 /// The table; see the module.

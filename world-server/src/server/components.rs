@@ -77,7 +77,12 @@ pub(super) struct ServerComponents {
 }
 
 impl ServerComponents {
-    pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
+    /// `stop` is cancelled when the server is to shut down.
+    pub(super) async fn start(
+        config: &Config,
+        registry: Registry,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<Self> {
         check(config, &registry)?;
         let page = load_page(config, &registry)?;
         let data_lock = crate::data_lock::take(config)?;
@@ -104,8 +109,9 @@ impl ServerComponents {
         let mut keeper = None;
         if config.hosts == HostingMode::Cluster {
             let desk = accounts.clone();
+            let parts = (desk, stop.clone());
             let part =
-                cluster_member(config, &registry, desk, &addresses, servers.clone(), role).await?;
+                cluster_member(config, &registry, parts, &addresses, servers.clone(), role).await?;
             member = Some(tokio::spawn(part.run(member_stop.clone())));
         } else {
             let source;
@@ -116,7 +122,7 @@ impl ServerComponents {
                 (accounts.clone(), source),
                 (&addresses, &certificates),
                 role,
-                (&mut hosts, &hosts_stop),
+                (&mut hosts, &hosts_stop, stop),
             )
             .await?;
             (embedded, lobby_ended) = (host, Some(ended));
@@ -357,7 +363,7 @@ async fn start_alone(
     (accounts, source): (AccountDesk, LobbySource),
     for_players: (&Addresses, &Arc<WebCertificates>),
     role: watch::Sender<ClusterRole>,
-    (hosts, hosts_stop): (&mut JoinSet<()>, &CancellationToken),
+    (hosts, hosts_stop, stop): (&mut JoinSet<()>, &CancellationToken, &CancellationToken),
 ) -> anyhow::Result<(Option<GameHost>, LobbyEnded)> {
     let (children, wanted) = watch::channel(config.children().min);
     let StartedLobby { world, ended, .. } = start_lobby(
@@ -366,6 +372,7 @@ async fn start_alone(
         &start_lobby_thread()?,
         LobbyClock::start(),
         (accounts, Some(children)),
+        stop.clone(),
         source,
     )?;
     let embedded =
@@ -407,7 +414,7 @@ async fn follow_certificates(
 async fn cluster_member(
     config: &Config,
     registry: &Registry,
-    accounts: AccountDesk,
+    (accounts, stop): (AccountDesk, CancellationToken),
     addresses: &Addresses,
     servers: ServerList,
     roles: watch::Sender<ClusterRole>,
@@ -424,6 +431,7 @@ async fn cluster_member(
             &arbiter,
             (clock, epoch_unix),
             (accounts.clone(), None),
+            stop.clone(),
             LobbySource::Cluster(stored),
         )
     };

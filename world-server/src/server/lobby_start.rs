@@ -19,6 +19,7 @@ use ambit_transport::ticket::TicketSigner;
 use anyhow::Context as _;
 use prost::Message as _;
 use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::accounts::AccountDesk;
 use crate::actor::calls::in_lobby;
@@ -57,6 +58,7 @@ pub(super) fn start_lobby(
     arbiter: &ArbiterHandle,
     (clock, epoch_unix): (LobbyClock, Duration),
     (accounts, children): (AccountDesk, Option<watch::Sender<u32>>),
+    stop: CancellationToken,
     source: LobbySource,
 ) -> anyhow::Result<StartedLobby> {
     let seed = system_random()?;
@@ -118,6 +120,7 @@ pub(super) fn start_lobby(
         write_queue,
         recording_directory: config.record.clone(),
         checkpoints: of_actor,
+        stop,
         lifeline,
     };
     let world = WorldServer::start_in_arbiter(arbiter, move |_| WorldServer::new(parts));

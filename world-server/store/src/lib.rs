@@ -7,10 +7,10 @@
 //! that fails changes nothing, and no other job. So a job costs a part of a sync, and its caller
 //! waits on no thread.
 //!
-//! `tables` is all that is asked and written, in SQL that both databases understand (`bans`, `games`,
-//! `profiles` and `top_lists` have parts of it); `database` is
-//! the trait between it and them, `sqlite` and `postgres` implement it, `migrations` has what each
-//! version of the tables adds, `opened` runs them. `copies` makes backups and restores them.
+//! `tables` is all that is asked and written, in SQL that both databases understand (`bans`,
+//! `games`, `profiles` and `top_lists` have parts of it); `database` is the trait between it and
+//! them, `sqlite` and `postgres` implement it, `migrations` has what each version of the tables
+//! adds, `opened` runs them. `copies` makes backups and restores them.
 //!
 //! A store that cannot be read or written now is [`StoreError::Unavailable`]: try again. After a
 //! commit whose answer was lost it is unknown whether the job was done, so jobs are written so that

@@ -6,6 +6,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use actix::Arbiter;
 use ambit_transport::ticket::TicketSigner;
 use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::accounts::AccountDesk;
 use crate::actor::{ActorParts, LobbyClock, WorldServer};
@@ -28,6 +29,7 @@ pub(crate) fn world_server() -> WorldServer {
         write_queue: None,
         recording_directory: None,
         checkpoints: Arc::default(),
+        stop: CancellationToken::new(),
         lifeline: oneshot::channel().0,
     })
 }

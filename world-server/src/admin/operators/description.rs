@@ -10,6 +10,7 @@ pub(crate) enum AdminAction {
     Describe,
     ListPlayers,
     ListRooms,
+    ListMaps,
     ListHosts,
     ListBans,
     Kick,
@@ -22,6 +23,10 @@ pub(crate) enum AdminAction {
     Lock,
     Unlock,
     CloseRoom,
+    DrainHost,
+    UndrainHost,
+    Drain,
+    CallOffDrain,
 }
 
 /// A request that operators may send.
@@ -49,7 +54,7 @@ const HOURS: (&str, &str, bool, &str) =
     ("hours", "integer", false, "for how long; without it there is no end");
 
 /// All requests.
-pub(crate) const ENDPOINTS: [AdminEndpoint; 15] = [
+pub(crate) const ENDPOINTS: [AdminEndpoint; 20] = [
     AdminEndpoint {
         action: AdminAction::Describe,
         method: "get",
@@ -64,7 +69,9 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 15] = [
         method: "get",
         path: "/players",
         role: LOOK,
-        about: "All players: id, name, account, address, room, role, mute; no address while away.",
+        about: "All players: id, name, account, address (none while away), round_trip_ms and \
+            loss of the lobby connection, client, since (seconds since 1970), room, map, host, \
+            role, mute.",
         body: &[],
         answer: "`players`, a list",
     },
@@ -73,16 +80,28 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 15] = [
         method: "get",
         path: "/rooms",
         role: LOOK,
-        about: "All rooms: id, name, game, players, capacity, running, has_password, locked.",
+        about: "All rooms: id, name, game, players, capacity, running, has_password, locked, \
+            host, maps.",
         body: &[],
         answer: "`rooms`, a list",
+    },
+    AdminEndpoint {
+        action: AdminAction::ListMaps,
+        method: "get",
+        path: "/maps",
+        role: LOOK,
+        about: "All maps: id (as in logs and metrics), room, map (its number in the room), \
+            players, host, running.",
+        body: &[],
+        answer: "`maps`, a list",
     },
     AdminEndpoint {
         action: AdminAction::ListHosts,
         method: "get",
         path: "/hosts",
         role: LOOK,
-        about: "All hosts: id, label, address, build, rooms and players.",
+        about: "All hosts: id, label, address, build, capacity, rooms, players, leaving, \
+            drained.",
         body: &[],
         answer: "`hosts`, a list",
     },
@@ -91,7 +110,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 15] = [
         method: "get",
         path: "/bans",
         role: LOOK,
-        about: "All bans: the target, from what (play or chat), why; the end in seconds since 1970.",
+        about: "All bans: target, from (`play` or `chat`), reason; ends_at in seconds since 1970.",
         body: &[],
         answer: "`bans`, a list",
     },
@@ -149,7 +168,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 15] = [
         method: "post",
         path: "/bans",
         role: MODERATE,
-        about: "Bans an account, a name or an address: its players are put out, and come in no more.",
+        about: "Bans an account, a name or an address: players are put out, and come in no more.",
         body: &[
             ("account", "string", false, "32 hexadecimal digits"),
             ("name", "string", false, "a name; those that look like it are banned, too"),
@@ -196,6 +215,42 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 15] = [
         body: &[REASON],
         answer: "`reached`, the number of its members",
     },
+    AdminEndpoint {
+        action: AdminAction::DrainHost,
+        method: "post",
+        path: "/hosts/{host}/drain",
+        role: OPERATE,
+        about: "Gives a host no more rooms, and moves its rooms to hosts of the same build.",
+        body: &[],
+        answer: "`reached`, the number of its rooms",
+    },
+    AdminEndpoint {
+        action: AdminAction::UndrainHost,
+        method: "delete",
+        path: "/hosts/{host}/drain",
+        role: OPERATE,
+        about: "Gives a host rooms again.",
+        body: &[],
+        answer: "`reached`, the number of its rooms",
+    },
+    AdminEndpoint {
+        action: AdminAction::Drain,
+        method: "post",
+        path: "/drain",
+        role: OPERATE,
+        about: "Shuts the server down after a time, of which players read how much is left.",
+        body: &[("minutes", "integer", true, "0 to 1440"), REASON],
+        answer: "`reached`, the number of players",
+    },
+    AdminEndpoint {
+        action: AdminAction::CallOffDrain,
+        method: "delete",
+        path: "/drain",
+        role: OPERATE,
+        about: "Calls the shutdown off.",
+        body: &[],
+        answer: "`reached`, the number of players",
+    },
 ];
 
 /// The description as a document.
@@ -224,7 +279,7 @@ fn operation(endpoint: &AdminEndpoint) -> Json {
         "400": { "description": "the body or an id is wrong; `error` says what was expected" },
         "401": { "description": "no key, or an unknown one" },
         "403": { "description": "the key has a lower role" },
-        "404": { "description": "there is no such player, room or ban" },
+        "404": { "description": "there is no such player, room, host, ban, mute or shutdown" },
         "409": { "description": "another server of the cluster leads" },
         "429": { "description": "too many wrong keys; `retry-after` says how long to wait" },
         "503": { "description": "the lobby or the store does not answer, or there are no keys" },

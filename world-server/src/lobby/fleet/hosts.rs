@@ -57,6 +57,8 @@ pub struct Host {
     pub(crate) has_wrong_clock: bool,
     /// Whether it gets no more rooms, since it is about to end or has fallen silent.
     pub leaving: bool,
+    /// Whether it gets no more rooms, since an operator wants it empty; its rooms move elsewhere.
+    pub is_drained: bool,
 }
 
 /// How a host is connected.
@@ -106,6 +108,10 @@ impl Host {
         }
     }
 
+    fn takes_rooms(&self) -> bool {
+        !self.leaving && !self.is_drained
+    }
+
     /// SHA-256 of each certificate for browsers; none if what the host has sent are none.
     pub(in crate::lobby) fn web_certificates(&self) -> &[Vec<u8>] {
         let sent = &self.stats.web_certificates_sha256;
@@ -148,8 +154,9 @@ pub(in crate::lobby) struct Hosts {
     ready: BTreeMap<HostId, Host>,
     /// Contacts of hosts that are ready or about to be.
     contacts: BTreeMap<HostId, HostContact>,
-    /// What was known of remote hosts that are gone, by instance; at most [`MAX_GONE`].
-    gone: BTreeMap<Vec<u8>, HostSilence>,
+    /// What was known of remote hosts that are gone, by instance, and whether they were drained; at
+    /// most [`MAX_GONE`].
+    gone: BTreeMap<Vec<u8>, (HostSilence, bool)>,
     /// The id of the first host of each build that has hosts.
     builds: BTreeMap<String, u64>,
     last_id: u64,
@@ -225,9 +232,9 @@ impl Hosts {
             && contact.origin == Origin::Remote
             && !host.instance.is_empty()
         {
-            self.gone.insert(host.instance.clone(), contact.silence);
+            self.gone.insert(host.instance.clone(), (contact.silence, host.is_drained));
             if self.gone.len() > MAX_GONE {
-                let oldest = self.gone.iter().min_by_key(|(_, known)| known.heard_at());
+                let oldest = self.gone.iter().min_by_key(|(_, (known, _))| known.heard_at());
                 let oldest = oldest.map(|(instance, _)| instance.clone());
                 oldest.map(|instance| self.gone.remove(&instance));
             }
@@ -255,7 +262,7 @@ impl Hosts {
     /// What is known of the silence of this process, which is or was connected.
     pub(in crate::lobby) fn silence_of(&self, instance: &[u8]) -> Option<HostSilence> {
         let connected = self.with_instance(instance).filter_map(|id| self.silence(id));
-        let gone = self.gone.get(instance).copied();
+        let gone = self.gone.get(instance).map(|(silence, _)| *silence);
         connected.chain(gone).max_by_key(HostSilence::heard_at)
     }
 
@@ -277,6 +284,28 @@ impl Hosts {
         if let Some(host) = self.ready.get_mut(&id) {
             host.leaving = true;
         }
+    }
+
+    /// Sets whether an operator wants the host empty. Returns whether there is such a host.
+    pub(in crate::lobby) fn set_drained(&mut self, id: HostId, is_drained: bool) -> bool {
+        let Some(host) = self.ready.get_mut(&id) else { return false };
+        host.is_drained = is_drained;
+        self.changed.insert(id);
+        true
+    }
+
+    pub(in crate::lobby) fn is_drained(&self, id: HostId) -> bool {
+        self.get(id).is_some_and(|host| host.is_drained)
+    }
+
+    /// Whether an operator wanted this process empty when it was known last.
+    pub(in crate::lobby) fn was_drained(&self, instance: &[u8]) -> bool {
+        self.with_instance(instance).any(|id| self.is_drained(id))
+            || self.gone.get(instance).is_some_and(|(_, is_drained)| *is_drained)
+    }
+
+    pub(in crate::lobby) fn is_any_drained(&self) -> bool {
+        self.ready.values().any(|host| host.is_drained)
     }
 
     /// The build of a host; empty if there is no such host.
@@ -318,7 +347,7 @@ impl Hosts {
 
     /// The newest build among the hosts that stay.
     pub(in crate::lobby) fn newest_build(&self) -> Option<&str> {
-        let staying = self.ready.values().filter(|host| !host.leaving);
+        let staying = self.ready.values().filter(|host| host.takes_rooms());
         staying.max_by_key(|host| self.build_since(host)).map(|host| &host.build[..])
     }
 
@@ -340,7 +369,7 @@ impl Hosts {
     /// The hosts that may get rooms, in the order in which they connected. Cost: visits each room.
     pub(in crate::lobby) fn candidates(&self, rooms: &LobbyRooms) -> Vec<HostCandidate> {
         let booked = count_bookings(rooms);
-        let staying = self.iter().filter(|(_, host)| !host.leaving);
+        let staying = self.iter().filter(|(_, host)| host.takes_rooms());
         staying
             .map(|(id, host)| {
                 let booked = booked.get(&id).copied().unwrap_or_default();

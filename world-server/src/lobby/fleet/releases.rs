@@ -1,4 +1,5 @@
-//! Releases: running rooms move to hosts of a newer build, a few at a time.
+//! Releases and drained hosts: running rooms move to hosts of a newer build, and away from hosts
+//! that an operator wants empty, a few at a time.
 //!
 //! A host of a build that came later has capacity, so the lobby asks rooms of older builds to move
 //! (`MoveRoom`). A room that its game lets go is *handed over* (`RoomHandedOver`): the shell has
@@ -9,6 +10,9 @@
 //!
 //! A room of which the shell has a journal after the snapshot stays with its build: other rules
 //! would make another room of it, and undo what was confirmed.
+//!
+//! Rooms of a drained host are asked in the same way, as many as hosts of their own build have
+//! capacity for.
 
 use std::time::Duration;
 
@@ -65,42 +69,73 @@ impl Lobby {
 
     /// Rooms or hosts have changed: rooms of older builds may have to move.
     pub(in crate::lobby) fn watch_builds(&mut self, now: LocalTime) {
-        if self.hosts.has_several_builds() {
+        if self.hosts.has_several_builds() || self.hosts.is_any_drained() {
             self.timers.set_if_unset(Timer::Releases, now + ASK_EVERY);
         }
     }
 
-    /// Asks some rooms of older builds to move, if the newest build has capacity. Called again as
-    /// long as others may have to.
+    /// Asks some rooms of older builds to move, if the newest build has capacity, and rooms of
+    /// drained hosts. Called again as long as others may have to.
     pub(in crate::lobby) fn ask_rooms_to_move(&mut self, now: LocalTime) {
-        let Some(newest) = self.hosts.newest_build().map(str::to_owned) else {
-            return;
+        let newest = self.hosts.newest_build().map(str::to_owned);
+        let is_old = |room: &LobbyRoom| {
+            let newest = newest.as_ref().filter(|newest| room.build != **newest);
+            newest.is_some_and(|newest| !room.release.is_misfit_of(newest))
         };
-        let is_old = |room: &&LobbyRoom| {
-            matches!(room.phase, RoomPhase::Running { .. })
-                && room.build != newest
-                && !room.release.is_asked
-                && !room.release.is_misfit_of(&newest)
-        };
-        let old: Vec<RoomId> = self.rooms.iter().filter(is_old).map(|room| room.id).collect();
-        if old.is_empty() {
+        let mut old = Vec::new();
+        let mut drained = Vec::new();
+        for room in self.rooms.iter().filter(|room| !room.release.is_asked) {
+            match room.phase {
+                RoomPhase::Running { .. } if is_old(room) => old.push(room.id),
+                RoomPhase::Running { host } if self.hosts.is_drained(host) => drained.push(room.id),
+                _ => {}
+            }
+        }
+        if old.is_empty() && drained.is_empty() {
             return;
         }
         self.timers.set(Timer::Releases, now + ASK_EVERY);
         let candidates = self.hosts.candidates(&self.rooms);
-        let of_newest = candidates.iter().filter(|at| self.hosts.has_build(at.host, &newest));
-        let free: usize =
-            of_newest.map(|host| host.capacity.saturating_sub(host.rooms) as usize).sum();
+        let free = |build: &str| -> usize {
+            let of_build = candidates.iter().filter(|at| self.hosts.has_build(at.host, build));
+            of_build.map(|host| host.capacity.saturating_sub(host.rooms) as usize).sum()
+        };
         let asked = self.rooms.iter().filter(|room| room.release.is_asked).count();
-        let most = free.saturating_sub(asked).min(ASKED_AT_ONCE);
+        let of_newest = newest.as_ref().map_or(0, |newest| free(newest));
+        let most = of_newest.saturating_sub(asked).min(ASKED_AT_ONCE);
         let ready = old.into_iter().filter(|id| self.may_be_asked(now, *id));
-        for id in ready.take(most).collect::<Vec<_>>() {
+        let mut chosen: Vec<RoomId> = ready.take(most).collect();
+        for id in drained {
+            let room_for_more = free(&self.rooms.at(id).build) > asked + chosen.len();
+            if chosen.len() < ASKED_AT_ONCE && room_for_more && self.may_be_asked(now, id) {
+                chosen.push(id);
+            }
+        }
+        for id in chosen {
             if let Some(host) = self.reachable_host(id) {
                 self.rooms.at_mut(id).release.is_asked = true;
                 let order = world_to_host::Body::MoveRoom(MoveRoom { room: id.0 });
                 self.outbox.send_to_host(host, order);
             }
         }
+    }
+
+    /// An operator wants a host empty, or not any more. Returns how many rooms it has.
+    pub(in crate::lobby) fn set_host_drained(
+        &mut self,
+        now: LocalTime,
+        host: HostId,
+        is_drained: bool,
+    ) -> Option<usize> {
+        if !self.hosts.set_drained(host, is_drained) {
+            return None;
+        }
+        self.pool_changed = true;
+        self.timers.set_if_unset(Timer::Releases, now);
+        if !is_drained {
+            self.place_hostless_rooms(now);
+        }
+        Some(self.rooms.iter().filter(|room| room.game_host() == Some(host)).count())
     }
 
     /// A room that has just moved, or through whose gates players go now, is asked later.

@@ -64,6 +64,7 @@ impl Lobby {
         create: CreateRoomRequest,
     ) -> Result<RoomId, LobbyRefusal> {
         self.check_in_no_room(player)?;
+        self.check_end_is_far(now)?;
         self.check_creation(&create)?;
         self.check_party_seats(player, create.capacity)?;
         self.check_room_limits(now, player)?;

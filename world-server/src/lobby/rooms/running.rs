@@ -168,6 +168,7 @@ impl Lobby {
         match Host::try_from(ready) {
             Ok(mut host) if !self.draining => {
                 host.note_ticket_time(now, ticket_time);
+                host.is_drained = self.hosts.was_drained(&host.instance);
                 let since = self.hosts.build_since(&host);
                 let unopened = self.reattach_host(id, &host.instance);
                 self.hosts.note_build(&host.build, if since > 0 { since } else { id.0 });

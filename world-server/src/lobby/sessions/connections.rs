@@ -68,6 +68,8 @@ pub(in crate::lobby) struct LobbyConnection {
     /// When it last sent a request, or its player returned to the lobby.
     pub(in crate::lobby) active_at: LocalTime,
     pub(in crate::lobby) address: IpAddr,
+    /// What the client says that it is, with its hello.
+    pub(in crate::lobby) agent: String,
     /// Whether it has no limits per address.
     pub(in crate::lobby) is_trusted: bool,
 }
@@ -118,6 +120,7 @@ impl Connections {
             is_slowed: false,
             active_at: now,
             address,
+            agent: String::new(),
             is_trusted,
         };
         let before = self.open.insert(conn, connection);

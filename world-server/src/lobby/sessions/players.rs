@@ -41,6 +41,8 @@ pub(in crate::lobby) struct LobbyPlayer {
     pub(in crate::lobby) network: Option<SourceNetwork>,
     /// Proved when the session was opened.
     pub(in crate::lobby) account: Option<AccountId>,
+    /// When the session was opened, in seconds since 1970.
+    pub(in crate::lobby) since: i64,
     /// Of a session without an account: why it may not chat, and until when.
     pub(in crate::lobby) mute: Option<BanTerm>,
     /// The party that it is in, alone perhaps.
@@ -76,6 +78,7 @@ pub(in crate::lobby) struct SavedPlayer {
     pub(in crate::lobby) creations: RecentCreations,
     pub(in crate::lobby) network: Option<SourceNetwork>,
     pub(in crate::lobby) account: Option<AccountId>,
+    pub(in crate::lobby) since: i64,
     pub(in crate::lobby) mute: Option<BanTerm>,
     pub(in crate::lobby) wishes: Wishes,
 }
@@ -157,6 +160,7 @@ impl LobbyPlayers {
             creations,
             network,
             account,
+            since: 0,
             mute: None,
             wishes: Wishes::default(),
         };
@@ -205,6 +209,7 @@ impl LobbyPlayers {
             creations,
             network,
             account,
+            since: new.since,
             mute: new.mute,
             party: None,
             wishes: new.wishes,

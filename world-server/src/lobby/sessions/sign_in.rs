@@ -35,8 +35,8 @@ const MAX_JOBS_OF_NETWORK: u32 = 8;
 const JOB_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl Lobby {
-    /// Sets which names are reserved, who is banned, and which accounts have a role. Players who are
-    /// banned are put out.
+    /// Sets which names are reserved, who is banned, and which accounts have a role. Players who
+    /// are banned are put out.
     pub fn set_names(&mut self, now: LocalTime, names: ambit_store::Names) {
         self.advance(now);
         let reserved = names.reserved.into_iter();

@@ -1,5 +1,6 @@
 //! What operators see, and what their orders do to players.
 
+use ambit_host::protocol::messages::{RoomHandedOver, host_to_world, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -10,9 +11,9 @@ use ambit_store::{BanScope, BanTarget, BanTerm, Names, ServerBan};
 use ambit_transport::account_proof::account_of;
 
 use super::harness::{
-    Client, EPOCH_UNIX_S, LobbyHarness, create, hello, join, room, seconds, set_name,
+    Client, EPOCH_UNIX_S, LobbyHarness, create, hello, join, room, seconds, set_name, start,
 };
-use crate::lobby::{OperatorAudience, OperatorOrder, OperatorProblem};
+use crate::lobby::{HostId, OperatorAudience, OperatorOrder, OperatorProblem};
 
 const ACCOUNT: AccountId = AccountId([7; 16]);
 
@@ -60,6 +61,7 @@ fn players_are_listed_with_account_address_and_room() {
     assert_eq!((first.id.0, &first.name[..]), (ann.id, "ann"));
     assert_eq!((first.account, first.room), (Some(account), None));
     assert!(first.address.is_some());
+    assert_eq!((&first.agent[..], first.since), ("test", EPOCH_UNIX_S as i64 + 1));
     assert_eq!((second.id.0, second.room), (bob.id, Some(RoomId(den))));
     assert_eq!(second.address, None, "away");
 }
@@ -309,4 +311,155 @@ fn a_ban_of_a_player_is_for_its_account_and_where_it_comes_from() {
     assert_eq!(of_ann[0], format!("account:{ACCOUNT}"));
     assert!(of_ann[1].starts_with("address:"), "{of_ann:?}");
     assert_eq!(targets(&bob), ["address:2001:db8::/64"]);
+}
+
+#[test]
+fn rooms_leave_a_drained_host_and_no_room_comes_to_it_until_it_is_undrained() {
+    let mut harness = LobbyHarness::unlimited();
+    let [first, second] = [1, 2].map(|number| harness.host(number, 3));
+    let ann = harness.connect_as("ann");
+    let den = harness.running_room_of(first, &[&ann]);
+    harness.save_checkpoint(first, den);
+    let drain = |host, is_drained| OperatorOrder::DrainHost { host, is_drained };
+    assert_eq!(carry_out(&mut harness, drain(first, true)), Ok(1));
+    harness.advance(seconds(1));
+    let moves = harness.take_orders().into_iter().filter_map(|(host, body)| match body {
+        world_to_host::Body::MoveRoom(moved) => Some((host, moved.room)),
+        _ => None,
+    });
+    assert_eq!(moves.collect::<Vec<_>>(), [(first, den)]);
+    let handed_over = host_to_world::Body::RoomHandedOver(RoomHandedOver { room: den });
+    harness.send_from_host(first, handed_over);
+    let opened: Vec<_> = harness.take_open_orders().into_iter().map(|(host, _)| host).collect();
+    assert_eq!(opened, [second]);
+    harness.opened(second, den, None);
+    for name in ["bob", "cid"] {
+        let client = harness.connect_as(name);
+        harness.running_room_of(second, &[&client]);
+    }
+    let eve = harness.connect_as("eve");
+    harness.create(&eve, room("eve's"));
+    assert_eq!(harness.refusal_code(eve.conn, start()), ErrorCode::NoHostAvailable);
+    assert_eq!(carry_out(&mut harness, drain(first, false)), Ok(0));
+    harness.send(eve.conn, start());
+    assert_eq!(harness.take_open_orders().last().map(|(host, _)| *host), Some(first));
+    let none = carry_out(&mut harness, drain(HostId(99), true));
+    assert_eq!(none, Err(OperatorProblem::NoSuchHost(99)));
+}
+
+#[test]
+fn rooms_stay_on_a_drained_host_while_no_other_has_space_for_them() {
+    let mut harness = LobbyHarness::unlimited();
+    let first = harness.host(1, 3);
+    let ann = harness.connect_as("ann");
+    let den = harness.running_room_of(first, &[&ann]);
+    harness.save_checkpoint(first, den);
+    let drain = OperatorOrder::DrainHost { host: first, is_drained: true };
+    assert_eq!(carry_out(&mut harness, drain), Ok(1));
+    harness.advance(seconds(9));
+    let is_move = |(_, body): &(HostId, world_to_host::Body)| {
+        matches!(body, world_to_host::Body::MoveRoom(_))
+    };
+    assert!(!harness.take_orders().iter().any(is_move));
+    harness.host(2, 3);
+    harness.advance(seconds(1));
+    assert!(harness.take_orders().iter().any(is_move));
+}
+
+#[test]
+fn a_drained_host_is_still_drained_for_the_next_server() {
+    let mut harness = LobbyHarness::recorded();
+    let host = harness.reconnecting_host(1, 7, &[]);
+    let drain = OperatorOrder::DrainHost { host, is_drained: true };
+    assert_eq!(carry_out(&mut harness, drain), Ok(0));
+    let is_drained = |harness: &LobbyHarness| {
+        harness.lobby.hosts().map(|(_, host)| host.is_drained).collect::<Vec<_>>()
+    };
+    let mut next = harness.start_successor(seconds(9));
+    next.reconnecting_host(2, 7, &[]);
+    assert_eq!(is_drained(&next), [true]);
+    // Its link breaks, and it comes again.
+    harness.lose_host(host, "the line");
+    harness.reconnecting_host(3, 7, &[]);
+    assert_eq!(is_drained(&harness), [true]);
+}
+
+#[test]
+fn players_read_how_much_is_left_until_the_server_shuts_down() {
+    let mut harness = LobbyHarness::unlimited();
+    let [ann, bob] = ["ann", "bob"].map(|name| harness.connect_as(name));
+    harness.discard_events();
+    let texts = |harness: &mut LobbyHarness, client| {
+        let events = harness.events(client).into_iter();
+        let texts = events.filter_map(|event| match event {
+            Body::Chat(chat) => Some((chat.from_name, chat.text)),
+            _ => None,
+        });
+        let is_left = |(from, text): (String, String)| {
+            assert_eq!(from, "[server]");
+            text.strip_prefix("the server shuts down ").map_or(text.clone(), str::to_owned)
+        };
+        texts.map(is_left).collect::<Vec<_>>()
+    };
+    let end = |minutes| OperatorOrder::End { minutes, reason: "news".into() };
+    assert_eq!(carry_out(&mut harness, end(8)), Ok(2));
+    harness.advance(seconds(60));
+    harness.create(&bob, room("bob's"));
+    harness.advance(seconds(120));
+    let (code, why) = harness.expect_refusal(ann.conn, create(room("den")));
+    assert_eq!(code, ErrorCode::Draining, "{why}");
+    let eve = harness.connect_as("eve");
+    assert_eq!(texts(&mut harness, &eve), ["in 5 minutes: news"]);
+    harness.advance(seconds(299));
+    assert!(!harness.lobby.is_end_due(harness.now));
+    harness.advance(seconds(1));
+    assert!(harness.lobby.is_end_due(harness.now));
+    let left = [
+        "8 minutes",
+        "5 minutes",
+        "2 minutes",
+        "60 seconds",
+        "30 seconds",
+        "10 seconds",
+        "5 seconds",
+    ];
+    let mut expected: Vec<String> = left.map(|left| format!("in {left}: news")).into();
+    expected.push("now: news".to_owned());
+    assert_eq!(texts(&mut harness, &ann), expected);
+}
+
+#[test]
+fn a_shutdown_that_is_called_off_does_not_come() {
+    let mut harness = LobbyHarness::unlimited();
+    let ann = harness.connect_as("ann");
+    let end = |minutes| OperatorOrder::End { minutes, reason: String::new() };
+    let none = Err(OperatorProblem::NoEndPlanned);
+    assert_eq!(carry_out(&mut harness, OperatorOrder::CallOffEnd), none);
+    assert_eq!(carry_out(&mut harness, end(1)), Ok(1));
+    assert_eq!(carry_out(&mut harness, OperatorOrder::CallOffEnd), Ok(1));
+    harness.discard_events();
+    harness.advance(seconds(120));
+    assert!(!harness.lobby.is_end_due(harness.now));
+    assert_eq!(harness.events(&ann), []);
+    harness.create(&ann, room("den"));
+    let too_long = carry_out(&mut harness, end(1_441));
+    assert!(matches!(too_long, Err(OperatorProblem::BadText(_))), "{too_long:?}");
+    assert_eq!(carry_out(&mut harness, end(0)), Ok(1));
+    assert!(harness.lobby.is_end_due(harness.now));
+}
+
+#[test]
+fn a_player_is_listed_with_its_map_and_host_and_maps_with_their_rooms() {
+    let mut harness = LobbyHarness::new();
+    let host = harness.host(1, 8);
+    let ann = harness.connect_as("ann");
+    let den = harness.running_room_of(host, &[&ann]);
+    let listed = harness.lobby.operated_players(harness.now);
+    assert_eq!((listed[0].map, listed[0].host), (Some(0), Some(host)));
+    let rooms = harness.lobby.operated_rooms();
+    assert_eq!((rooms[0].host, rooms[0].maps), (Some(host), 1));
+    let maps = harness.lobby.operated_maps();
+    let first = &maps[0];
+    assert_eq!((first.id, first.room, first.map, first.players), (RoomId(den), RoomId(den), 0, 1));
+    assert!(first.is_running && maps.len() == 1);
 }
