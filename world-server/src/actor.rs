@@ -37,6 +37,7 @@ use crate::cluster::write_queue::WriteQueue;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{ConnId, HostId, HostOrder, Lobby, LobbyAction};
+use crate::operator_log::OperatorLog;
 use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
 
 /// Frames to one client that may wait for the directory; a client with more is disconnected. More
@@ -68,6 +69,7 @@ pub(crate) struct WorldServer {
     lobby: Lobby,
     clock: LobbyClock,
     accounts: AccountDesk,
+    operator_log: OperatorLog,
     clients: BTreeMap<ConnId, ConnectedClient>,
     hosts: BTreeMap<HostId, HostLink>,
     /// Only in a cluster: takes the lobby's records for the directory.
@@ -124,11 +126,18 @@ impl LobbyClock {
     }
 }
 
+/// What the actor shares with the tasks that answer HTTP; clones share it.
+#[derive(Clone)]
+pub(crate) struct LobbyDesks {
+    pub(crate) accounts: AccountDesk,
+    pub(crate) operator_log: OperatorLog,
+}
+
 /// What the actor begins with.
 pub(crate) struct ActorParts {
     pub(crate) lobby: Lobby,
     pub(crate) clock: LobbyClock,
-    pub(crate) accounts: AccountDesk,
+    pub(crate) desks: LobbyDesks,
     /// The number of child processes that the lobby wants.
     pub(crate) children: watch::Sender<u32>,
     /// Only in a cluster.
@@ -144,12 +153,13 @@ pub(crate) struct ActorParts {
 
 impl WorldServer {
     pub(crate) fn new(parts: ActorParts) -> Self {
-        let ActorParts { lobby, clock, accounts, children, write_queue, .. } = parts;
+        let ActorParts { lobby, clock, desks, children, write_queue, .. } = parts;
         let last_host = lobby.last_host().0;
         Self {
             lobby,
             clock,
-            accounts,
+            accounts: desks.accounts,
+            operator_log: desks.operator_log,
             clients: BTreeMap::new(),
             hosts: BTreeMap::new(),
             write_queue,
@@ -278,6 +288,7 @@ impl WorldServer {
                     self.checkpoints.adopt(self.clock.now(), room, host);
                 }
                 LobbyAction::Record { .. } | LobbyAction::SetAsideRoom { .. } => {}
+                LobbyAction::Report(event) => self.operator_log.report(event),
                 LobbyAction::SetChildCount(count) => drop(self.children.send_replace(count)),
             }
         }

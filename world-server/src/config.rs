@@ -16,9 +16,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ambit_host::cli::{Advertise, MemoryLimit, parse_build};
+use ambit_host::logging::LogFormat;
 use ambit_room::logic::registry::Registry;
 use ambit_room::room_limits::{RoomLimit, RoomLimits};
 use ambit_store::StorePlace;
+use clap::builder::BoolishValueParser;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 
@@ -393,6 +395,21 @@ pub struct Config {
     )]
     pub worlds: Vec<OperatedWorld>,
 
+    /// Whether the log has lines for people, or an object a line for programs.
+    #[arg(
+        long,
+        value_name = "text|json",
+        env = "AMBIT_LOG_FORMAT",
+        default_value = "text",
+        hide_possible_values = true
+    )]
+    pub log_format: LogFormat,
+
+    /// What players say is an event for operators, in the log and by HTTP. Players are told so when
+    /// they connect.
+    #[arg(long, env = "AMBIT_LOG_CHAT", value_parser = BoolishValueParser::new())]
+    pub log_chat: bool,
+
     /// Writes the ground truth of each room to DIR/room-ID.jsonl: all positions at each tick.
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
     pub trace: Option<PathBuf>,
@@ -554,6 +571,7 @@ impl Config {
             abandoned: self.abandoned.0,
             unplayed: self.unplayed.0,
             worlds: self.worlds.clone(),
+            logs_chat: self.log_chat,
             host_silence: self.host_silence,
             directory: self.hosts == HostingMode::Cluster || self.keep.is_some(),
             keeps_rooms: matches!(self.keep, Some(KeepPlace::Folder(_))),

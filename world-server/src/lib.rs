@@ -16,6 +16,7 @@ pub mod directory;
 mod hosts;
 mod identity;
 mod keep;
+mod operator_log;
 mod outgoing;
 mod peer_door;
 mod server;

@@ -26,11 +26,14 @@ mod config;
 mod directory;
 mod fair_shares;
 mod fleet;
+mod operator_event;
 mod operator_orders;
 mod operators;
 mod output;
 mod planned_end;
 mod refusal;
+mod report_limit;
+mod reports;
 mod request;
 mod rooms;
 mod server_marks;
@@ -74,6 +77,7 @@ pub use fleet::pool::ChildPoolConfig;
 use fleet::restored::RestoredRooms;
 pub use fleet::silence::HostSilence;
 use fleet::silence::serving_lease_ms;
+pub use operator_event::OperatorEvent;
 pub(crate) use operator_orders::{
     OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
 };
@@ -84,6 +88,7 @@ pub use output::{
 use output::{OutputQueue, RequestSource};
 use planned_end::PlannedEnd;
 use refusal::LobbyRefusal;
+pub(crate) use report_limit::ReportLimit;
 use request::PlayerRequest;
 use rooms::listing::ListingFeed;
 pub(crate) use rooms::password_guesses::GuessesByNetwork;
@@ -203,8 +208,8 @@ impl Lobby {
         }
     }
 
-    /// Handles a new connection. If it exceeds a limit, the only output is its `Close`, and the
-    /// connection is removed.
+    /// Handles a new connection. If it exceeds a limit, the only output for it is its `Close`, and
+    /// the connection is removed.
     pub fn handle_connect(&mut self, now: LocalTime, conn: ConnId, address: IpAddr) {
         self.advance(now);
         let admitted = if self.draining {
@@ -219,8 +224,8 @@ impl Lobby {
                 self.timers.set(Timer::Hello(conn), now + self.config.hello_timeout);
             }
             Err(refusal) => {
-                self.counters.count_refused(refusal.code);
-                self.outbox.close(conn, refusal);
+                self.outbox.close(conn, refusal.clone());
+                self.note_refused_at(now, Some(address), &refusal);
             }
         }
         self.advance(now);
@@ -279,7 +284,9 @@ impl Lobby {
     /// Handles a connection closed by either end. The player may come back within the grace period.
     pub fn handle_disconnect(&mut self, now: LocalTime, conn: ConnId) {
         self.advance(now);
-        self.forget_connection(now, conn);
+        if let Some(player) = self.forget_connection(now, conn) {
+            self.report_player_away(player);
+        }
         self.advance(now);
     }
 
@@ -332,6 +339,7 @@ impl Lobby {
                 Body::PlayerOut(out) => self.handle_player_out(now, host, &out),
                 Body::Stats(mut stats) => {
                     let unplayed = std::mem::take(&mut stats.unplayed_rooms);
+                    self.note_overrun(host, stats.rooms_late);
                     self.hosts.note_stats(now, host, stats);
                     self.check_clock(now, host);
                     self.handle_unplayed_rooms(now, host, &unplayed);
@@ -501,8 +509,8 @@ impl Lobby {
             Ok(RequestOutcome::Immediate(body)) => self.outbox.answer_at(place, conn, number, body),
             Ok(RequestOutcome::Deferred) => {}
             Err(refusal) => {
-                self.counters.count_refused(refusal.code);
                 self.outbox.answer_at(place, conn, number, output::error_body(refusal.clone()));
+                self.note_refused(now, conn, &refusal);
                 if too_many_refused || ends_handshake(refusal.code) {
                     self.close_connection(now, conn, refusal);
                 }

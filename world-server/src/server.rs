@@ -20,7 +20,8 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use actix::System;
-use ambit_host::process::{Hangups, USAGE_EXIT_STATUS, multi_thread_runtime, start_logging};
+use ambit_host::logging::start_logging;
+use ambit_host::process::{Hangups, USAGE_EXIT_STATUS, multi_thread_runtime};
 use ambit_host::replay;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::quic::Fingerprint;
@@ -31,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::components::ServerComponents;
 use crate::accounts::command;
+use crate::admin::operators::command as admin_command;
 use crate::admin::page_code;
 use crate::config::{Config, ConfigError, HostingMode};
 use crate::hosts::process;
@@ -186,6 +188,9 @@ pub fn run_with(registry: Registry, subcommands: &[Subcommand]) -> ExitCode {
     if first.is_some_and(|first| first == replay::SUBCOMMAND) {
         return replay::run(&registry, arguments.drain(2..));
     }
+    if first.is_some_and(|first| first == admin_command::SUBCOMMAND) {
+        return admin_command::run(arguments);
+    }
     if first.is_some_and(|first| command::SUBCOMMANDS.iter().any(|known| first == known)) {
         return command::run(arguments);
     }
@@ -217,7 +222,7 @@ pub fn run_with(registry: Registry, subcommands: &[Subcommand]) -> ExitCode {
         complain(&problem);
         return ExitCode::from(USAGE_EXIT_STATUS);
     }
-    if let Err(problem) = start_logging() {
+    if let Err(problem) = start_logging(config.log_format) {
         complain(&problem);
         return ExitCode::from(USAGE_EXIT_STATUS);
     }

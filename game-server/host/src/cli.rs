@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser};
 
 use crate::identity::parse_fingerprint;
+use crate::logging::LogFormat;
 
 /// Rooms by default: at 20 ticks a second a core carries some dozens of busy ones.
 const CAPACITY: u32 = 64;
@@ -79,6 +80,16 @@ pub struct Options {
     /// players get the address and port that Agones has given to it, and the host waits for them.
     #[arg(long, env = "AMBIT_AGONES", value_parser = clap::builder::BoolishValueParser::new())]
     pub agones: bool,
+
+    /// Whether the log has lines for people, or an object a line for programs.
+    #[arg(
+        long,
+        value_name = "text|json",
+        env = "AMBIT_LOG_FORMAT",
+        default_value = "text",
+        hide_possible_values = true
+    )]
+    pub log_format: LogFormat,
 
     /// Writes the ground truth of each room to DIR/room-ID.jsonl.
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]

@@ -15,6 +15,7 @@ pub mod host;
 pub mod host_core;
 pub mod host_link;
 pub mod identity;
+pub mod logging;
 pub mod process;
 mod process_watcher;
 pub mod protocol;

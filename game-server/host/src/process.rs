@@ -6,7 +6,7 @@
 //! rooms over and ends.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,8 +21,6 @@ use nix::sys::resource::{Resource, setrlimit};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::filter::{ParseError, Targets};
-use tracing_subscriber::prelude::*;
 
 use crate::agones::Agones;
 use crate::build_name::build_name;
@@ -32,6 +30,7 @@ use crate::endpoint;
 use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
 use crate::host_link::host_end_over;
 use crate::identity::ServerIdentity;
+use crate::logging::start_logging;
 use crate::process_watcher::{ProcessWatcher, run_if_watcher};
 use crate::replay;
 use crate::web_certificates::{self, WebCertificates};
@@ -42,9 +41,6 @@ pub const USAGE_EXIT_STATUS: u8 = 2;
 /// How long the clients may take to read their last messages.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
-/// The log filter, unless the environment sets another one. (`cluster` logs the events of the NATS
-/// client itself.)
-const DEFAULT_FILTER: &str = "info,async_nats=warn";
 /// How long the network's threads have for the last datagrams. No room ticks meanwhile.
 const LAST_DATAGRAMS: Duration = Duration::from_millis(3);
 
@@ -63,7 +59,7 @@ pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString
         return replay::run(&registry, arguments.drain(2..));
     }
     let options = Options::from_arguments(arguments).unwrap_or_else(|error| error.exit());
-    if let Err(problem) = start_logging() {
+    if let Err(problem) = start_logging(options.log_format) {
         complain(&problem);
         return ExitCode::from(USAGE_EXIT_STATUS);
     }
@@ -94,34 +90,6 @@ fn limit_memory(limit: MemoryLimit) -> anyhow::Result<()> {
     let bytes = u64::from(mib) << 20;
     setrlimit(Resource::RLIMIT_DATA, bytes, bytes)
         .with_context(|| format!("cannot limit the memory to {mib} MiB (`--memory`)"))
-}
-
-/// Logs to standard error; `AMBIT_LOG` or `RUST_LOG` filters them. A second call changes nothing.
-/// The error says which variable is invalid, and what is expected.
-pub fn start_logging() -> Result<(), String> {
-    let filter = ["AMBIT_LOG", "RUST_LOG"]
-        .into_iter()
-        .find_map(|name| Some((name, std::env::var(name).ok()?)));
-    let filter = match filter {
-        Some((name, text)) => parse_filter(name, &text)?,
-        None => DEFAULT_FILTER.parse().expect("the default is a filter"),
-    };
-    let colours = std::io::stderr().is_terminal();
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
-    // Those would go to standard error as well, and panic if it is full or closed.
-    let lines = lines.log_internal_errors(false);
-    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
-    Ok(())
-}
-
-/// `Targets` and not `EnvFilter`, whose filters of spans' fields are not needed here.
-fn parse_filter(variable: &str, text: &str) -> Result<Targets, String> {
-    text.parse().map_err(|error: ParseError| {
-        format!(
-            "invalid value '{text}' of {variable}: {error}; expected a filter of logs, such as \
-             `info`, `debug` or `info,ambit_host=trace`"
-        )
-    })
 }
 
 /// Runs an actix system with a multi-thread tokio runtime on a thread of its own, and waits for
@@ -353,20 +321,6 @@ fn ignores_hangups(status: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_invalid_log_filter_is_reported_with_its_variable() {
-        for good in ["info", "off", "info,ambit_host=trace", "ambit_host"] {
-            assert!(parse_filter("AMBIT_LOG", good).is_ok(), "{good}");
-        }
-        for bad in ["x=y=z", "ambit_host=loud", "info,,a=b=c"] {
-            let problem = parse_filter("AMBIT_LOG", bad).unwrap_err();
-            assert!(
-                problem.contains("AMBIT_LOG") && problem.contains(bad) && problem.contains("info"),
-                "{problem}"
-            );
-        }
-    }
 
     #[test]
     fn what_linux_says_of_ignored_signals_is_read() {

@@ -209,6 +209,7 @@ impl FuzzedLobby {
                 | LobbyAction::Store { .. }
                 | LobbyAction::StoreLast { .. }
                 | LobbyAction::ForgetStoreJobs { .. }
+                | LobbyAction::Report(_)
                 | LobbyAction::SetChildCount(_) => {}
             }
         }

@@ -479,6 +479,7 @@ impl System {
             LobbyAction::AdoptRoom { .. }
             | LobbyAction::SetAsideRoom { .. }
             | LobbyAction::NoteTrial { .. }
+            | LobbyAction::Report(_)
             | LobbyAction::RestoreDone => {}
         }
     }

@@ -1,6 +1,7 @@
 //! What an operator reads when something is wrong around a server (files, hosts with another key),
 //! and what one sees and does by HTTP.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
 use ambit_tests::real::{self, Console, Host, ScratchFolder, Server};
@@ -209,5 +210,56 @@ fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
     let statuses: Vec<u16> = (0..40).map(|number| Ok(wrong(number)?.0)).collect::<Result<_>>()?;
     assert!(statuses[..20].iter().all(|status| *status == 401), "{statuses:?}");
     assert!(statuses[20..].contains(&429), "{statuses:?}");
+    Ok(())
+}
+
+/// Runs the subcommand `admin`.
+fn admin(scratch: &ScratchFolder, server: &Server, key: &str, words: &[&str]) -> Command {
+    let mut command = Command::new(real::binary("world-server"));
+    scratch.confine(&mut command);
+    command.args(["admin", "--server", &server.http.to_string()]).args(words);
+    command.env("AMBIT_ADMIN_KEY", key).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn events_come_as_a_list_and_as_they_happen_and_admin_shows_them() -> Result<()> {
+    let scratch = ScratchFolder::new("events");
+    let server = start_with_keys(&scratch)?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &["--account", "off"])?;
+    ann.run_command("create den game=field npcs=1", "created")?;
+    let events = admin(&scratch, &server, LOOK, &["events"]).output()?;
+    let shown = String::from_utf8(events.stdout)?;
+    for expected in ["player_came", "name=\"ann\"", "room_made", "room_joined"] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    let newest: u64 =
+        shown.lines().last().context("an event")?.split(' ').next().context("a number")?.parse()?;
+    let follow = ["--json", "events", "--follow", "--after", &newest.to_string()];
+    let mut following = admin(&scratch, &server, LOOK, &follow).stdout(Stdio::piped()).spawn()?;
+    let mut lines = BufReader::new(following.stdout.take().context("a pipe")?).lines();
+    Console::start(&scratch, server.world, "bob", &["--account", "off"])?;
+    let came: Json = serde_json::from_str(&lines.next().context("an event")??)?;
+    assert_eq!((&came["event"], &came["name"]), (&json!("player_came"), &json!("bob")), "{came}");
+    assert_eq!(came["number"], json!(newest + 1));
+    following.kill()?;
+    following.wait()?;
+
+    let players = admin(&scratch, &server, LOOK, &["players"]).output()?;
+    let table = String::from_utf8(players.stdout)?;
+    assert!(table.starts_with("id  name") && table.contains("ann"), "{table}");
+    let kick = admin(&scratch, &server, LOOK, &["kick", "1"]).output()?;
+    let said = String::from_utf8(kick.stderr)?;
+    assert_eq!(kick.status.code(), Some(1), "{said}");
+    assert!(said.contains("needs the role `moderate`"), "{said}");
+    let kick =
+        admin(&scratch, &server, MODERATE, &["kick", "1", "--reason", "language"]).output()?;
+    assert_eq!(String::from_utf8(kick.stdout)?, "reached: 1\n");
+    assert!(ann.wait_for("error")?.to_string().contains("language"));
+    let (_, told) = ask(&server, LOOK, "GET /events", &Json::Null)?;
+    let of_max = told["events"].as_array().context("a list")?.iter();
+    let mut of_max = of_max.filter(|event| event["by"] == "max");
+    let kicked = of_max.next().context("what max did")?;
+    assert_eq!(kicked["request"], "post /players/1/kick", "{kicked}");
     Ok(())
 }

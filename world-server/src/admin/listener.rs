@@ -10,7 +10,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ const LIFETIME: Duration = Duration::from_secs(10);
 /// The same, from its start, once a public one is answered: a megabyte for a phone on a slow line
 /// takes longer. Who asks for nothing has no such time, or few of them would fill all places.
 const PUBLIC_LIFETIME: Duration = Duration::from_mins(1);
+/// The same for an answer that lasts: a stream of events. Then the reader asks again.
+const LASTING_LIFETIME: Duration = Duration::from_hours(1);
 /// The bytes that a connection may send. Counted as they arrive, so with TLS and its handshake,
 /// which takes two or three thousand: no request here has a body.
 const REQUEST_BYTES: usize = 16 * 1024;
@@ -61,6 +63,17 @@ impl HttpCounters {
             ("http/too_long", self.too_long.load(Relaxed)),
             ("http/accept_failed", self.accept_failed.load(Relaxed)),
         ]
+    }
+}
+
+/// Allows the answer of one connection to last longer than others.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LastingAnswer(Arc<AtomicBool>);
+
+impl LastingAnswer {
+    /// Who asks has shown a key.
+    pub(super) fn allow(&self) {
+        self.0.store(true, Relaxed);
     }
 }
 
@@ -144,6 +157,7 @@ impl Listener for HttpListener {
                 answer_deadline: Some(deadline.deadline() + longer),
                 deadline,
                 is_over: false,
+                lasting: LastingAnswer::default(),
                 received: 0,
                 counters: Arc::clone(&self.counters),
                 lost: Box::pin(place.lost()),
@@ -166,6 +180,7 @@ pub(super) struct HttpStream {
     /// `None` once it holds.
     answer_deadline: Option<Instant>,
     is_over: bool,
+    lasting: LastingAnswer,
     received: usize,
     counters: Arc<HttpCounters>,
     lost: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -181,12 +196,22 @@ impl HttpStream {
         }
     }
 
+    /// For who answers.
+    pub(super) fn lasting(&self) -> &LastingAnswer {
+        &self.lasting
+    }
+
     /// Fails once the time is over or the place is lost; otherwise the task is woken then.
     fn check_end(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         if !self.is_over && self.lost.as_mut().poll(context).is_ready() {
             self.is_over = true;
         }
         if !self.is_over && self.deadline.as_mut().poll(context).is_ready() {
+            if self.lasting.0.swap(false, Relaxed) {
+                let later = self.deadline.deadline() + LASTING_LIFETIME;
+                self.deadline.as_mut().reset(later);
+                return self.check_end(context);
+            }
             self.is_over = true;
             self.counters.timed_out.fetch_add(1, Relaxed);
         }

@@ -1,12 +1,15 @@
 //! `/admin/v1`: what operators see and do by HTTP and JSON, on the private port.
 //!
 //! Each request has a key ([`keys`]) in its header `authorization: Bearer KEY`, which no page of
-//! another origin can send. Wrong keys have pauses, by network. What is done is logged with the
+//! another origin can send. Wrong keys have pauses, by network. What is done is an event with the
 //! name of the key's holder. [`description`] lists the requests.
 
 mod answers;
+pub(crate) mod command;
 pub(super) mod description;
+mod events;
 pub(crate) mod keys;
+mod table;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,7 +21,7 @@ use ambit_store::{BanScope, BanTarget, BanTerm, ServerBan};
 use ambit_transport::address::SourceNetwork;
 use axum::Router;
 use axum::extract::connect_info::Connected;
-use axum::extract::{ConnectInfo, Path, Request, State};
+use axum::extract::{ConnectInfo, Path, RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -33,32 +36,33 @@ use tokio::sync::watch;
 
 use self::description::{AdminAction, AdminEndpoint, ENDPOINTS};
 use self::keys::{AdminKeys, KeyHolder};
-use super::listener::HttpListener;
+use super::listener::{HttpListener, LastingAnswer};
 use super::tls_stream::TlsListener;
 use crate::accounts::{AccountDesk, unix_time};
 use crate::actor::calls::{ANSWER_TIMEOUT, Call, call};
-use crate::actor::{LobbyClock, WorldServer};
+use crate::actor::{LobbyClock, LobbyDesks, WorldServer};
 use crate::cluster::ClusterRole;
 use crate::config::Config;
 use crate::identity;
 use crate::lobby::{
-    GuessesByNetwork, HostId, OperatorAudience, OperatorOrder, OperatorProblem, is_player_name,
-    read_reason,
+    GuessesByNetwork, HostId, OperatorAudience, OperatorEvent, OperatorOrder, OperatorProblem,
+    ReportLimit, is_player_name, read_reason,
 };
+use crate::operator_log::OperatorLog;
 
-/// Who asks. For the pauses after wrong keys, and the log.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PeerAddress(IpAddr);
+/// Who asks, for the pauses after wrong keys, and the log; and how long the answer may last.
+#[derive(Clone, Debug)]
+pub(super) struct PeerAddress(IpAddr, LastingAnswer);
 
 impl Connected<IncomingStream<'_, HttpListener>> for PeerAddress {
     fn connect_info(stream: IncomingStream<'_, HttpListener>) -> Self {
-        Self(stream.remote_addr().ip())
+        Self(stream.remote_addr().ip(), stream.io().lasting().clone())
     }
 }
 
 impl Connected<IncomingStream<'_, TlsListener>> for PeerAddress {
     fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
-        Self(stream.remote_addr().ip())
+        Self(stream.remote_addr().ip(), LastingAnswer::default())
     }
 }
 
@@ -69,10 +73,15 @@ pub(crate) struct OperatorDesk {
     roles: watch::Receiver<ClusterRole>,
     accounts: AccountDesk,
     guesses: Arc<Mutex<GuessesByNetwork>>,
+    refusals: Arc<Mutex<ReportLimit>>,
     clock: LobbyClock,
+    log: OperatorLog,
     /// Whether metrics and the page with the state ask for a key, too.
     guards_status: bool,
 }
+
+/// Characters of a request's body that are in its event.
+const LOGGED_CHARS: usize = 300;
 
 /// The rest of a body is an error, so that a wrong name of a member is noticed.
 #[derive(Debug, Default, Deserialize)]
@@ -135,12 +144,13 @@ impl OperatorDesk {
     pub(crate) fn open(
         config: &Config,
         roles: watch::Receiver<ClusterRole>,
-        accounts: AccountDesk,
+        LobbyDesks { accounts, operator_log: log }: LobbyDesks,
     ) -> anyhow::Result<Self> {
         let keys = Arc::new(identity::admin_keys(config)?);
         let clock = LobbyClock::start().0;
+        let (guesses, refusals) = (Arc::default(), Arc::default());
         let guards_status = config.admin_key_file.is_some();
-        Ok(Self { keys, roles, accounts, guesses: Arc::default(), clock, guards_status })
+        Ok(Self { keys, roles, accounts, guesses, refusals, clock, log, guards_status })
     }
 
     /// Whose key this is.
@@ -159,9 +169,15 @@ impl OperatorDesk {
         let key = key.ok_or_else(|| unknown("expected the header `authorization: Bearer KEY`"))?;
         self.keys.holder(key.trim()).ok_or_else(|| {
             self.guesses.lock().note_wrong(now, network);
-            tracing::warn!(%from, "a request of an operator has an unknown key");
             unknown("no operator of this server has this key")
         })
+    }
+
+    fn report_refused(&self, from: IpAddr, request: String, refused: &Refused) {
+        if let Some(times) = self.refusals.lock().note(self.clock.now()) {
+            let (address, why) = (from.to_string(), refused.1.clone());
+            self.log.report(OperatorEvent::OperatorRefused { address, request, why, times });
+        }
     }
 }
 
@@ -171,19 +187,21 @@ impl OperatorDesk {
 /// nothing.
 pub(super) async fn guard_status(
     State(desk): State<OperatorDesk>,
-    ConnectInfo(PeerAddress(from)): ConnectInfo<PeerAddress>,
+    ConnectInfo(PeerAddress(from, _)): ConnectInfo<PeerAddress>,
     request: Request,
     next: Next,
 ) -> Response {
     if !desk.guards_status {
         return next.run(request).await;
     }
+    let path = request.uri().path().to_owned();
     let given = request.headers().get(header::AUTHORIZATION);
     let given = given.and_then(|value| value.to_str().ok());
     let key = given.and_then(key_in);
     match desk.holder(from, key.as_deref()) {
         Ok(_) => next.run(request).await,
         Err(refused) => {
+            desk.report_refused(from, format!("get {path}"), &refused);
             let is_unknown = refused.0 == StatusCode::UNAUTHORIZED;
             let mut response = refused.into_response();
             if is_unknown {
@@ -216,9 +234,10 @@ pub(super) fn routes<S: Clone + Send + Sync + 'static>(desk: OperatorDesk) -> Ro
         let handle = async move |state: State<OperatorDesk>,
                                  from: ConnectInfo<PeerAddress>,
                                  parameter: Option<Path<String>>,
+                                 query: RawQuery,
                                  headers: HeaderMap,
                                  body: Bytes| {
-            answer(endpoint, state.0, from.0, parameter, &headers, body).await
+            answer(endpoint, (state.0, from.0), (parameter, query), &headers, body).await
         };
         router.route(&format!("/admin/v1{}", endpoint.path), axum::routing::on(method, handle))
     };
@@ -227,36 +246,69 @@ pub(super) fn routes<S: Clone + Send + Sync + 'static>(desk: OperatorDesk) -> Ro
 
 async fn answer(
     endpoint: &'static AdminEndpoint,
-    desk: OperatorDesk,
-    PeerAddress(from): PeerAddress,
-    parameter: Option<Path<String>>,
+    (desk, PeerAddress(from, lasting)): (OperatorDesk, PeerAddress),
+    (parameter, RawQuery(query)): (Option<Path<String>>, RawQuery),
     headers: &HeaderMap,
     body: Bytes,
 ) -> Response {
+    let parameter = parameter.map_or_else(String::new, |Path(parameter)| parameter);
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let key = given.and_then(|value| value.strip_prefix("Bearer "));
     let holder = match desk.holder(from, key) {
         Ok(holder) if holder.role >= endpoint.role => holder.clone(),
-        Ok(holder) => {
-            let KeyHolder { name, .. } = holder;
-            tracing::warn!(%from, operator = name, path = endpoint.path, "its role is too low");
-            let problem = format!("this needs the role `{}`, not `{}`", endpoint.role, holder.role);
-            return Refused(StatusCode::FORBIDDEN, problem).into_response();
+        refused => {
+            let refused =
+                refused.map_or_else(|refused| refused, |holder| too_low(endpoint, holder));
+            let request = format!("{} {}", endpoint.method, endpoint.path_with(&parameter));
+            desk.report_refused(from, request, &refused);
+            return refused.into_response();
         }
-        Err(refused) => return refused.into_response(),
     };
-    let parameter = parameter.map_or_else(String::new, |Path(parameter)| parameter);
+    if endpoint.action == AdminAction::Events {
+        let after = match events::read_after(query.as_deref(), headers) {
+            Ok(after) => after,
+            Err(problem) => return bad(problem).into_response(),
+        };
+        return if events::wants_stream(headers) {
+            events::stream(desk.log, after, &lasting)
+        } else {
+            respond(StatusCode::OK, &json!(desk.log.after(after)))
+        };
+    }
     let request = AdminRequest { endpoint, by: holder, parameter, body };
-    match request.carry_out(&desk).await {
+    let done = request.carry_out(&desk).await;
+    if endpoint.method != "get" {
+        desk.log.report(request.event(done.as_ref().err()));
+    }
+    match done {
         Ok(json) => respond(StatusCode::OK, &json),
         Err(refused) => refused.into_response(),
     }
 }
 
+fn too_low(endpoint: &AdminEndpoint, holder: &KeyHolder) -> Refused {
+    let problem = format!("this needs the role `{}`, not `{}`", endpoint.role, holder.role);
+    Refused(StatusCode::FORBIDDEN, problem)
+}
+
 impl AdminRequest {
+    fn event(&self, problem: Option<&Refused>) -> OperatorEvent {
+        let body = String::from_utf8_lossy(&self.body);
+        let path = self.endpoint.path_with(&self.parameter);
+        OperatorEvent::Operator {
+            by: self.by.name.clone(),
+            role: self.by.role.to_string(),
+            request: format!("{} {path}", self.endpoint.method),
+            body: body.chars().take(LOGGED_CHARS).collect(),
+            problem: problem.map(|Refused(_, problem)| problem.clone()),
+        }
+    }
+
     async fn carry_out(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
         match self.endpoint.action {
             AdminAction::Describe => Ok(description::openapi()),
+            // Answered before.
+            AdminAction::Events => Ok(json!(desk.log.after(0))),
             AdminAction::ListPlayers => {
                 let players = in_actor(desk, call(|world, _| world.operated_players())).await?;
                 Ok(json!({ "players": list(&players, answers::player) }))
@@ -330,8 +382,6 @@ impl AdminRequest {
     }
 
     async fn order(&self, desk: &OperatorDesk, order: OperatorOrder) -> Result<Json, Refused> {
-        let KeyHolder { name, role } = &self.by;
-        tracing::info!(operator = name, %role, ?order, "an operator's order");
         let done = in_actor(desk, call(move |world, ctx| world.carry_out(ctx, order))).await?;
         Ok(json!({ "reached": done? }))
     }
@@ -372,7 +422,6 @@ impl AdminRequest {
         bans: Vec<ServerBan>,
     ) -> Result<Json, Refused> {
         let targets: Vec<String> = bans.iter().map(|ban| ban.target.to_string()).collect();
-        tracing::info!(operator = self.by.name, ?bans, "an operator bans");
         accounts.ban(bans).await.map_err(|problem| without_store(&problem))?;
         Ok(json!({ "targets": targets }))
     }
@@ -380,7 +429,6 @@ impl AdminRequest {
     async fn unban(&self, accounts: &AccountDesk) -> Result<Json, Refused> {
         let target: BanTarget =
             self.parameter.parse().map_err(|problem| bad(format!("expected {problem}")))?;
-        tracing::info!(operator = self.by.name, %target, "an operator ends a ban");
         let ended = accounts.unban(target.clone(), &BanScope::ALL).await;
         if ended.map_err(|problem| without_store(&problem))? {
             return Ok(json!({ "targets": [target.to_string()] }));
@@ -409,7 +457,6 @@ impl AdminRequest {
         let Some(account) = known.account else {
             return self.order(desk, OperatorOrder::Unmute { player }).await;
         };
-        tracing::info!(operator = self.by.name, %account, "an operator ends a mute");
         let ended = desk.accounts.unban(BanTarget::Account(account), &[BanScope::Chat]).await;
         if ended.map_err(|problem| without_store(&problem))? {
             return Ok(json!({ "reached": 1 }));

@@ -33,6 +33,10 @@ impl Lobby {
             return Err(LobbyRefusal::new(ErrorCode::RateLimited, message));
         }
         self.charge_deliveries(now, player, receivers.len())?;
+        if self.config.logs_chat {
+            let text = say.text.clone().into_string();
+            self.report_chat(player, channel, text);
+        }
         let chat = world::Chat {
             channel: channel.into(),
             from: player.0,

@@ -84,6 +84,8 @@ pub struct LobbyConfig {
     pub chat_per_s: u32,
     /// Chat messages that a player may send at once; not 0.
     pub chat_burst: u32,
+    /// Whether operators read what players say. Players are told so.
+    pub logs_chat: bool,
     /// Makes the seeds that players name this server's own, and protects passwords in the
     /// directory. Without it seeds are used as they are, for tests and simulations.
     pub server_secret: Option<ServerSecret>,
@@ -156,6 +158,7 @@ impl Default for LobbyConfig {
             refused_in_a_row: 200,
             chat_per_s: 5,
             chat_burst: 20,
+            logs_chat: false,
             server_secret: None,
             // A delivery takes about 10 us of a core, so all together take a fifth of one. With a
             // thousand players that is 20 lines a second, more than anybody reads. An address takes

@@ -15,6 +15,7 @@ use ambit_store::RoomRequest;
 use ambit_transport::address::SourceNetwork;
 use derive_more::Display;
 
+use crate::lobby::operator_event::OperatorEvent;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::sessions::account_job::AccountJob;
 use crate::lobby::store_job::StoreJob;
@@ -209,6 +210,8 @@ pub enum LobbyAction {
         /// The whole record; `None` to remove it.
         value: Option<Vec<u8>>,
     },
+    /// Tell operators.
+    Report(OperatorEvent),
     /// Keep this number of children: start missing ones; surplus ones have received the order to
     /// end.
     SetChildCount(u32),

@@ -24,6 +24,7 @@ use ambit_proto::time::LocalTime;
 use ambit_transport::account_proof::account_of;
 use ambit_transport::address::SourceNetwork;
 
+use crate::lobby::operator_event::OperatorEvent;
 use crate::lobby::output::{ConnId, RequestSource};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{HelloAccount, HelloRequest};
@@ -97,6 +98,9 @@ impl Lobby {
         let welcome = self.welcome_message(player, is_resumed);
         self.players.at_mut(player).lost_room = None;
         self.announce_end_to(now, conn);
+        if self.config.logs_chat {
+            self.tell_that_chat_is_logged(conn);
+        }
         welcome
     }
 
@@ -104,6 +108,7 @@ impl Lobby {
     pub(super) fn close_connection(&mut self, now: LocalTime, conn: ConnId, why: LobbyRefusal) {
         if let Some(player) = self.begin_close(conn, why) {
             self.mark_away(now, player);
+            self.report_player_away(player);
         }
     }
 
@@ -125,6 +130,7 @@ impl Lobby {
         self.timers.cancel(Timer::Grace(player));
         self.vacate_seat(now, player, why);
         self.quit_party(player);
+        self.report_player_left(player, why);
         self.players.remove(player);
     }
 
@@ -165,6 +171,7 @@ impl Lobby {
         if let Err(LobbyRefusal { message, .. }) = self.check_server_bans(now, who) {
             return Err(LobbyRefusal::new(ErrorCode::BadName, message));
         }
+        let before = self.players.at(player).name().as_str().to_owned();
         if let Some(room) = self.players.at(player).room {
             let members = self.rooms.at(room).seats.taken() as usize;
             self.charge_deliveries(now, player, members)?;
@@ -176,6 +183,8 @@ impl Lobby {
             );
             return Err(LobbyRefusal::new(ErrorCode::NameTaken, message));
         }
+        let name = text.clone();
+        self.report(OperatorEvent::PlayerRenamed { player: player.0, name, before });
         let renamed = world::Renamed { player: player.0, name: text };
         if let Some(room) = self.players.at(player).room {
             self.send_rename_to_hosts(room, &renamed);
@@ -229,6 +238,7 @@ impl Lobby {
         if !is_trusted {
             self.players.count_at(player, network);
         }
+        self.report_player_came(player, conn);
         Ok(player)
     }
 
@@ -269,6 +279,7 @@ impl Lobby {
             self.note_network(now, player, conn);
         }
         self.counters.resumed += 1;
+        self.report_player_back(player, conn);
         if let Some(room) = self.players.at(player).room {
             if older.is_none() {
                 self.rooms.at_mut(room).seats.set_waiting(player, false);
@@ -327,13 +338,16 @@ impl Lobby {
     ) -> Option<PlayerId> {
         let connection = self.connections.open_mut(conn)?;
         let stage = std::mem::replace(&mut connection.stage, Stage::Closing);
-        self.counters.count_closed(why.code);
-        self.outbox.send_goodbye(conn, why);
-        self.clear_connection(conn);
-        match stage {
+        let (address, code) = (connection.address, why.code);
+        let player = match stage {
             Stage::Player(player) => Some(player),
             Stage::Handshake | Stage::Closing => None,
-        }
+        };
+        self.counters.count_closed(code);
+        self.outbox.send_goodbye(conn, why);
+        self.clear_connection(conn);
+        self.report_fault(code, player, address);
+        player
     }
 
     /// Removes the timers and the subscription of a connection.

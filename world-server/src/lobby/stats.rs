@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world;
+use ambit_proto::time::LocalTime;
 
 use crate::lobby::Lobby;
 use crate::lobby::fleet::hosts::Host;
 use crate::lobby::output::HostId;
+use crate::lobby::report_limit::ReportLimit;
 
 /// Totals since the start, and current numbers ("now").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,9 +81,15 @@ pub(super) struct LobbyCounters {
     pub(super) chats: u64,
     refused: BTreeMap<ErrorCode, u64>,
     closed: BTreeMap<ErrorCode, u64>,
+    reported: BTreeMap<ErrorCode, ReportLimit>,
 }
 
 impl LobbyCounters {
+    /// Returns how many refusals with this code there are to report now, if any.
+    pub(super) fn refusals_to_report(&mut self, now: LocalTime, code: ErrorCode) -> Option<u64> {
+        self.reported.entry(code).or_default().note(now)
+    }
+
     pub(super) fn count_refused(&mut self, code: ErrorCode) {
         *self.refused.entry(code).or_default() += 1;
     }

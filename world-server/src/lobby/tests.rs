@@ -16,6 +16,7 @@ mod quick_join;
 mod random;
 mod records;
 mod releases;
+mod reports;
 mod rooms;
 mod running;
 mod sessions;

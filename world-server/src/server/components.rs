@@ -31,7 +31,7 @@ use super::hosts_start::start_hosts;
 use super::lobby_start::{LobbySource, start_lobby, start_lobby_thread};
 use crate::accounts::AccountDesk;
 use crate::actor::calls::{call, in_lobby};
-use crate::actor::{LobbyClock, WorldServer};
+use crate::actor::{LobbyClock, LobbyDesks, WorldServer};
 use crate::admin::operators::OperatorDesk;
 use crate::admin::page_files::Page;
 use crate::admin::status::NewestStatus;
@@ -42,6 +42,7 @@ use crate::cluster::store::DirectoryStore;
 use crate::cluster::{ClusterMember, ClusterRole, ServerList, StartedLobby, StoredLobby};
 use crate::config::{Config, HostingMode, KeepPlace};
 use crate::keep::keeper::Keeper;
+use crate::operator_log::OperatorLog;
 use crate::peer_door::PeerDoor;
 use crate::session::CommonToSessions;
 
@@ -99,6 +100,7 @@ impl ServerComponents {
             Arc::clone(&certificates),
         );
         let accounts = AccountDesk::open(config).await?;
+        let desks = LobbyDesks { accounts: accounts.clone(), operator_log: OperatorLog::new() };
         let mut hosts = JoinSet::new();
         let [hosts_stop, member_stop, http_stop] =
             std::array::from_fn(|_| CancellationToken::new());
@@ -108,8 +110,7 @@ impl ServerComponents {
         let mut member = None;
         let mut keeper = None;
         if config.hosts == HostingMode::Cluster {
-            let desk = accounts.clone();
-            let parts = (desk, stop.clone());
+            let parts = (desks.clone(), stop.clone());
             let part =
                 cluster_member(config, &registry, parts, &addresses, servers.clone(), role).await?;
             member = Some(tokio::spawn(part.run(member_stop.clone())));
@@ -119,7 +120,7 @@ impl ServerComponents {
             let (host, ended) = start_alone(
                 config,
                 registry,
-                (accounts.clone(), source),
+                (desks.clone(), source),
                 (&addresses, &certificates),
                 role,
                 (&mut hosts, &hosts_stop, stop),
@@ -160,7 +161,7 @@ impl ServerComponents {
             page,
             ways: config.accounts.0,
             top_lists: TopLists::new(accounts.clone()),
-            operators: OperatorDesk::open(config, roles.clone(), accounts.clone())?,
+            operators: OperatorDesk::open(config, roles.clone(), desks)?,
         };
         http.serve(admin, &http_stop);
         // In a cluster, waits for NATS and the other servers.
@@ -360,7 +361,7 @@ type LobbyEnded = oneshot::Receiver<Infallible>;
 async fn start_alone(
     config: &Config,
     registry: Registry,
-    (accounts, source): (AccountDesk, LobbySource),
+    (desks, source): (LobbyDesks, LobbySource),
     for_players: (&Addresses, &Arc<WebCertificates>),
     role: watch::Sender<ClusterRole>,
     (hosts, hosts_stop, stop): (&mut JoinSet<()>, &CancellationToken, &CancellationToken),
@@ -371,7 +372,7 @@ async fn start_alone(
         &registry,
         &start_lobby_thread()?,
         LobbyClock::start(),
-        (accounts, Some(children)),
+        (desks, Some(children)),
         stop.clone(),
         source,
     )?;
@@ -414,7 +415,7 @@ async fn follow_certificates(
 async fn cluster_member(
     config: &Config,
     registry: &Registry,
-    (accounts, stop): (AccountDesk, CancellationToken),
+    (desks, stop): (LobbyDesks, CancellationToken),
     addresses: &Addresses,
     servers: ServerList,
     roles: watch::Sender<ClusterRole>,
@@ -430,7 +431,7 @@ async fn cluster_member(
             &lobby_registry,
             &arbiter,
             (clock, epoch_unix),
-            (accounts.clone(), None),
+            (desks.clone(), None),
             stop.clone(),
             LobbySource::Cluster(stored),
         )

@@ -9,6 +9,7 @@ use actix::Addr;
 use ambit_host::build_name;
 use ambit_host::cli::Advertise;
 use ambit_host::host::{GameHost, HostConfig};
+use ambit_host::logging::LogFormat;
 use ambit_host::web_certificates::WebCertificates;
 use ambit_room::logic::registry::Registry;
 use anyhow::{Context as _, bail};
@@ -98,6 +99,9 @@ fn child_arguments(config: &Config, registry: &Registry) -> Vec<OsString> {
     }
     if let Some(mib) = config.child_memory.0 {
         add("--memory", mib.to_string().into());
+    }
+    if config.log_format == LogFormat::Json {
+        add("--log-format", "json".into());
     }
     if let Some(directory) = &config.trace {
         add("--trace", directory.into());

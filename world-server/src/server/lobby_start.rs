@@ -21,9 +21,8 @@ use prost::Message as _;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::accounts::AccountDesk;
 use crate::actor::calls::in_lobby;
-use crate::actor::{ActorParts, LobbyClock, WorldServer};
+use crate::actor::{ActorParts, LobbyClock, LobbyDesks, WorldServer};
 use crate::cluster::leadership::LEADER_LEASE;
 use crate::cluster::{StartedLobby, StoredLobby};
 use crate::config::Config;
@@ -57,7 +56,7 @@ pub(super) fn start_lobby(
     registry: &Registry,
     arbiter: &ArbiterHandle,
     (clock, epoch_unix): (LobbyClock, Duration),
-    (accounts, children): (AccountDesk, Option<watch::Sender<u32>>),
+    (desks, children): (LobbyDesks, Option<watch::Sender<u32>>),
     stop: CancellationToken,
     source: LobbySource,
 ) -> anyhow::Result<StartedLobby> {
@@ -77,7 +76,7 @@ pub(super) fn start_lobby(
     let random = || system_random().expect("the system's random source worked before");
     let mut lobby = Lobby::new(lobby_config, games, Box::new(check), Box::new(random), signer);
     let now = clock.now();
-    let mut names = accounts.names();
+    let mut names = desks.accounts.names();
     lobby.set_names(now, names.borrow_and_update().clone());
     let mut write_queue = None;
     let mut checkpoints = RoomCheckpoints::default();
@@ -115,7 +114,7 @@ pub(super) fn start_lobby(
     let parts = ActorParts {
         lobby,
         clock,
-        accounts,
+        desks,
         children: children.unwrap_or_else(|| watch::Sender::new(0)),
         write_queue,
         recording_directory: config.record.clone(),

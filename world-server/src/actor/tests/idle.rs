@@ -9,8 +9,9 @@ use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::accounts::AccountDesk;
-use crate::actor::{ActorParts, LobbyClock, WorldServer};
+use crate::actor::{ActorParts, LobbyClock, LobbyDesks, WorldServer};
 use crate::lobby::{Lobby, LobbyConfig};
+use crate::operator_log::OperatorLog;
 
 pub(crate) fn world_server() -> WorldServer {
     let lobby = Lobby::new(
@@ -24,7 +25,7 @@ pub(crate) fn world_server() -> WorldServer {
     WorldServer::new(ActorParts {
         lobby,
         clock,
-        accounts: AccountDesk::in_memory(),
+        desks: LobbyDesks { accounts: AccountDesk::in_memory(), operator_log: OperatorLog::new() },
         children: watch::channel(0).0,
         write_queue: None,
         recording_directory: None,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AdminAction {
     Describe,
+    Events,
     ListPlayers,
     ListRooms,
     ListMaps,
@@ -46,6 +47,56 @@ pub(crate) struct AdminEndpoint {
     pub(crate) answer: &'static str,
 }
 
+impl AdminAction {
+    /// The command of the subcommand `admin`.
+    pub(crate) const fn command(self) -> &'static str {
+        match self {
+            Self::Describe => "describe",
+            Self::Events => "events",
+            Self::ListPlayers => "players",
+            Self::ListRooms => "rooms",
+            Self::ListMaps => "maps",
+            Self::ListHosts => "hosts",
+            Self::ListBans => "bans",
+            Self::Kick => "kick",
+            Self::Mute => "mute",
+            Self::Unmute => "unmute",
+            Self::BanPlayer => "ban-player",
+            Self::Say => "say",
+            Self::Ban => "ban",
+            Self::Unban => "unban",
+            Self::Lock => "lock",
+            Self::Unlock => "unlock",
+            Self::CloseRoom => "close",
+            Self::DrainHost => "drain-host",
+            Self::UndrainHost => "undrain-host",
+            Self::Drain => "drain",
+            Self::CallOffDrain => "call-off-drain",
+        }
+    }
+}
+
+impl AdminEndpoint {
+    /// The path with this in the place of its braces.
+    pub(crate) fn path_with(&self, parameter: &str) -> String {
+        match self.braces() {
+            Some((open, close)) => {
+                format!("{}{parameter}{}", &self.path[..open], &self.path[close + 1..])
+            }
+            None => self.path.to_owned(),
+        }
+    }
+
+    /// What the braces of the path name.
+    pub(crate) fn parameter(&self) -> Option<&'static str> {
+        self.braces().map(|(open, close)| &self.path[open + 1..close])
+    }
+
+    fn braces(&self) -> Option<(usize, usize)> {
+        Some((self.path.find('{')?, self.path.find('}')?))
+    }
+}
+
 const LOOK: OperatorRole = OperatorRole::Look;
 const MODERATE: OperatorRole = OperatorRole::Moderate;
 const OPERATE: OperatorRole = OperatorRole::Operate;
@@ -54,7 +105,7 @@ const HOURS: (&str, &str, bool, &str) =
     ("hours", "integer", false, "for how long; without it there is no end");
 
 /// All requests.
-pub(crate) const ENDPOINTS: [AdminEndpoint; 20] = [
+pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
     AdminEndpoint {
         action: AdminAction::Describe,
         method: "get",
@@ -63,6 +114,17 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 20] = [
         about: "This description.",
         body: &[],
         answer: "OpenAPI 3.1",
+    },
+    AdminEndpoint {
+        action: AdminAction::Events,
+        method: "get",
+        path: "/events",
+        role: LOOK,
+        about: "The newest events after the number of the query `after`; as a stream of all that \
+            follow, if `text/event-stream` is accepted.",
+        body: &[],
+        answer: "`events`, a list; `newest`, the number of the last one; `missed`, how many are \
+            forgotten",
     },
     AdminEndpoint {
         action: AdminAction::ListPlayers,
@@ -256,7 +318,7 @@ pub(crate) const ENDPOINTS: [AdminEndpoint; 20] = [
 /// The description as a document.
 pub(crate) fn openapi() -> Json {
     let mut paths = Map::new();
-    for endpoint in &ENDPOINTS {
+    for endpoint in ENDPOINTS {
         let path = paths.entry(format!("/admin/v1{}", endpoint.path)).or_insert_with(|| json!({}));
         path[endpoint.method] = operation(endpoint);
     }
@@ -289,10 +351,16 @@ fn operation(endpoint: &AdminEndpoint) -> Json {
         "description": format!("Needs the role `{}`.", endpoint.role),
         "responses": answers,
     });
-    if let Some(name) = parameter_of(endpoint.path) {
+    if let Some(name) = endpoint.parameter() {
         let kind = if name == "target" { "string" } else { "integer" };
         operation["parameters"] =
             json!([{ "name": name, "in": "path", "required": true, "schema": { "type": kind } }]);
+    }
+    if endpoint.action == AdminAction::Events {
+        operation["parameters"] = json!([{
+            "name": "after", "in": "query", "schema": { "type": "integer" },
+            "description": "the number of the last known event",
+        }]);
     }
     if !endpoint.body.is_empty() {
         let member = |&(name, kind, _, about): &(&str, &str, bool, &str)| {
@@ -311,12 +379,6 @@ fn operation(endpoint: &AdminEndpoint) -> Json {
             json!({ "content": { "application/json": { "schema": schema } } });
     }
     operation
-}
-
-/// The name in braces.
-fn parameter_of(path: &str) -> Option<&str> {
-    let (_, rest) = path.split_once('{')?;
-    Some(rest.split_once('}')?.0)
 }
 
 #[cfg(test)]

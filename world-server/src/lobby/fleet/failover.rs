@@ -200,6 +200,9 @@ impl Lobby {
             (RoomPhase::Running { host: from }, Some(now), 0);
         // It may have come to an older build than the newest.
         self.pool_changed = true;
+        if self.rooms.at(id).map_identity.is_none() {
+            self.report_room_runs(id, from, true);
+        }
         self.begin_trial_time(now, id);
         if self.rooms.at(id).suspect {
             self.timers.set(Timer::Quarantine(id), now + SUSPECT_WINDOW);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ambit_host::protocol::messages::{CloseRoom, RemovePlayer, world_to_host};
-use ambit_proto::codes::ErrorCode;
+use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
@@ -11,6 +11,7 @@ use ambit_room::config::MAX_CAPACITY;
 use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::config::LobbyGame;
+use crate::lobby::operator_event::OperatorEvent;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest};
@@ -87,6 +88,8 @@ impl Lobby {
         maker.room = Some(id);
         maker.creations.add(now, key, id);
         self.counters.rooms_made += 1;
+        self.report_room_made(id, Some(player));
+        self.report_room_joined(id, player);
         self.mark_room_changed(now, id);
         Ok(id)
     }
@@ -131,6 +134,7 @@ impl Lobby {
         }
         self.players.at_mut(player).room = Some(id);
         self.unplayed.forget(id);
+        self.report_room_joined(id, player);
         self.mark_roster_changed(now, id);
         self.mark_room_changed(now, id);
         Ok(())
@@ -195,6 +199,9 @@ impl Lobby {
             "your session and your name are barred from this room, and, unless other players share \
              it, your address"
         };
+        let name = self.players.at(target).name().as_str().to_owned();
+        let (room, by) = (id.0, player.0);
+        self.report(OperatorEvent::RoomKicked { room, player: target.0, name, by });
         let message = format!("the room's host put you out; {barred}");
         let why = LobbyRefusal::new(ErrorCode::Kicked, message);
         self.remove_player(now, target, why);
@@ -226,7 +233,7 @@ impl Lobby {
             return;
         };
         self.leave_maps(now, player, id, reason);
-        self.free_seat(now, player, id);
+        self.free_seat(now, player, id, reason);
         let room = self.rooms.at_mut(id);
         if room.has_started() {
             room.note_departure(now, player);
@@ -265,7 +272,7 @@ impl Lobby {
         reason: ErrorCode,
     ) {
         self.leave_maps(now, player, id, reason);
-        self.free_seat(now, player, id);
+        self.free_seat(now, player, id, reason);
         self.remove_from_game(player, id, reason);
         self.settle_after_leave(now, id);
     }
@@ -295,6 +302,12 @@ impl Lobby {
         let Some(room) = self.rooms.remove(id) else {
             return;
         };
+        self.report(OperatorEvent::RoomEnded {
+            room: id.0,
+            name: room.name().as_str().to_owned(),
+            why: codes::name(why.code),
+            message: why.message.clone(),
+        });
         if room.life == RoomLife::Operated {
             self.timers.set_if_unset(Timer::Worlds, now + REOPEN_AFTER);
         }
@@ -381,10 +394,11 @@ impl Lobby {
         others.filter_map(|player| self.players.at(player).conn).collect()
     }
 
-    fn free_seat(&mut self, now: LocalTime, player: PlayerId, id: RoomId) {
+    fn free_seat(&mut self, now: LocalTime, player: PlayerId, id: RoomId, why: ErrorCode) {
         let had_seat = self.rooms.at_mut(id).seats.free(player);
         assert!(had_seat, "a player in a room has a seat there");
         self.return_to_lobby(now, player);
+        self.report_room_left(id, player, why);
         self.mark_room_changed(now, id);
     }
 

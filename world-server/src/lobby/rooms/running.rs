@@ -13,6 +13,7 @@ use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::{LIFETIME_S, Ticket};
 
 use crate::lobby::fleet::hosts::Host;
+use crate::lobby::operator_event::OperatorEvent;
 use crate::lobby::output::{HostId, HostOrder, LobbyAction, RequestSource};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::membership::room_left_body;
@@ -28,8 +29,7 @@ const MAX_HOST_MESSAGE_CHARS: usize = 500;
 pub(in crate::lobby) const PLAYS_ALREADY: &str =
     "your account plays this game already, in another session: leave it there, then join again";
 /// To a session whose line was broken.
-pub(in crate::lobby) const TAKES_OVER: &str =
-    "another session of your account plays this game now";
+pub(in crate::lobby) const TAKES_OVER: &str = "another session of your account plays this game now";
 
 impl Lobby {
     /// Chooses a host for the room and has it opened there.
@@ -179,6 +179,7 @@ impl Lobby {
                     self.send_open_room(now, room, id, None);
                 }
                 self.pool_changed = true;
+                self.report_host_ready(id);
                 self.watch_host(now, id);
                 self.place_hostless_rooms(now);
             }
@@ -194,6 +195,9 @@ impl Lobby {
     /// Removes a lost host; its rooms may resume elsewhere.
     pub(in crate::lobby) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
         let build = self.hosts.build_of(host);
+        let rooms = self.rooms.iter().filter(|room| room.game_host() == Some(host)).count() as u64;
+        let reason_text = sanitized(reason);
+        self.report(OperatorEvent::HostLost { host: host.0, rooms, reason: reason_text });
         self.hosts.remove(host);
         self.pool_changed = true;
         self.timers.cancel(Timer::HostSilence(host));
@@ -355,6 +359,7 @@ impl Lobby {
         if room.map_identity.is_some() {
             return self.resend_transfer_orders(id);
         }
+        self.report_room_runs(id, host, false);
         if let Some(starter) = starter {
             self.send_deferred_answer(starter, Body::Done(world::Done {}));
         }

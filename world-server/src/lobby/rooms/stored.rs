@@ -93,23 +93,13 @@ impl Lobby {
     }
 
     /// The shell has done a room's job, or could not.
-    pub fn handle_stored(
-        &mut self,
-        now: LocalTime,
-        request: &RoomRequest,
-        outcome: StoreOutcome,
-    ) {
+    pub fn handle_stored(&mut self, now: LocalTime, request: &RoomRequest, outcome: StoreOutcome) {
         self.advance(now);
         self.take_store_outcome(now, request, outcome);
         self.advance(now);
     }
 
-    fn take_store_outcome(
-        &mut self,
-        now: LocalTime,
-        request: &RoomRequest,
-        outcome: StoreOutcome,
-    ) {
+    fn take_store_outcome(&mut self, now: LocalTime, request: &RoomRequest, outcome: StoreOutcome) {
         let id = RoomId(request.room);
         if let Some(jobs) = self.store_jobs.by_room.get_mut(&id) {
             jobs.running.remove(&request.number);

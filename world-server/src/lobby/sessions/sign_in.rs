@@ -251,8 +251,8 @@ impl Lobby {
         match answer {
             Ok(body) => self.outbox.answer_at(place, conn, request, body),
             Err(refusal) => {
-                self.counters.count_refused(refusal.code);
                 self.outbox.answer_at(place, conn, request, error_body(refusal.clone()));
+                self.note_refused(now, conn, &refusal);
                 if stage == Stage::Handshake && ends_handshake(refusal.code) {
                     self.close_connection(now, conn, refusal);
                 }

@@ -18,7 +18,7 @@ use ambit_transport::ticket::{Ticket, TicketError, TicketSigner, TicketVerifier}
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{
     AccountJob, ConnId, CostLimit, HostId, JobSource, Lobby, LobbyAction, LobbyConfig, LobbyGame,
-    MissedNews, RecordKey, StoreJob,
+    MissedNews, OperatorEvent, RecordKey, StoreJob,
 };
 
 pub(super) use requests::{
@@ -74,6 +74,8 @@ pub(super) struct LobbyHarness {
     pub(super) store_jobs: Vec<(RoomRequest, StoreJob)>,
     /// Rooms that ask no more.
     pub(super) forgotten_jobs: Vec<u64>,
+    /// What operators were told since the last call of `take_reports`.
+    reports: Vec<OperatorEvent>,
     conns: u64,
     requests: u64,
 }
@@ -166,6 +168,7 @@ impl LobbyHarness {
             account_jobs: Vec::new(),
             store_jobs: Vec::new(),
             forgotten_jobs: Vec::new(),
+            reports: Vec::new(),
             conns: 0,
             requests: 0,
         }
@@ -278,6 +281,11 @@ impl LobbyHarness {
             Body::Welcome(welcome) => welcome,
             other => panic!("expected a welcome: {other:?}"),
         }
+    }
+
+    /// What operators were told since the last call.
+    pub(super) fn take_reports(&mut self) -> Vec<OperatorEvent> {
+        std::mem::take(&mut self.reports)
     }
 
     /// The client's connection breaks.
@@ -527,6 +535,7 @@ impl LobbyHarness {
                 }
                 LobbyAction::DisconnectHost { host } => self.disconnected_hosts.push(host),
                 LobbyAction::SetChildCount(count) => self.children = Some(count),
+                LobbyAction::Report(event) => self.reports.push(event),
                 LobbyAction::SaveCondemned { header } => self.condemned.push(header.room),
                 LobbyAction::SetAsideRoom { header, why, .. } => {
                     assert!(!self.removed_checkpoints.contains(&header.room), "it is gone");

@@ -588,6 +588,7 @@ impl RandomRun {
                 | LobbyAction::ForgetRoom { .. }
                 | LobbyAction::ForgetStoreJobs { .. }
                 | LobbyAction::NoteTrial { .. }
+                | LobbyAction::Report(_)
                 | LobbyAction::RestoreDone => {}
                 LobbyAction::Store { job, .. } | LobbyAction::StoreLast { job, .. } => {
                     panic!("no room stores anything: {job:?}")
