@@ -39,6 +39,7 @@ mod rooms;
 mod server_marks;
 mod server_secret;
 mod sessions;
+mod shutdown;
 mod stats;
 mod store_job;
 mod text;
@@ -80,8 +81,8 @@ use fleet::silence::serving_lease_ms;
 pub use operator_event::OperatorEvent;
 pub(crate) use operator_orders::{
     OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
+    read_reason,
 };
-pub(crate) use operators::read_reason;
 pub use output::{
     ConnId, HostId, HostOrder, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey,
 };

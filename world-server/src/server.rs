@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use actix::System;
 use ambit_host::logging::start_logging;
-use ambit_host::process::{Hangups, USAGE_EXIT_STATUS, multi_thread_runtime};
+use ambit_host::process::{Hangup, Hangups, USAGE_EXIT_STATUS, multi_thread_runtime};
 use ambit_host::replay;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::quic::Fingerprint;
@@ -269,37 +269,51 @@ async fn serve(
     ready: SyncSender<Addresses>,
 ) -> anyhow::Result<()> {
     // Before anything else, so that no signal is lost.
-    let mut signals = signals.then(ShutdownSignals::new).transpose()?;
+    let mut signals = signals.then(ServerSignals::new).transpose()?;
     let mut parts = tokio::select! {
         parts = ServerComponents::start(&config, registry, &stop) => parts?,
-        () = ShutdownSignals::next(signals.as_mut()) => return Ok(()),
+        () = ServerSignals::until_end(signals.as_mut()) => return Ok(()),
     };
     let _ = ready.send(parts.addresses);
-    tokio::select! {
-        () = stop.cancelled() => {}
-        () = ShutdownSignals::next(signals.as_mut()) => {
-            tracing::info!("signal received; the server shuts down");
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            signal = ServerSignals::next(signals.as_mut()) => match signal {
+                ServerSignal::Reload => parts.reload().await,
+                ServerSignal::End => {
+                    tracing::info!("signal received; the server shuts down");
+                    break;
+                }
+            },
+            error = parts.wait_for_failure() => return Err(error),
         }
-        error = parts.wait_for_failure() => return Err(error),
     }
     tokio::select! {
         () = parts.drain() => Ok(()),
-        () = ShutdownSignals::next(signals.as_mut()) => {
+        () = ServerSignals::until_end(signals.as_mut()) => {
             bail!("second signal: the server ended before all players were notified")
         }
     }
 }
 
-struct ShutdownSignals {
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ServerSignal {
+    End,
+    /// Read files again.
+    Reload,
+}
+
+struct ServerSignals {
     interrupt: Signal,
     terminate: Signal,
     hangups: Hangups,
-    /// Whether a SIGHUP has come: shells send another one after that of the terminal, which is no
-    /// second request.
+    /// Whether the terminal is closed: shells send another SIGHUP after that of the terminal, which
+    /// is no second request.
     has_hung_up: bool,
 }
 
-impl ShutdownSignals {
+impl ServerSignals {
     fn new() -> anyhow::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -309,15 +323,25 @@ impl ShutdownSignals {
         })
     }
 
-    async fn next(this: Option<&mut Self>) {
+    async fn next(this: Option<&mut Self>) -> ServerSignal {
         let Some(Self { interrupt, terminate, hangups, has_hung_up }) = this else {
             return std::future::pending().await;
         };
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangups.next(), if !*has_hung_up => *has_hung_up = true,
+            _ = interrupt.recv() => ServerSignal::End,
+            _ = terminate.recv() => ServerSignal::End,
+            hangup = hangups.next(), if !*has_hung_up => match hangup {
+                Hangup::Asked => ServerSignal::Reload,
+                Hangup::TerminalClosed => {
+                    *has_hung_up = true;
+                    ServerSignal::End
+                }
+            },
         }
+    }
+
+    async fn until_end(mut this: Option<&mut Self>) {
+        while Self::next(this.as_deref_mut()).await != ServerSignal::End {}
     }
 }
 

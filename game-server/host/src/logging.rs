@@ -1,13 +1,18 @@
 //! The log of a server's process.
 
 use std::io::IsTerminal as _;
+use std::sync::OnceLock;
 
 use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::prelude::*;
+use tracing_subscriber::{Registry, reload};
 
 /// The log filter, unless the environment sets another one. (`cluster` logs the events of the NATS
 /// client itself.)
 const DEFAULT_FILTER: &str = "info,async_nats=warn";
+
+/// Of the process's log, once that has started.
+static LOG_FILTER: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
 
 /// How lines of the log look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -34,14 +39,26 @@ pub fn start_logging(format: LogFormat) -> Result<(), String> {
     // Those would go to standard error as well, and panic if it is full or closed.
     let lines = lines.log_internal_errors(false);
     let registry = tracing_subscriber::registry();
-    let _ = match format {
+    let (filter, handle) = reload::Layer::new(filter);
+    let started = match format {
         LogFormat::Text => registry.with(lines.with_filter(filter)).try_init(),
         LogFormat::Json => {
             let objects = lines.json().flatten_event(true).with_span_list(false);
             registry.with(objects.with_filter(filter)).try_init()
         }
     };
+    if started.is_ok() {
+        let _ = LOG_FILTER.set(handle);
+    }
     Ok(())
+}
+
+/// Filters the log of [`start_logging`] by another text from now on. The error says what is
+/// expected.
+pub fn set_log_filter(text: &str) -> Result<(), String> {
+    let filter = parse_filter("the log filter", text)?;
+    let handle = LOG_FILTER.get().ok_or("another program has started the log")?;
+    handle.reload(filter).map_err(|error| error.to_string())
 }
 
 /// `Targets` and not `EnvFilter`, whose filters of spans' fields are not needed here.

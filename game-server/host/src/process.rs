@@ -3,10 +3,10 @@
 //! As a child (`--world stdio`) it ends when standard input does, so it never outlives its parent.
 //! On its own (`--world ADDR`) it dials again whenever the link is lost, and has a second process
 //! that reports its end (`process_watcher`). On SIGTERM, or SIGHUP from its terminal, it hands its
-//! rooms over and ends.
+//! rooms over and ends. Another SIGHUP changes nothing: it has no files to read again.
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -268,9 +268,9 @@ async fn serve_worlds(
     }
 }
 
-/// Cancelled by SIGTERM, and by SIGINT and SIGHUP unless this is a child: a terminal sends these to
-/// children too, but the parent drains and ends them. A child that is terminated alone hands its
-/// rooms over.
+/// Cancelled by SIGTERM, and by SIGINT and the end of the terminal unless this is a child: a
+/// terminal sends these to children too, but the parent drains and ends them. A child that is
+/// terminated alone hands its rooms over.
 fn stop_at_signal(world: &WorldAddress) -> anyhow::Result<CancellationToken> {
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
@@ -281,7 +281,7 @@ fn stop_at_signal(world: &WorldAddress) -> anyhow::Result<CancellationToken> {
     tokio::spawn(async move {
         tokio::select! {
             () = async { while interrupt.recv().await.is_some() && is_child {} } => {}
-            () = async { while hangups.next().await.is_some() && is_child {} } => {}
+            () = async { while hangups.next().await == Hangup::Asked || is_child {} } => {}
             _ = terminate.recv() => {}
         }
         stopping.cancel();
@@ -289,25 +289,49 @@ fn stop_at_signal(world: &WorldAddress) -> anyhow::Result<CancellationToken> {
     Ok(stop)
 }
 
-/// SIGHUP, which comes when the terminal of a process is closed.
-pub struct Hangups(Option<Signal>);
+/// SIGHUP: it comes when the terminal of a process is closed, and asks a process otherwise to read
+/// its files again.
+pub struct Hangups {
+    signal: Option<Signal>,
+    had_terminal: bool,
+}
+
+/// What a SIGHUP means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hangup {
+    /// The process had a terminal, which is closed.
+    TerminalClosed,
+    /// Someone has sent it.
+    Asked,
+}
 
 impl Hangups {
     /// To be called before one comes: until then it would end the process. A process that was
     /// started so that it ignores them (`nohup`) goes on to do so.
     pub fn new() -> std::io::Result<Self> {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let hangups = (!ignores_hangups(&status)).then(|| signal(SignalKind::hangup()));
-        hangups.transpose().map(Self)
+        let signal = (!ignores_hangups(&status)).then(|| signal(SignalKind::hangup()));
+        Ok(Self { signal: signal.transpose()?, had_terminal: has_terminal() })
     }
 
     /// The next one; never, if they are ignored.
-    pub async fn next(&mut self) -> Option<()> {
-        match &mut self.0 {
-            Some(hangups) => hangups.recv().await,
+    pub async fn next(&mut self) -> Hangup {
+        let next = match &mut self.signal {
+            Some(signal) => signal.recv().await,
+            None => None,
+        };
+        match next {
+            Some(()) if self.had_terminal && !has_terminal() => Hangup::TerminalClosed,
+            Some(()) => Hangup::Asked,
             None => std::future::pending().await,
         }
     }
+}
+
+/// A terminal that is closed is none any more.
+fn has_terminal() -> bool {
+    let [input, output] = [std::io::stdin().is_terminal(), std::io::stdout().is_terminal()];
+    input || output || std::io::stderr().is_terminal()
 }
 
 /// Whether the process ignores SIGHUP, by what Linux says of it; elsewhere that is not known.

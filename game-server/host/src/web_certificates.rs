@@ -87,7 +87,7 @@ impl Schedule {
 /// The certificates of a server: the one that programs pin, and those for browsers.
 pub struct WebCertificates {
     /// For programs; also for browsers if an authority has signed it.
-    pinned: Arc<CertifiedKey>,
+    pinned: Mutex<Arc<CertifiedKey>>,
     /// `None` if an authority has signed the pinned one.
     own: Option<Mutex<OwnCertificates>>,
     /// Where they are kept.
@@ -123,14 +123,30 @@ impl WebCertificates {
     }
 
     fn with(identity: &ServerIdentity, file: Option<PathBuf>) -> anyhow::Result<Self> {
-        let key = signing_key(&identity.key)?;
-        let pinned = Arc::new(CertifiedKey::new(identity.chain.clone(), key));
-        pinned.keys_match().context("the certificate and its key cannot be used")?;
+        let pinned = Mutex::new(certified_key(identity)?);
         let own = match identity.chain.len() {
             1 => Some(Mutex::new(OwnCertificates::load_or_make(file.as_deref(), unix_time())?)),
             _ => None,
         };
         Ok(Self { pinned, own, file, changes: watch::Sender::new(()) })
+    }
+
+    /// Presents another certificate to programs from now on, and to browsers if an authority has
+    /// signed it. Fails, and changes nothing, if that holds of only one of the two certificates:
+    /// pages would need the fingerprints of others.
+    pub fn replace(&self, identity: &ServerIdentity) -> anyhow::Result<()> {
+        let newest = certified_key(identity)?;
+        if (identity.chain.len() == 1) != self.own.is_some() {
+            anyhow::bail!("an authority has signed only one of the old and the new certificate");
+        }
+        *self.pinned.lock() = newest;
+        self.changes.send_replace(());
+        Ok(())
+    }
+
+    /// SHA-256 of the certificate that programs get.
+    pub fn pinned(&self) -> Fingerprint {
+        Fingerprint::of(&self.pinned.lock().cert[0])
     }
 
     /// SHA-256 of the certificates that browsers may get: now, and later. Empty if an authority has
@@ -146,7 +162,8 @@ impl WebCertificates {
     /// The host names in the server's certificate, if an authority has signed it: browsers know it
     /// by one of them. Without `*.example.com`, since such a host may be another server.
     pub fn names(&self) -> Vec<String> {
-        let signed = self.own.is_none().then(|| &self.pinned.cert[0]);
+        let pinned = Arc::clone(&self.pinned.lock());
+        let signed = self.own.is_none().then(|| &pinned.cert[0]);
         let parsed = signed.and_then(|signed| webpki::EndEntityCert::try_from(signed).ok());
         let names = parsed.iter().flat_map(|parsed| parsed.valid_dns_names());
         names.filter(|name| !name.starts_with("*.")).map(str::to_owned).collect()
@@ -158,7 +175,7 @@ impl WebCertificates {
         fingerprints.iter().map(|sha256| sha256.0.to_vec()).collect()
     }
 
-    /// Tells when the fingerprints have changed.
+    /// Tells when the fingerprints have changed, that of the pinned certificate, too.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
@@ -323,7 +340,7 @@ impl ResolvesServerCert for WebCertificates {
                 let own = own.lock();
                 Arc::clone(&own.current.key)
             }
-            _ => Arc::clone(&self.pinned),
+            _ => Arc::clone(&self.pinned.lock()),
         })
     }
 }
@@ -356,6 +373,13 @@ pub async fn keep_renewed(certificates: Arc<WebCertificates>) {
 fn unix_time() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_secs()
+}
+
+fn certified_key(identity: &ServerIdentity) -> anyhow::Result<Arc<CertifiedKey>> {
+    let key = signing_key(&identity.key)?;
+    let certified = CertifiedKey::new(identity.chain.clone(), key);
+    certified.keys_match().context("the certificate and its key cannot be used")?;
+    Ok(Arc::new(certified))
 }
 
 fn signing_key(key: &PrivateKeyDer<'_>) -> anyhow::Result<Arc<dyn rustls::sign::SigningKey>> {
@@ -408,6 +432,24 @@ mod tests {
         assert_eq!(late.step(made + 10 * DAY), None, "nobody knows it yet");
         assert_eq!(late.step(made + LAST_DAY_AT), Some(Step::PresentNext));
         assert_eq!(late.step(made + 13 * DAY), Some(Step::PresentNext));
+    }
+
+    #[test]
+    fn another_certificate_is_presented_and_a_bad_one_changes_nothing() {
+        let [first, second] = [0; 2].map(|_| ServerIdentity::generate().expect("a certificate"));
+        let certificates = WebCertificates::new(&first).expect("a certificate");
+        let mut changes = certificates.changes();
+        changes.mark_unchanged();
+        certificates.replace(&second).expect("a good one");
+        assert_eq!(certificates.pinned(), second.fingerprint());
+        assert!(changes.has_changed().expect("it lives"));
+        let mixed = ServerIdentity { chain: first.chain.clone(), key: second.key.clone_key() };
+        let chain = [first.chain.clone(), second.chain.clone()].concat();
+        let signed = ServerIdentity { chain, key: first.key.clone_key() };
+        for wrong in [mixed, signed] {
+            assert!(certificates.replace(&wrong).is_err());
+            assert_eq!(certificates.pinned(), second.fingerprint());
+        }
     }
 
     #[test]

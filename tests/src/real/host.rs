@@ -95,6 +95,11 @@ impl Host {
         self.end_by("TERM")
     }
 
+    /// Of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The same with this signal.
     pub fn end_by(mut self, signal: &str) -> Result<(Option<i32>, Vec<String>)> {
         server_signal(self.child.id(), signal)?;

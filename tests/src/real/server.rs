@@ -74,11 +74,30 @@ impl Server {
         Self::start_program("world-server", scratch, arguments, variables)
     }
 
+    /// The same as [`Server::start`], with this standard input.
+    pub fn start_at(
+        scratch: &ScratchFolder,
+        arguments: &[&str],
+        input: impl Into<Stdio>,
+    ) -> Result<Self> {
+        Self::start_from("world-server", scratch, arguments, &[], input.into())
+    }
+
     fn start_program(
         program: &str,
         scratch: &ScratchFolder,
         arguments: &[&str],
         variables: &[(&str, &str)],
+    ) -> Result<Self> {
+        Self::start_from(program, scratch, arguments, variables, Stdio::null())
+    }
+
+    fn start_from(
+        program: &str,
+        scratch: &ScratchFolder,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        input: Stdio,
     ) -> Result<Self> {
         let mut command = Command::new(binary(program));
         scratch.confine(&mut command).envs(variables.iter().copied());
@@ -88,7 +107,7 @@ impl Server {
                 command.args([listener, "127.0.0.1:0"]);
             }
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("the world-server can't be started")?;
         let mut lines = OutputLines::read_from(child.stdout.take().expect("piped"));
         let mut log = OutputLines::read_from(child.stderr.take().expect("piped"));

@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use ambit_tests::real::{self, Console, Host, Metrics, ScratchFolder, Server, binary};
 use anyhow::{Context as _, Result};
+use nix::pty::openpty;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -45,11 +46,13 @@ fn the_end_of_a_terminal_drains_servers_and_hosts() -> Result<()> {
     let _entered = runtime.enter();
     let _hangups = signal(SignalKind::hangup())?;
     for hosts in ["embedded", "process:2"] {
-        let server = Server::start(&scratch, &["--hosts", hosts])?;
+        let terminal = openpty(None, None)?;
+        let server = Server::start_at(&scratch, &["--hosts", hosts], terminal.slave)?;
         let children = server.children();
         let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
         ann.run_command("create meadow game=field", "created")?;
         ann.run_command("start", "started")?;
+        drop(terminal.master);
         // A terminal sends it to the children, too, and a shell sends it once more.
         for id in children.iter().copied().chain([server.id()]) {
             real::server_signal(id, "HUP")?;
@@ -58,11 +61,47 @@ fn the_end_of_a_terminal_drains_servers_and_hosts() -> Result<()> {
         expect_ended(&children);
         expect_server_closed(&mut ann)?;
     }
-    let server = Server::start(&scratch, &["--host-key", Host::KEY, "--hosts", "process:1"])?;
+    Ok(())
+}
+
+#[test]
+fn a_hangup_without_the_end_of_a_terminal_reads_files_again() -> Result<()> {
+    let scratch = ScratchFolder::new("reload");
+    let runtime = Runtime::new()?;
+    let _entered = runtime.enter();
+    let _hangups = signal(SignalKind::hangup())?;
+    let file = scratch.path().join("keys");
+    let first = "operate ann first-key-0123456789";
+    std::fs::write(&file, first)?;
+    let flags = ["--admin-key-file", file.to_str().context("a plain path")?];
+    let more = ["--host-key", Host::KEY, "--hosts", "process:1"];
+    let mut server = Server::start(&scratch, &[&flags[..], &more[..]].concat())?;
+    let status = |server: &Server, key: &str, method: &str| -> Result<u16> {
+        let header = format!("Authorization: Bearer {key}\r\n");
+        let path = if method == "POST" { "reload" } else { "rooms" };
+        Ok(server.request_with(method, &format!("/admin/v1/{path}"), &header, "")?.status)
+    };
     let mut host = Host::start(&scratch, &server, &[], &[])?;
     host.wait_for_log("connected to the WorldServer")?;
-    let (status, log) = host.end_by("HUP")?;
-    assert_eq!(status, Some(0), "{log:?}");
+    real::server_signal(host.id(), "HUP")?;
+    std::fs::write(&file, "operate bob second-key-0123456789")?;
+    assert_eq!(status(&server, "second-key-0123456789", "GET")?, 401);
+    real::server_signal(server.id(), "HUP")?;
+    real::wait_until("the new key", || {
+        Ok((status(&server, "second-key-0123456789", "GET")? == 200).then_some(()))
+    })?;
+    assert_eq!(status(&server, "first-key-0123456789", "GET")?, 401);
+    // A bad file changes nothing, and the answer says so.
+    std::fs::write(&file, "operate")?;
+    assert_eq!(status(&server, "second-key-0123456789", "POST")?, 400);
+    std::fs::write(&file, first)?;
+    assert_eq!(status(&server, "second-key-0123456789", "POST")?, 200);
+    assert_eq!(status(&server, "first-key-0123456789", "GET")?, 200);
+    let log = server.take_log();
+    let problem = "keys of operators: nothing is changed";
+    assert!(log.iter().any(|line| line.contains(problem)), "{log:#?}");
+    let (ended, log) = host.end_by("TERM")?;
+    assert_eq!(ended, Some(0), "{log:?}");
     Ok(())
 }
 

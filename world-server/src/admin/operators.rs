@@ -16,6 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Context;
+use ambit_host::logging::set_log_filter;
+use ambit_host::web_certificates::WebCertificates;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_store::{BanScope, BanTarget, BanTerm, ServerBan};
 use ambit_transport::address::SourceNetwork;
@@ -42,7 +44,7 @@ use crate::accounts::{AccountDesk, unix_time};
 use crate::actor::calls::{ANSWER_TIMEOUT, Call, call};
 use crate::actor::{LobbyClock, LobbyDesks, WorldServer};
 use crate::cluster::ClusterRole;
-use crate::config::Config;
+use crate::config::{Config, HostingMode};
 use crate::identity;
 use crate::lobby::{
     GuessesByNetwork, HostId, OperatorAudience, OperatorEvent, OperatorOrder, OperatorProblem,
@@ -69,7 +71,10 @@ impl Connected<IncomingStream<'_, TlsListener>> for PeerAddress {
 /// What requests of operators need beside the lobby; clones share everything.
 #[derive(Clone)]
 pub(crate) struct OperatorDesk {
-    keys: Arc<AdminKeys>,
+    keys: Arc<Mutex<Arc<AdminKeys>>>,
+    /// For what is read again.
+    config: Arc<Config>,
+    certificates: Arc<WebCertificates>,
     roles: watch::Receiver<ClusterRole>,
     accounts: AccountDesk,
     guesses: Arc<Mutex<GuessesByNetwork>>,
@@ -116,6 +121,12 @@ struct BanBody {
     hours: Option<u32>,
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ReloadBody {
+    log: Option<String>,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DrainBody {
@@ -143,19 +154,33 @@ struct AdminRequest {
 impl OperatorDesk {
     pub(crate) fn open(
         config: &Config,
+        certificates: &Arc<WebCertificates>,
         roles: watch::Receiver<ClusterRole>,
         LobbyDesks { accounts, operator_log: log }: LobbyDesks,
     ) -> anyhow::Result<Self> {
-        let keys = Arc::new(identity::admin_keys(config)?);
+        let keys = Arc::new(Mutex::new(Arc::new(identity::admin_keys(config)?)));
+        let (config, certificates) = (Arc::new(config.clone()), Arc::clone(certificates));
         let clock = LobbyClock::start().0;
         let (guesses, refusals) = (Arc::default(), Arc::default());
         let guards_status = config.admin_key_file.is_some();
-        Ok(Self { keys, roles, accounts, guesses, refusals, clock, log, guards_status })
+        Ok(Self {
+            keys,
+            config,
+            certificates,
+            roles,
+            accounts,
+            guesses,
+            refusals,
+            clock,
+            log,
+            guards_status,
+        })
     }
 
     /// Whose key this is.
-    fn holder(&self, from: IpAddr, key: Option<&str>) -> Result<&KeyHolder, Refused> {
-        if self.keys.is_empty() {
+    fn holder(&self, from: IpAddr, key: Option<&str>) -> Result<KeyHolder, Refused> {
+        let keys = Arc::clone(&self.keys.lock());
+        if keys.is_empty() {
             let problem = "this server has no keys of operators: see `--admin-key-file`";
             return Err(Refused(StatusCode::SERVICE_UNAVAILABLE, problem.to_owned()));
         }
@@ -167,7 +192,7 @@ impl OperatorDesk {
         }
         let unknown = |problem: &str| Refused(StatusCode::UNAUTHORIZED, problem.to_owned());
         let key = key.ok_or_else(|| unknown("expected the header `authorization: Bearer KEY`"))?;
-        self.keys.holder(key.trim()).ok_or_else(|| {
+        keys.holder(key.trim()).cloned().ok_or_else(|| {
             self.guesses.lock().note_wrong(now, network);
             unknown("no operator of this server has this key")
         })
@@ -223,6 +248,53 @@ fn key_in(authorization: &str) -> Option<String> {
     pair.split_once(':').map(|(_, key)| key.to_owned())
 }
 
+/// What is read again without a restart.
+impl OperatorDesk {
+    /// Reads the keys of operators, the certificate, bans, reserved names and roles again, and sets
+    /// the log filter. What is wrong is logged and returned; there the old state stays.
+    pub(crate) async fn reload(&self, log: Option<&str>) -> Vec<String> {
+        let keys = identity::admin_keys(&self.config).and_then(|keys| self.replace_keys(keys));
+        let certificate = self.reload_certificate();
+        let names = self.accounts.read_names().await.map_err(anyhow::Error::from);
+        let log = log.map_or(Ok(()), set_log_filter).map_err(anyhow::Error::msg);
+        let all = [
+            ("the keys of operators", keys),
+            ("the certificate", certificate),
+            ("bans, names and roles", names),
+            ("the log filter", log),
+        ];
+        let wrong = all.into_iter().filter_map(|(what, read)| {
+            let problem = format!("{what}: nothing is changed: {:#}", read.err()?);
+            tracing::error!("{problem}");
+            Some(problem)
+        });
+        wrong.collect()
+    }
+
+    fn replace_keys(&self, keys: AdminKeys) -> anyhow::Result<()> {
+        if keys.is_empty() && !self.keys.lock().is_empty() {
+            anyhow::bail!("the file has no key");
+        }
+        *self.keys.lock() = Arc::new(keys);
+        Ok(())
+    }
+
+    /// Only one that the operator has named changes.
+    fn reload_certificate(&self) -> anyhow::Result<()> {
+        if self.config.cert.is_none() {
+            return Ok(());
+        }
+        let identity = identity::load(&self.config)?;
+        if identity.fingerprint() == self.certificates.pinned() {
+            return Ok(());
+        }
+        if self.config.hosts == HostingMode::Cluster {
+            anyhow::bail!("the servers of a cluster are restarted for it, one after the other");
+        }
+        self.certificates.replace(&identity)
+    }
+}
+
 /// The routes, as [`ENDPOINTS`] lists them.
 pub(super) fn routes<S: Clone + Send + Sync + 'static>(desk: OperatorDesk) -> Router<S> {
     let add = |router: Router<OperatorDesk>, endpoint: &'static AdminEndpoint| {
@@ -255,10 +327,10 @@ async fn answer(
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let key = given.and_then(|value| value.strip_prefix("Bearer "));
     let holder = match desk.holder(from, key) {
-        Ok(holder) if holder.role >= endpoint.role => holder.clone(),
+        Ok(holder) if holder.role >= endpoint.role => holder,
         refused => {
             let refused =
-                refused.map_or_else(|refused| refused, |holder| too_low(endpoint, holder));
+                refused.map_or_else(|refused| refused, |holder| too_low(endpoint, &holder));
             let request = format!("{} {}", endpoint.method, endpoint.path_with(&parameter));
             desk.report_refused(from, request, &refused);
             return refused.into_response();
@@ -335,39 +407,17 @@ impl AdminRequest {
             AdminAction::BanPlayer => self.ban_player(desk).await,
             AdminAction::Mute => self.mute(desk).await,
             AdminAction::Unmute => self.unmute(desk).await,
-            AdminAction::Lock => {
-                let EmptyBody {} = self.read_body()?;
-                let room = RoomId(self.number()?);
-                self.order(desk, OperatorOrder::SetLock { room, is_locked: true }).await
-            }
-            AdminAction::Unlock => {
-                let room = RoomId(self.number()?);
-                self.order(desk, OperatorOrder::SetLock { room, is_locked: false }).await
-            }
-            AdminAction::DrainHost => {
-                let EmptyBody {} = self.read_body()?;
-                let host = HostId(self.number()?);
-                self.order(desk, OperatorOrder::DrainHost { host, is_drained: true }).await
-            }
-            AdminAction::UndrainHost => {
-                let host = HostId(self.number()?);
-                self.order(desk, OperatorOrder::DrainHost { host, is_drained: false }).await
-            }
+            AdminAction::Lock => self.set_lock(desk, true).await,
+            AdminAction::Unlock => self.set_lock(desk, false).await,
+            AdminAction::DrainHost => self.drain_host(desk, true).await,
+            AdminAction::UndrainHost => self.drain_host(desk, false).await,
             AdminAction::Drain => {
                 let DrainBody { minutes, reason } = self.read_body()?;
                 self.order(desk, OperatorOrder::End { minutes, reason }).await
             }
             AdminAction::CallOffDrain => self.order(desk, OperatorOrder::CallOffEnd).await,
-            AdminAction::Say => {
-                let body: MessageBody = self.read_body()?;
-                let to = match (body.room, body.player) {
-                    (None, None) => OperatorAudience::All,
-                    (Some(room), None) => OperatorAudience::Room(RoomId(room)),
-                    (None, Some(player)) => OperatorAudience::Player(PlayerId(player)),
-                    (Some(_), Some(_)) => return Err(bad("a room or a player, not both")),
-                };
-                self.order(desk, OperatorOrder::Say { to, text: body.text }).await
-            }
+            AdminAction::Reload => self.reload(desk).await,
+            AdminAction::Say => self.say(desk).await,
             AdminAction::Kick => {
                 let ReasonBody { reason } = self.read_body()?;
                 let player = PlayerId(self.number()?);
@@ -379,6 +429,29 @@ impl AdminRequest {
                 self.order(desk, OperatorOrder::CloseRoom { room, reason }).await
             }
         }
+    }
+
+    async fn set_lock(&self, desk: &OperatorDesk, is_locked: bool) -> Result<Json, Refused> {
+        let EmptyBody {} = self.read_body()?;
+        let room = RoomId(self.number()?);
+        self.order(desk, OperatorOrder::SetLock { room, is_locked }).await
+    }
+
+    async fn drain_host(&self, desk: &OperatorDesk, is_drained: bool) -> Result<Json, Refused> {
+        let EmptyBody {} = self.read_body()?;
+        let host = HostId(self.number()?);
+        self.order(desk, OperatorOrder::DrainHost { host, is_drained }).await
+    }
+
+    async fn say(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
+        let body: MessageBody = self.read_body()?;
+        let to = match (body.room, body.player) {
+            (None, None) => OperatorAudience::All,
+            (Some(room), None) => OperatorAudience::Room(RoomId(room)),
+            (None, Some(player)) => OperatorAudience::Player(PlayerId(player)),
+            (Some(_), Some(_)) => return Err(bad("a room or a player, not both")),
+        };
+        self.order(desk, OperatorOrder::Say { to, text: body.text }).await
     }
 
     async fn order(&self, desk: &OperatorDesk, order: OperatorOrder) -> Result<Json, Refused> {
@@ -462,6 +535,15 @@ impl AdminRequest {
             return Ok(json!({ "reached": 1 }));
         }
         Err(OperatorProblem::NotMuted(player).into())
+    }
+
+    async fn reload(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
+        let ReloadBody { log } = self.read_body()?;
+        let wrong = desk.reload(log.as_deref()).await;
+        if wrong.is_empty() {
+            return Ok(json!({ "reloaded": true }));
+        }
+        Err(bad(wrong.join("; ")))
     }
 
     /// An empty body is an empty object.

@@ -8,6 +8,11 @@ use ambit_proto::standing::OperatorRole;
 use ambit_store::BanTerm;
 
 use crate::lobby::output::{ConnId, HostId};
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::text::ChatText;
+
+/// The sender of an operator's message. No player can have this name: brackets are not allowed.
+pub(in crate::lobby) const SENDER: &str = "[server]";
 
 /// A player as an operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,4 +115,16 @@ pub(crate) enum OperatorProblem {
     /// Of a message or a reason, or a time that is too long.
     #[error("{0}")]
     BadText(String),
+}
+
+/// A reason that players may be shown; it may be missing.
+pub(crate) fn read_reason(reason: &str) -> Result<String, OperatorProblem> {
+    if reason.trim().is_empty() {
+        return Ok(String::new());
+    }
+    ChatText::parse(reason).map(ChatText::into_string).map_err(bad_text)
+}
+
+pub(in crate::lobby) fn bad_text(refusal: LobbyRefusal) -> OperatorProblem {
+    OperatorProblem::BadText(refusal.message)
 }

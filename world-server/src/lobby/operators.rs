@@ -13,14 +13,12 @@ use ambit_transport::address::SourceNetwork;
 use crate::lobby::Lobby;
 use crate::lobby::operator_orders::{
     OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
+    SENDER, bad_text, read_reason,
 };
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::LobbyRoom;
 use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::text::ChatText;
-
-/// The sender of an operator's message. No player can have this name: brackets are not allowed.
-pub(in crate::lobby) const SENDER: &str = "[server]";
 
 impl Lobby {
     /// All players, by their ids. Cost: visits each player.
@@ -205,21 +203,9 @@ impl Lobby {
     }
 }
 
-/// A reason that players may be shown; it may be missing.
-pub(crate) fn read_reason(reason: &str) -> Result<String, OperatorProblem> {
-    if reason.trim().is_empty() {
-        return Ok(String::new());
-    }
-    ChatText::parse(reason).map(ChatText::into_string).map_err(bad_text)
-}
-
 /// For players; a reason may be missing.
 fn refusal(code: ErrorCode, what: &str, reason: &str) -> Result<LobbyRefusal, OperatorProblem> {
     let reason = read_reason(reason)?;
     let message = if reason.is_empty() { what.to_owned() } else { format!("{what}: {reason}") };
     Ok(LobbyRefusal::new(code, message))
-}
-
-fn bad_text(refusal: LobbyRefusal) -> OperatorProblem {
-    OperatorProblem::BadText(refusal.message)
 }

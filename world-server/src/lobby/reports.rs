@@ -10,7 +10,7 @@ use ambit_proto::time::LocalTime;
 use crate::lobby::Lobby;
 use crate::lobby::fleet::hosts::Host;
 use crate::lobby::operator_event::OperatorEvent;
-use crate::lobby::operators::SENDER;
+use crate::lobby::operator_orders::SENDER;
 use crate::lobby::output::{ConnId, HostId, LobbyAction};
 use crate::lobby::refusal::LobbyRefusal;
 

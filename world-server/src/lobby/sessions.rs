@@ -5,6 +5,7 @@
 
 pub(super) mod account_job;
 pub(super) mod accounts;
+pub(super) mod ban_checks;
 pub(super) mod connections;
 pub(super) mod creations;
 pub(super) mod login_guesses;

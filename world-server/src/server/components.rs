@@ -71,6 +71,7 @@ pub(super) struct ServerComponents {
     hosts_stop: CancellationToken,
     http_stop: CancellationToken,
     accounts: AccountDesk,
+    operators: OperatorDesk,
     /// With `--keep`.
     keeper: Option<Arc<Keeper>>,
     /// Locked as long as this lives.
@@ -142,11 +143,8 @@ impl ServerComponents {
             door: door.clone(),
         };
         let endpoints: Vec<Endpoint> = [endpoint].into_iter().chain(peers).collect();
-        for endpoint in &endpoints {
-            let entry = entry.clone();
-            let serve = move |connection, alpn| entry.clone().serve(connection, alpn);
-            tokio::spawn(accept(endpoint.clone(), Arc::clone(&acceptance), serve));
-        }
+        accept_at(&endpoints, &acceptance, &entry);
+        let operators = OperatorDesk::open(config, &certificates, roles.clone(), desks)?;
         let admin = AdminState {
             roles: roles.clone(),
             acceptance,
@@ -161,7 +159,7 @@ impl ServerComponents {
             page,
             ways: config.accounts.0,
             top_lists: TopLists::new(accounts.clone()),
-            operators: OperatorDesk::open(config, roles.clone(), desks)?,
+            operators: operators.clone(),
         };
         http.serve(admin, &http_stop);
         // In a cluster, waits for NATS and the other servers.
@@ -181,9 +179,16 @@ impl ServerComponents {
             hosts_stop,
             http_stop,
             accounts,
+            operators,
             keeper,
             _data_lock: data_lock,
         })
+    }
+
+    /// Reads files again, and says in the log what is wrong with them.
+    pub(super) async fn reload(&self) {
+        tracing::info!("SIGHUP received; files are read again");
+        self.operators.reload(None).await;
     }
 
     /// Waits until a component fails without which the server cannot go on. (Children are replaced
@@ -287,6 +292,19 @@ impl ServerComponents {
     }
 }
 
+/// Serves the connections that come to these endpoints, as long as these are open.
+fn accept_at(
+    endpoints: &[Endpoint],
+    acceptance: &Arc<AcceptanceCounters>,
+    entry: &ConnectionRouter,
+) {
+    for endpoint in endpoints {
+        let entry = entry.clone();
+        let serve = move |connection, alpn| entry.clone().serve(connection, alpn);
+        tokio::spawn(accept(endpoint.clone(), Arc::clone(acceptance), serve));
+    }
+}
+
 fn load_page(config: &Config, registry: &Registry) -> anyhow::Result<Page> {
     let page = Page::load(config.page.as_deref()).context("`--page`")?;
     page.with_texts(config.texts.as_deref(), registry).context("`--texts`")
@@ -378,36 +396,33 @@ async fn start_alone(
     )?;
     let embedded =
         start_hosts(config, registry, for_players, &world, wanted, hosts, hosts_stop).await?;
-    let (addresses, certificates) = for_players;
-    tell_marks(&world, addresses.fingerprint, certificates).await;
-    tokio::spawn(follow_certificates(
-        world.clone(),
-        addresses.fingerprint,
-        Arc::clone(certificates),
-    ));
+    let (_, certificates) = for_players;
+    tell_marks(&world, certificates).await;
+    tokio::spawn(follow_certificates(world.clone(), Arc::clone(certificates)));
     role.send_replace(ClusterRole::Leading { world, epoch: 0 });
     Ok((embedded, ended))
 }
 
-/// Tells the lobby as what clients know this server; the proofs of their accounts say it. (A
-/// cluster's lobby learns it with its list of servers.)
-async fn tell_marks(world: &Addr<WorldServer>, own: Fingerprint, for_browsers: &WebCertificates) {
+/// Tells the lobby as what clients know this server; the proofs of their accounts say it, and
+/// tickets for the embedded host. (A cluster's lobby learns it with its list of servers.)
+async fn tell_marks(world: &Addr<WorldServer>, certificates: &WebCertificates) {
+    let pinned = certificates.pinned();
     let marks = ServerMarks {
-        certificates: std::iter::once(own).chain(for_browsers.fingerprints()).collect(),
-        names: for_browsers.names(),
+        certificates: std::iter::once(pinned).chain(certificates.fingerprints()).collect(),
+        names: certificates.names(),
     };
-    let _ = world.send(in_lobby(|lobby, _| lobby.set_marks(marks))).await;
+    let tell = in_lobby(move |lobby, _| {
+        lobby.set_marks(marks);
+        lobby.set_embedded_certificate(pinned);
+    });
+    let _ = world.send(tell).await;
 }
 
-/// The same whenever there are other ones for browsers, until the lobby has ended.
-async fn follow_certificates(
-    world: Addr<WorldServer>,
-    own: Fingerprint,
-    for_browsers: Arc<WebCertificates>,
-) {
-    let mut changes = for_browsers.changes();
+/// The same whenever there are other ones, until the lobby has ended.
+async fn follow_certificates(world: Addr<WorldServer>, certificates: Arc<WebCertificates>) {
+    let mut changes = certificates.changes();
     while changes.changed().await.is_ok() && world.connected() {
-        tell_marks(&world, own, &for_browsers).await;
+        tell_marks(&world, &certificates).await;
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) enum AdminAction {
     UndrainHost,
     Drain,
     CallOffDrain,
+    Reload,
 }
 
 /// A request that operators may send.
@@ -72,6 +73,7 @@ impl AdminAction {
             Self::UndrainHost => "undrain-host",
             Self::Drain => "drain",
             Self::CallOffDrain => "call-off-drain",
+            Self::Reload => "reload",
         }
     }
 }
@@ -312,6 +314,15 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         about: "Calls the shutdown off.",
         body: &[],
         answer: "`reached`, the number of players",
+    },
+    AdminEndpoint {
+        action: AdminAction::Reload,
+        method: "post",
+        path: "/reload",
+        role: OPERATE,
+        about: "Reads keys of operators, the certificate of `--cert` and bans again; as SIGHUP.",
+        body: &[("log", "string", false, "a log filter from now on, as of `AMBIT_LOG`")],
+        answer: "`reloaded`, true",
     },
 ];
 

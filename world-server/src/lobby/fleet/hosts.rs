@@ -254,6 +254,16 @@ impl Hosts {
         self.contacts.get(&id).map(|known| known.origin).unwrap_or_default()
     }
 
+    /// Sets the certificate of the host that is a part of this process.
+    pub(in crate::lobby) fn set_embedded_certificate(&mut self, sha256: &[u8; SHA256_BYTES]) {
+        let Self { ready, contacts, .. } = self;
+        let is_embedded =
+            |id: &HostId| contacts.get(id).is_some_and(|known| known.origin == Origin::Embedded);
+        for (_, host) in ready.iter_mut().filter(|(id, _)| is_embedded(id)) {
+            host.certificate_sha256 = sha256.to_vec();
+        }
+    }
+
     /// When the host was heard; `None` if there is no such host.
     pub(in crate::lobby) fn silence(&self, id: HostId) -> Option<HostSilence> {
         self.contacts.get(&id).map(|known| known.silence)

@@ -20,6 +20,11 @@ impl Lobby {
         self.marks = marks;
     }
 
+    /// Sets the certificate that tickets for the embedded host name.
+    pub fn set_embedded_certificate(&mut self, certificate: Fingerprint) {
+        self.hosts.set_embedded_certificate(&certificate.0);
+    }
+
     /// Asks for the proof of an account.
     pub(super) fn ask_for_proof(
         &mut self,

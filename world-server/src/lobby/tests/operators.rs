@@ -314,7 +314,7 @@ fn a_ban_of_a_player_is_for_its_account_and_where_it_comes_from() {
 }
 
 #[test]
-fn rooms_leave_a_drained_host_and_no_room_comes_to_it_until_it_is_undrained() {
+fn rooms_leave_a_drained_host_and_none_comes_to_it_until_undrained() {
     let mut harness = LobbyHarness::unlimited();
     let [first, second] = [1, 2].map(|number| harness.host(number, 3));
     let ann = harness.connect_as("ann");

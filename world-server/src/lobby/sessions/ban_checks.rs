@@ -1,0 +1,91 @@
+//! Who may not play or chat because of a ban of the whole server, and what the player reads.
+//!
+//! A ban by address or by name may bar others than it is meant for. So these two do not bar an
+//! account that the operator trusts with a role that may end bans. Before its account is proved, a
+//! player is let through as far as its proof; who signs in with a password or a token is not known
+//! yet, and is barred.
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{AccountId, PlayerId};
+use ambit_proto::standing::OperatorRole;
+use ambit_proto::time::LocalTime;
+use ambit_store::BanTerm;
+use ambit_transport::address::SourceNetwork;
+
+use crate::lobby::Lobby;
+use crate::lobby::output::ConnId;
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::sessions::server_bans::{BanSubject, until_and_why};
+
+impl Lobby {
+    fn unix_seconds(&self, now: LocalTime) -> i64 {
+        self.unix_time(now).as_secs() as i64
+    }
+
+    /// Refuses who may not play.
+    pub(in crate::lobby) fn check_server_bans(
+        &self,
+        now: LocalTime,
+        who: BanSubject<'_>,
+    ) -> Result<(), LobbyRefusal> {
+        let now = self.unix_seconds(now);
+        match self.sign_ins.bans.from_play.find(now, who, self.is_moderator(who.account)) {
+            None => Ok(()),
+            Some((what, term)) => {
+                let message = format!("{what} may not play here{}", until_and_why(now, term));
+                Err(LobbyRefusal::new(ErrorCode::Banned, message))
+            }
+        }
+    }
+
+    /// Refuses to say something for a player who is muted.
+    pub(in crate::lobby) fn check_mute(
+        &self,
+        now: LocalTime,
+        player: PlayerId,
+    ) -> Result<(), LobbyRefusal> {
+        match self.mute_of(now, player) {
+            None => Ok(()),
+            Some(term) => {
+                let until = until_and_why(self.unix_seconds(now), term);
+                let message = format!("an operator has muted you{until}");
+                Err(LobbyRefusal::new(ErrorCode::Muted, message))
+            }
+        }
+    }
+
+    /// Why the player may not chat now, and until when.
+    pub(in crate::lobby) fn mute_of(&self, now: LocalTime, player: PlayerId) -> Option<&BanTerm> {
+        let now = self.unix_seconds(now);
+        let known = self.players.get(player)?;
+        if let Some(term) = known.mute.as_ref().filter(|term| !term.is_over(now)) {
+            return Some(term);
+        }
+        let who = self.ban_subject(player);
+        let muted = self.sign_ins.bans.from_chat.find(now, who, self.is_moderator(who.account));
+        muted.map(|(_, term)| term)
+    }
+
+    /// The players who may not play any more, with their connections and the reasons.
+    pub(in crate::lobby) fn barred_players(
+        &self,
+        now: LocalTime,
+    ) -> Vec<(PlayerId, Option<ConnId>, LobbyRefusal)> {
+        let barred = self.players.iter().filter_map(|player| {
+            let refusal = self.check_server_bans(now, self.ban_subject(player.id)).err()?;
+            Some((player.id, player.conn, refusal))
+        });
+        barred.collect()
+    }
+
+    fn ban_subject(&self, player: PlayerId) -> BanSubject<'_> {
+        let known = self.players.at(player);
+        let address = self.network_of_player(player).map(SourceNetwork::first_address);
+        BanSubject { account: known.account, name: Some(known.name()), address }
+    }
+
+    fn is_moderator(&self, account: Option<AccountId>) -> bool {
+        let role = account.and_then(|account| self.sign_ins.roles.get(&account));
+        role.is_some_and(|role| *role >= OperatorRole::Moderate)
+    }
+}
