@@ -539,6 +539,7 @@ impl WorldServer {
             lost_host_stats: self.lost_host_stats.clone(),
             drops: drops.map(|(name, count)| (name.to_owned(), count)).collect(),
             draining: self.draining,
+            planned_end: self.lobby.planned_end(self.clock.now()),
             kept: self.checkpoints.keep_stats(),
             waiting_rooms: self.lobby.waiting_rooms(),
             files_set_aside: self.checkpoints.files_set_aside(),

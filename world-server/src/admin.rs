@@ -1,5 +1,5 @@
-//! HTTP: for operators `/healthz`, `/metrics`, `/status` and `/admin/v1` ([`operators`]), for
-//! players the page, with all that browsers need to play.
+//! HTTP: for operators `/healthz`, `/metrics`, `/status`, `/admin/v1` ([`operators`]) and its page
+//! `/watch`, for players the page, with all that browsers need to play.
 //!
 //! Requests of operators ask the lobby's actor for a snapshot; a server whose lobby does not answer
 //! within a second is not healthy. `/admin/v1` asks for a key, and with `--admin-key-file` so do
@@ -9,6 +9,7 @@
 //! `listener` for its limits.
 
 mod asked_host;
+mod history;
 pub(crate) mod listener;
 mod metrics;
 pub(crate) mod operators;
@@ -19,6 +20,7 @@ pub(crate) mod status;
 mod text_keys;
 mod tls_stream;
 pub(crate) mod top_lists;
+mod watch_page;
 
 use std::future::IntoFuture as _;
 use std::net::SocketAddr;
@@ -39,6 +41,7 @@ use axum::routing::{MethodRouter, get};
 use axum::serve::{IncomingStream, Listener};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use self::listener::{HttpCounters, HttpListener};
@@ -121,9 +124,32 @@ pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: Cancel
         .merge(guarded)
         .route("/status.js", text_file("text/javascript", status::SCRIPT))
         .route("/status.css", text_file("text/css", status::STYLE))
+        .merge(watch_page())
         .merge(operators::routes(admin.operators.clone()))
         .layer(from_fn_with_state(Arc::clone(&admin.http_hosts), asked_host::refuse_others));
-    serve_router(admin, listener, router, stop).await;
+    tokio::select! {
+        () = serve_router(admin.clone(), listener, router, stop) => {}
+        () = note_history(admin) => {}
+    }
+}
+
+/// Takes samples for the last hour's charts. A lobby that does not answer leaves a gap.
+async fn note_history(admin: AdminState) {
+    let mut ticks = tokio::time::interval(history::STEP);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Ok(snapshot) = admin.take_snapshot().await {
+            admin.operators.note(&snapshot);
+        }
+    }
+}
+
+/// The files of the page for operators. They have no secrets, so they need no key.
+fn watch_page() -> Router<AdminState> {
+    watch_page::FILES.iter().fold(Router::new(), |router, (path, content_type, text)| {
+        router.route(path, text_file(content_type, text))
+    })
 }
 
 /// Serves players with TLS until `stop` is cancelled, under any name: all of it is public, and a

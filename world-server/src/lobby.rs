@@ -78,6 +78,8 @@ pub use fleet::pool::ChildPoolConfig;
 use fleet::restored::RestoredRooms;
 pub use fleet::silence::HostSilence;
 use fleet::silence::serving_lease_ms;
+#[cfg(test)]
+pub(crate) use operator_event::OPERATOR_EVENTS;
 pub use operator_event::OperatorEvent;
 pub(crate) use operator_orders::{
     OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
 use crate::pages::reload;
+use crate::watch::watch_and_act;
 
 const FIREFOX: BrowserKind<'static> = BrowserKind {
     engine: BrowserEngine::Firefox,
@@ -71,6 +72,11 @@ fn a_player_with_firefox_joins_walks_chats_reloads_and_leaves() -> Result<()> {
         ann.wait_for("why the server is gone", told, json!({})).await?;
         ann.close().await
     })
+}
+
+#[test]
+fn an_operator_watches_and_acts_with_firefox() -> Result<()> {
+    watch_and_act(BrowserEngine::Firefox)
 }
 
 /// Both ways, beside the game and in it.

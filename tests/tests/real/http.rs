@@ -49,6 +49,25 @@ fn the_page_is_in_the_server_itself_and_may_load_nothing_from_elsewhere() -> Res
 }
 
 #[test]
+fn the_page_for_operators_comes_with_the_same_strict_policy() -> Result<()> {
+    let scratch = ScratchFolder::new("watch-files");
+    let server = Server::start(&scratch, &[])?;
+    for (path, content_type) in [
+        ("/watch", "text/html; charset=utf-8"),
+        ("/watch/style.css", "text/css; charset=utf-8"),
+        ("/watch/app.js", "text/javascript; charset=utf-8"),
+    ] {
+        let file = server.request("GET", path, "")?;
+        assert_eq!((file.status, file.header("content-type")), (200, Some(content_type)), "{path}");
+        let policy = file.header("content-security-policy").context("a policy")?;
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'"));
+        assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe-inline"));
+        assert_eq!(file.header("x-content-type-options"), Some("nosniff"));
+    }
+    Ok(())
+}
+
+#[test]
 fn the_public_port_serves_players_and_nothing_for_operators() -> Result<()> {
     let scratch = ScratchFolder::new("https");
     let server = Server::start(&scratch, &["--https", "127.0.0.1:0"])?;
@@ -64,7 +83,7 @@ fn the_public_port_serves_players_and_nothing_for_operators() -> Result<()> {
     let connect = secure_request(&server, "/connect.json")?;
     assert_eq!(connect.status, 200);
     assert_eq!(connect.header("access-control-allow-origin"), Some("*"));
-    for path in ["/status", "/status.json", "/metrics", "/healthz"] {
+    for path in ["/watch", "/status", "/status.json", "/metrics", "/healthz"] {
         assert_eq!(secure_request(&server, path)?.status, 404, "{path}");
         assert_eq!(server.request("GET", path, "")?.status, 200, "{path}");
     }

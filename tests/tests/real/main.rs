@@ -41,4 +41,5 @@ mod terminal;
 mod trace;
 mod traders;
 mod usage;
+mod watch;
 mod worlds;

@@ -63,12 +63,12 @@ fn hosts_with_another_key_are_counted() -> Result<()> {
     Ok(())
 }
 
-const LOOK: &str = "look-key-0123456789";
-const MODERATE: &str = "moderate-key-0123456789";
-const OPERATE: &str = "operate-key-0123456789";
+pub(crate) const LOOK: &str = "look-key-0123456789";
+pub(crate) const MODERATE: &str = "moderate-key-0123456789";
+pub(crate) const OPERATE: &str = "operate-key-0123456789";
 
 /// Sends a request of an operator. Returns the status, and the answer.
-fn ask(server: &Server, key: &str, request: &str, body: &Json) -> Result<(u16, Json)> {
+pub(crate) fn ask(server: &Server, key: &str, request: &str, body: &Json) -> Result<(u16, Json)> {
     let (method, path) = request.split_once(' ').context("a method and a path")?;
     let header = format!("Authorization: Bearer {key}\r\n");
     let body = if body.is_null() { String::new() } else { body.to_string() };
@@ -78,18 +78,19 @@ fn ask(server: &Server, key: &str, request: &str, body: &Json) -> Result<(u16, J
     Ok((answer.status, json))
 }
 
-fn start_with_keys(scratch: &ScratchFolder) -> Result<Server> {
+pub(crate) fn start_with_keys(scratch: &ScratchFolder, arguments: &[&str]) -> Result<Server> {
     let file = scratch.path().join("keys");
     let keys = format!("look lea {LOOK}\nmoderate max {MODERATE}\noperate olga {OPERATE}\n");
     std::fs::write(&file, keys)?;
     let file = file.to_str().context("a plain path")?;
-    Server::start(scratch, &["--admin-key-file", file])
+    let arguments: Vec<_> = ["--admin-key-file", file].iter().chain(arguments).copied().collect();
+    Server::start(scratch, &arguments)
 }
 
 #[test]
 fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
     let scratch = ScratchFolder::new("operator");
-    let mut server = start_with_keys(&scratch)?;
+    let mut server = start_with_keys(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     let mut bob = Console::start(&scratch, server.world, "bob", &["--account", "off"])?;
     bob.run_command("create den game=field npcs=1", "created")?;
@@ -173,7 +174,7 @@ fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
 #[test]
 fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
     let scratch = ScratchFolder::new("operator-keys");
-    let server = start_with_keys(&scratch)?;
+    let server = start_with_keys(&scratch, &[])?;
     // The description lists each request that there is.
     let (_, description) = ask(&server, LOOK, "GET /openapi.json", &Json::Null)?;
     let paths = description["paths"].as_object().context("paths")?;

@@ -8,6 +8,7 @@ mod answers;
 pub(crate) mod command;
 pub(super) mod description;
 mod events;
+mod guests;
 pub(crate) mod keys;
 mod table;
 
@@ -19,6 +20,8 @@ use actix::Context;
 use ambit_host::logging::set_log_filter;
 use ambit_host::web_certificates::WebCertificates;
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::standing::OperatorRole;
+use ambit_proto::time::LocalTime;
 use ambit_store::{BanScope, BanTarget, BanTerm, ServerBan};
 use ambit_transport::address::SourceNetwork;
 use axum::Router;
@@ -38,7 +41,9 @@ use tokio::sync::watch;
 
 use self::description::{AdminAction, AdminEndpoint, ENDPOINTS};
 use self::keys::{AdminKeys, KeyHolder};
+use super::history::History;
 use super::listener::{HttpListener, LastingAnswer};
+use super::snapshot::Snapshot;
 use super::tls_stream::TlsListener;
 use crate::accounts::{AccountDesk, unix_time};
 use crate::actor::calls::{ANSWER_TIMEOUT, Call, call};
@@ -83,6 +88,9 @@ pub(crate) struct OperatorDesk {
     log: OperatorLog,
     /// Whether metrics and the page with the state ask for a key, too.
     guards_status: bool,
+    /// Whether those without a key may look.
+    admits_guests: bool,
+    history: Arc<Mutex<History>>,
 }
 
 /// Characters of a request's body that are in its event.
@@ -163,6 +171,7 @@ impl OperatorDesk {
         let clock = LobbyClock::start().0;
         let (guesses, refusals) = (Arc::default(), Arc::default());
         let guards_status = config.admin_key_file.is_some();
+        let admits_guests = config.watch_guests;
         Ok(Self {
             keys,
             config,
@@ -174,7 +183,14 @@ impl OperatorDesk {
             clock,
             log,
             guards_status,
+            admits_guests,
+            history: Arc::default(),
         })
+    }
+
+    /// Adds a sample to the last hour's.
+    pub(super) fn note(&self, snapshot: &Snapshot) {
+        self.history.lock().note(unix_time().unsigned_abs(), snapshot);
     }
 
     /// Whose key this is.
@@ -326,13 +342,18 @@ async fn answer(
     let parameter = parameter.map_or_else(String::new, |Path(parameter)| parameter);
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let key = given.and_then(|value| value.strip_prefix("Bearer "));
+    let is_guest = key.is_none() && desk.admits_guests && endpoint.role == OperatorRole::Look;
     let holder = match desk.holder(from, key) {
+        _ if is_guest => KeyHolder::guest(),
         Ok(holder) if holder.role >= endpoint.role => holder,
         refused => {
             let refused =
                 refused.map_or_else(|refused| refused, |holder| too_low(endpoint, &holder));
             let request = format!("{} {}", endpoint.method, endpoint.path_with(&parameter));
-            desk.report_refused(from, request, &refused);
+            // The page asks so whether it needs a key.
+            if key.is_some() || endpoint.action != AdminAction::Whoami {
+                desk.report_refused(from, request, &refused);
+            }
             return refused.into_response();
         }
     };
@@ -341,10 +362,12 @@ async fn answer(
             Ok(after) => after,
             Err(problem) => return bad(problem).into_response(),
         };
-        return if events::wants_stream(headers) {
-            events::stream(desk.log, after, &lasting)
-        } else {
-            respond(StatusCode::OK, &json!(desk.log.after(after)))
+        let known = || json!(desk.log.after(after));
+        return match events::wants_stream(headers) {
+            // No stream: its events go to the reader as they are.
+            _ if is_guest => respond(StatusCode::OK, &guests::without_secrets(known())),
+            true => events::stream(desk.log, after, &lasting),
+            false => respond(StatusCode::OK, &known()),
         };
     }
     let request = AdminRequest { endpoint, by: holder, parameter, body };
@@ -353,6 +376,7 @@ async fn answer(
         desk.log.report(request.event(done.as_ref().err()));
     }
     match done {
+        Ok(json) if is_guest => respond(StatusCode::OK, &guests::without_secrets(json)),
         Ok(json) => respond(StatusCode::OK, &json),
         Err(refused) => refused.into_response(),
     }
@@ -381,6 +405,15 @@ impl AdminRequest {
             AdminAction::Describe => Ok(description::openapi()),
             // Answered before.
             AdminAction::Events => Ok(json!(desk.log.after(0))),
+            AdminAction::Whoami => {
+                let KeyHolder { name, role, is_guest } = &self.by;
+                Ok(json!({ "name": name, "role": role.name(), "guest": is_guest }))
+            }
+            AdminAction::ShowServer => {
+                let snapshot = in_actor(desk, call(|world, _| world.snapshot())).await?;
+                Ok(answers::server(&snapshot, desk.clock.now().since(LocalTime::ZERO)))
+            }
+            AdminAction::ShowHistory => Ok(desk.history.lock().to_json()),
             AdminAction::ListPlayers => {
                 let players = in_actor(desk, call(|world, _| world.operated_players())).await?;
                 Ok(json!({ "players": list(&players, answers::player) }))

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ambit_host::protocol::messages::{
     CallbackTime, HostStats, LateRoom, RoomCallbacks, TickFigures,
@@ -25,6 +26,8 @@ pub(crate) struct Snapshot {
     /// Number of items dropped at bounded queues, by `queue/reason`.
     pub(crate) drops: BTreeMap<String, u64>,
     pub(crate) draining: bool,
+    /// How long until the server ends, if an operator has planned it, and why.
+    pub(crate) planned_end: Option<(Duration, String)>,
     /// Only with `--keep`.
     pub(crate) kept: Option<KeepStats>,
     /// Rooms that wait for a host of the build that saved them, with that build.

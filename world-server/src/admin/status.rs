@@ -30,8 +30,8 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\"
     <link rel=\"stylesheet\" href=\"status.css\">\n\
     <script type=\"module\" src=\"status.js\"></script>\n<h1>Ambit</h1>\n\
     <p id=\"silence\" role=\"alert\" hidden>The server does not answer; this is old.</p>\n\
-    <p><a href=\"/\">Play</a>, <a href=\"/metrics\">metrics</a>, \
-    <a href=\"/healthz\">health</a>.</p>\n";
+    <p><a href=\"/\">Play</a>, <a href=\"/watch\">watch</a>, \
+    <a href=\"/metrics\">metrics</a>, <a href=\"/healthz\">health</a>.</p>\n";
 
 /// Both forms of the page.
 #[derive(Clone)]

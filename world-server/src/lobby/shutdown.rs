@@ -52,6 +52,11 @@ impl Lobby {
         Ok(reached)
     }
 
+    /// How long until the planned end, and why.
+    pub(crate) fn planned_end(&self, now: LocalTime) -> Option<(Duration, String)> {
+        self.planned_end.as_ref().map(|end| (end.at.since(now), end.reason.clone()))
+    }
+
     /// Whether the planned time has come: the shell shuts down.
     pub fn is_end_due(&self, now: LocalTime) -> bool {
         self.planned_end.as_ref().is_some_and(|end| end.at <= now)

@@ -1,9 +1,12 @@
 //! What operators are shown, as JSON.
 
+use std::time::Duration;
+
 use ambit_proto::standing::OperatorRole;
 use ambit_store::ServerBan;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
+use crate::admin::snapshot::Snapshot;
 use crate::client_connection::LineFigures;
 use crate::lobby::{Host, HostId, OperatedMap, OperatedPlayer, OperatedRoom};
 
@@ -44,11 +47,36 @@ pub(super) fn map(map: &OperatedMap) -> Json {
     })
 }
 
+pub(super) fn server(snapshot: &Snapshot, uptime: Duration) -> Json {
+    let lobby = &snapshot.lobby;
+    let shutdown = snapshot.planned_end.as_ref();
+    let waiting = snapshot.waiting_rooms.iter();
+    let waiting = waiting.map(|(room, build)| (room.0.to_string(), json!(build)));
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptime_s": uptime.as_secs(),
+        "draining": snapshot.draining,
+        "connections": lobby.connections,
+        "players": lobby.players,
+        "players_away": lobby.players_away,
+        "rooms": lobby.rooms,
+        "rooms_running": lobby.rooms_running,
+        "shutdown": shutdown.map(|(left, reason)| json!({
+            "in_s": left.as_secs(), "reason": reason,
+        })),
+        "waiting_rooms": waiting.collect::<Map<String, Json>>(),
+    })
+}
+
 pub(super) fn host((id, host): &(HostId, Host)) -> Json {
+    let stats = &host.stats;
+    let lateness = stats.recent_lateness.map(|figures| f64::from(figures.p99_us) / 1_000.0);
     json!({
         "id": id.0, "label": host.label, "address": host.address, "build": host.build,
-        "capacity": host.capacity, "rooms": host.stats.rooms, "players": host.stats.players,
+        "capacity": host.capacity, "rooms": stats.rooms, "players": stats.players,
         "leaving": host.leaving, "drained": host.is_drained,
+        "cores": f64::from(stats.cpu_permille) / 1_000.0, "lateness_ms": lateness,
+        "late_rooms": stats.rooms_late,
     })
 }
 

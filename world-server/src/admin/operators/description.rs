@@ -9,6 +9,9 @@ use serde_json::{Map, Value as Json, json};
 pub(crate) enum AdminAction {
     Describe,
     Events,
+    Whoami,
+    ShowServer,
+    ShowHistory,
     ListPlayers,
     ListRooms,
     ListMaps,
@@ -54,6 +57,9 @@ impl AdminAction {
         match self {
             Self::Describe => "describe",
             Self::Events => "events",
+            Self::Whoami => "whoami",
+            Self::ShowServer => "server",
+            Self::ShowHistory => "history",
             Self::ListPlayers => "players",
             Self::ListRooms => "rooms",
             Self::ListMaps => "maps",
@@ -129,6 +135,37 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
             forgotten",
     },
     AdminEndpoint {
+        action: AdminAction::Whoami,
+        method: "get",
+        path: "/whoami",
+        role: LOOK,
+        about: "Whose key this is: name, role, guest (whether it is one without a key).",
+        body: &[],
+        answer: "these members",
+    },
+    AdminEndpoint {
+        action: AdminAction::ShowServer,
+        method: "get",
+        path: "/server",
+        role: LOOK,
+        about: "The server: version, uptime_s, draining, connections, players, players_away, \
+            rooms, rooms_running, shutdown (null, or in_s and reason), waiting_rooms (the builds \
+            of those that wait for a host, by id).",
+        body: &[],
+        answer: "these members",
+    },
+    AdminEndpoint {
+        action: AdminAction::ShowHistory,
+        method: "get",
+        path: "/history",
+        role: LOOK,
+        about: "The last hour, a sample each 10 s, as lists of one length: at (seconds since \
+            1970), players, rooms, hosts, cores (what hosts use), lateness_ms (of ticks, 99th \
+            percentile), in and out (bytes of datagrams a second), refused (requests a second).",
+        body: &[],
+        answer: "these lists",
+    },
+    AdminEndpoint {
         action: AdminAction::ListPlayers,
         method: "get",
         path: "/players",
@@ -164,8 +201,8 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         method: "get",
         path: "/hosts",
         role: LOOK,
-        about: "All hosts: id, label, address, build, capacity, rooms, players, leaving, \
-            drained.",
+        about: "All hosts: id, label, address, build, capacity, rooms, players, leaving, drained, \
+            cores (what it uses), lateness_ms (of ticks, 99th percentile), late_rooms.",
         body: &[],
         answer: "`hosts`, a list",
     },

@@ -20,6 +20,15 @@ pub(crate) struct KeyHolder {
     /// For the log.
     pub(crate) name: String,
     pub(crate) role: OperatorRole,
+    /// One without a key, where guests may look: gets less than others with the role `look`.
+    pub(crate) is_guest: bool,
+}
+
+impl KeyHolder {
+    /// One who has no key.
+    pub(crate) fn guest() -> Self {
+        Self { name: "guest".to_owned(), role: OperatorRole::Look, is_guest: true }
+    }
 }
 
 /// All keys; none for a server that is not operated by HTTP.
@@ -54,7 +63,7 @@ impl AdminKeys {
                 return Err(wrong(&format!("at most {MAX_KEYS} keys are allowed")));
             }
             let tag = hmac::sign(&tagging, key.as_bytes());
-            holders.push((tag, KeyHolder { name: name.to_owned(), role }));
+            holders.push((tag, KeyHolder { name: name.to_owned(), role, is_guest: false }));
         }
         Ok(Self { tagging, holders })
     }
@@ -95,7 +104,8 @@ mod tests {
     fn a_key_is_its_holder_s_and_no_other_is_known() {
         let text = "# role name key\n\noperate ann 0123456789abcdef\n look bob  fedcba9876543210 ";
         let keys = AdminKeys::parse(text, &TAGGING).expect("a good file");
-        let ann = KeyHolder { name: "ann".into(), role: OperatorRole::Operate };
+        let role = OperatorRole::Operate;
+        let ann = KeyHolder { name: "ann".into(), role, is_guest: false };
         assert_eq!(keys.holder("0123456789abcdef"), Some(&ann));
         let role = |key: &str| keys.holder(key).map(|holder| holder.role);
         assert_eq!(role("fedcba9876543210"), Some(OperatorRole::Look));
