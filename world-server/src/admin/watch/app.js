@@ -58,6 +58,9 @@ async function start() {
 
 /** Finds out who looks: the holder of the key that is kept, a guest, or one who has to sign in. */
 async function enter(why) {
+  // Until then nothing is asked, and no other dialog for a key comes.
+  store.me = undefined;
+  store.problem = undefined;
   for (;;) {
     try {
       store.me = await ask("GET", "whoami");
@@ -84,7 +87,7 @@ async function enter(why) {
 async function turn() {
   const began = performance.now();
   await refresh();
-  if (store.problem?.status === 401) await enter(words.signIn.ended);
+  if (store.me && store.problem?.status === 401) await enter(words.signIn.ended);
   const took = performance.now() - began;
   await pause(Math.max(PAUSE_MS, PAUSE_PER_ANSWER * took));
   // Nobody looks.
@@ -102,8 +105,9 @@ function pause(ms) {
 }
 
 async function refresh() {
+  if (!store.me) return;
   await store.refresh([...VIEWS[current.name].needs, ...details.needs]);
-  show();
+  if (store.me) show();
 }
 
 function show() {
@@ -115,6 +119,7 @@ function show() {
 
 /** `#players`, `#player=12`: a view, or the details of one thing beside the view of before. */
 function route() {
+  if (!store.me) return;
   const [name, id] = location.hash.slice(1).split("=");
   const isThing = name in VIEW_OF && /^\d+$/.test(id ?? "");
   const wanted = isThing ? (current?.name ?? VIEW_OF[name]) : name;
