@@ -179,7 +179,8 @@ impl Frame {
             let drawn_at = if kind.is_projectile {
                 let time = self.filter.time_of(|time| object.position(time));
                 // Near others it is not there yet.
-                if time < object.enters() || object.leaves().is_some_and(|end| time >= end) {
+                if time < object.in_sight_since() || object.leaves().is_some_and(|end| time >= end)
+                {
                     continue;
                 }
                 time

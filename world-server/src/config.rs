@@ -65,8 +65,9 @@ pub struct Config {
     #[arg(long, value_name = "FILE", env = "AMBIT_ADMIN_KEY_FILE")]
     pub admin_key_file: Option<PathBuf>,
 
-    /// The page `/watch` at `--http`, and what it reads of `/admin/v1`, need no key to be looked at:
-    /// guests see all but addresses, accounts, bans and what operators do, and can change nothing.
+    /// The page `/watch` at `--http`, and what it reads of `/admin/v1`, need no key to be looked
+    /// at: guests see all but addresses, accounts, bans and what operators do, and can change
+    /// nothing.
     #[arg(long, env = "AMBIT_WATCH_GUESTS", value_parser = BoolishValueParser::new())]
     pub watch_guests: bool,
 

@@ -66,6 +66,7 @@ pub(crate) fn text(json: &Json) -> String {
         "radar" => list(json, "lines", "nothing around", |line| {
             line.as_str().unwrap_or_default().to_owned()
         }),
+        "why" => why(json),
         "left" => format!("you are out of room {}: {}", number(json, "room"), reason(json)),
         "error" => format!("! {}: {}", word(json, "code"), word(json, "message")),
         "notice" => format!("note: {}", word(json, "message")),
@@ -81,6 +82,32 @@ pub(crate) fn text(json: &Json) -> String {
         "stats" => pairs(json),
         kind => format!("{kind}\n{}", pairs(json)),
     }
+}
+
+/// What a player may know of why it sees an object.
+fn why(json: &Json) -> String {
+    let object = number(json, "object");
+    if json["in_sight"] == false {
+        return format!("#{object} is not in sight: it is gone, far away, hidden, or never was");
+    }
+    let mut line = format!("#{object}, {}, is in sight", word(json, "kind"));
+    line += match word(json, "rule") {
+        "own" => " because it is you",
+        "room_wide" => " because all players have it",
+        _ => " because it is near",
+    };
+    if let Some(distance) = json["distance_m"].as_f64() {
+        let _ = write!(line, " ({distance:.1} m)");
+    }
+    if let Some(since) = json["since_ms"].as_f64() {
+        let _ = write!(line, ", since {:.1} s", since / 1_000.0);
+    }
+    match json["pose_age_ms"].as_f64() {
+        Some(_) if json["at_rest"] == true => line += "; it rests, so nothing more is sent",
+        Some(age) => drop(write!(line, "; its newest place is {age:.0} ms old")),
+        None => {}
+    }
+    line
 }
 
 fn texts(json: &Json) -> Vec<&str> {
@@ -326,6 +353,19 @@ mod tests {
     use ambit_proto::time::GameTime;
 
     use super::*;
+
+    #[test]
+    fn why_says_what_a_player_may_know() {
+        let hidden = json!({ "ev": "why", "object": 7, "in_sight": false });
+        assert_eq!(text(&hidden), "#7 is not in sight: it is gone, far away, hidden, or never was");
+        let near = json!({
+            "ev": "why", "object": 7, "in_sight": true, "kind": "walker", "rule": "near",
+            "since_ms": 2_500.0, "distance_m": 12.34, "pose_age_ms": 80.0, "at_rest": false,
+        });
+        let expected = "#7, walker, is in sight because it is near (12.3 m), since 2.5 s; its \
+                        newest place is 80 ms old";
+        assert_eq!(text(&near), expected);
+    }
 
     #[test]
     fn an_object_is_described_with_its_components() {

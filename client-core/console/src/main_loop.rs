@@ -243,6 +243,10 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                 let radar = self.handle.run(radar::radar);
                 self.print(&radar)?;
             }
+            ScriptStep::Why(object) => {
+                let why = self.handle.run(|client, now| report::why(client, now, object));
+                self.print(&why)?;
+            }
             ScriptStep::Stats => {
                 let ages = &self.ages;
                 let stats = self.handle.run(|client, now| report::stats(client, now, ages));

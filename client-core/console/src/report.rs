@@ -9,6 +9,7 @@ use ambit_client_core::replica::VisibleObject;
 use ambit_client_text::command;
 use ambit_client_text::json::{self, ms};
 use ambit_proto::axes::AxisKind;
+use ambit_proto::ids::ClientObjectId;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use serde_json::{Value as Json, json};
@@ -41,6 +42,32 @@ fn known_objects(client: &mut Client, now: LocalTime, is_room_wide: bool) -> (Ga
     };
     let known = client.objects().filter(|object| object.is_room_wide() == is_room_wide);
     (t, known.map(object).collect())
+}
+
+/// How the client has an object. What it has not may exist or not: it cannot know.
+pub(crate) fn why(client: &mut Client, now: LocalTime, id: ClientObjectId) -> Json {
+    client.handle_timeout(now);
+    let t = client.room_time(now).unwrap_or_default();
+    let find =
+        |is_wanted: &dyn Fn(&VisibleObject<'_, ()>) -> bool| client.objects().find(is_wanted);
+    let Some(seen) = find(&|seen| seen.id == id) else {
+        return json!({ "ev": "why", "t": ms(t), "object": id.0, "in_sight": false });
+    };
+    let own = find(&|seen| seen.is_own() && !seen.is_room_wide());
+    let distance =
+        |own: &VisibleObject<'_, ()>| Some(f64::from(own.position(t)?.distance(seen.position(t)?)));
+    let distance = own.as_ref().filter(|_| !seen.is_room_wide()).and_then(distance);
+    let pose_age = seen.newest_pose_stamp().map(|stamp| fractional_ms(t.since(stamp)));
+    let rule = match () {
+        () if seen.is_room_wide() => "room_wide",
+        () if seen.is_own() => "own",
+        () => "near",
+    };
+    json!({
+        "ev": "why", "t": ms(t), "object": id.0, "in_sight": true, "kind": &**seen.kind(),
+        "rule": rule, "since_ms": fractional_ms(t.since(seen.in_sight_since())),
+        "distance_m": distance, "pose_age_ms": pose_age, "at_rest": seen.is_reported_at_rest(),
+    })
 }
 
 /// Statistics since the start of the console; `t` and values of a running game are null without

@@ -79,6 +79,8 @@ pub(crate) enum ScriptStep {
     Table,
     /// Draw the objects in sight.
     Radar,
+    /// Print how well an object is seen.
+    Why(ClientObjectId),
     /// Set whether poses are emitted as events.
     Watch(bool),
     Stats,
@@ -443,7 +445,8 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             | ConsoleCommand::Axis(..)
             | ConsoleCommand::Objects
             | ConsoleCommand::Table
-            | ConsoleCommand::Radar => self.begin_in_game(now, line),
+            | ConsoleCommand::Radar
+            | ConsoleCommand::Why(_) => self.begin_in_game(now, line),
             ConsoleCommand::Watch(on) => {
                 self.watching = on;
                 self.steps.push_back(ScriptStep::Watch(on));
@@ -485,6 +488,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 let then = match list {
                     ConsoleCommand::Table => ScriptStep::Table,
                     ConsoleCommand::Radar => ScriptStep::Radar,
+                    ConsoleCommand::Why(object) => ScriptStep::Why(object),
                     _ => ScriptStep::Objects,
                 };
                 if !avatar {
@@ -665,6 +669,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 let line = match then {
                     ScriptStep::Table => ConsoleCommand::Table,
                     ScriptStep::Radar => ConsoleCommand::Radar,
+                    ScriptStep::Why(object) => ConsoleCommand::Why(object),
                     _ => ConsoleCommand::Objects,
                 };
                 self.begin_in_game(now, line);

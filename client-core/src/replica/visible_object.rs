@@ -54,7 +54,7 @@ impl<V> VisibleObject<'_, V> {
     }
 
     /// Since when it is in sight.
-    pub(crate) fn enters(&self) -> GameTime {
+    pub fn in_sight_since(&self) -> GameTime {
         self.object.enters
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::axes::AxisKind;
-use ambit_proto::ids::RoomId;
+use ambit_proto::ids::{ClientObjectId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::Schema;
 
@@ -83,6 +83,8 @@ pub enum ConsoleCommand {
     Table,
     /// Draw what lies around, with characters.
     Radar,
+    /// Tell how well an object is seen.
+    Why(ClientObjectId),
     /// Set whether updates are printed.
     Watch(bool),
     /// Print statistics of the connection.
@@ -159,6 +161,7 @@ pub const HELP: &[(&str, &str)] = &[
     ("objects", "what lies around"),
     ("table", "what all players have: the score, the state of the round"),
     ("radar", "what lies around, as a picture: north is up, the arrow is you"),
+    ("why #OBJECT", "since when and how well you see an object"),
     ("watch on|off", "print updates, or don't"),
     ("stats", "figures of the connection"),
     ("wait 500ms", "do nothing for a while"),
@@ -228,6 +231,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("objects", []) => ConsoleCommand::Objects,
         ("table", []) => ConsoleCommand::Table,
         ("radar", []) => ConsoleCommand::Radar,
+        ("why", [object]) => ConsoleCommand::Why(object_id(object)?),
         ("watch", ["on"]) => ConsoleCommand::Watch(true),
         ("watch", ["off"]) => ConsoleCommand::Watch(false),
         ("stats", []) => ConsoleCommand::Stats,
@@ -258,6 +262,13 @@ pub fn game_usage(usage: &str) -> String {
 /// Whether a line that begins with this word is the console's own.
 pub fn is_own_word(word: &str) -> bool {
     help_of(word).is_some() || word == "exit"
+}
+
+/// `#7`, as lines show it, or `7`.
+fn object_id(text: &str) -> Result<ClientObjectId, UsageError> {
+    let number = text.strip_prefix('#').unwrap_or(text);
+    let id = number.parse().map(ClientObjectId);
+    id.map_err(|_| UsageError(format!("'{text}' is not an object; expected one like #7")))
 }
 
 /// A time as users write it: `500ms`, `5s`, `1.5s`, `2m`; a bare number is in seconds.
@@ -636,6 +647,7 @@ mod tests {
         "objects",
         "table",
         "radar",
+        "why #7",
         "watch on",
         "stats",
         "wait 500ms",

@@ -40,6 +40,7 @@ pub const KINDS: &[&str] = &[
     "objects",
     "table",
     "radar",
+    "why",
     "stats",
     "left",
     "help",

@@ -4,7 +4,7 @@ use ambit_proto::ids::ObjectId;
 use ambit_proto::space::Position;
 use ambit_room::logic::sight::cos_of_degrees;
 
-pub use ambit_room::logic::sight::{Sight, SightChecks};
+pub use ambit_room::logic::sight::{HiddenBy, Sight, SightChecks};
 
 use crate::world::World;
 
@@ -121,17 +121,21 @@ impl Cone {
         };
         let (x, y, z) = (to.x - from.x, to.y - from.y, to.z - from.z);
         let ground = x * x + y * y;
+        let hide = |by| {
+            world.room().hiding().set(by);
+            false
+        };
         if ground + z * z > range_m * range_m {
-            return false;
+            return hide(HiddenBy::Range);
         }
         let is_beside =
             |[east, north]: [f32; 2]| east * x + north * y < half_angle_cos * ground.sqrt();
         if half_angle_cos > -1.0 && world.room().facing(viewer).is_some_and(is_beside) {
-            return false;
+            return hide(HiddenBy::Angle);
         }
         let raised = |at: Position, eye_m| Position { z: at.z + eye_m, ..at };
-        self.eye_m
-            .is_none_or(|eye_m| !world.statics().is_between(raised(from, eye_m), raised(to, eye_m)))
+        let is_behind = |eye_m| world.statics().is_between(raised(from, eye_m), raised(to, eye_m));
+        if self.eye_m.is_some_and(is_behind) { hide(HiddenBy::Wall) } else { true }
     }
 }
 
@@ -224,6 +228,23 @@ mod tests {
         assert_eq!(sees(80.0, -45.0, 0.0), [false, false]);
         assert_eq!(sees(80.0, -30.0, 0.0), [true, true]); // Beside it.
         assert_eq!(sees(80.0, -45.0, 30.0), [true, true]); // Over it.
+    }
+
+    #[test]
+    fn who_asks_why_learns_what_hides_an_object() {
+        let hidden_by = |distance_m: f32, left_deg: f32| {
+            let (mut room, ship) = scene();
+            let world = World::<Ships>::of_room_mut(&mut room);
+            let angle = FRAC_PI_2 + left_deg.to_radians();
+            let (x, y) = (distance_m * angle.cos(), distance_m * angle.sin());
+            let place = Position::on_ground(500.0 + x, 500.0 + y);
+            let buoy = world.spawn(Buoy { path: Path::at(place) });
+            assert!(!SIGHT.sees(world, ship, buoy, Sight::New));
+            world.room().hiding().get()
+        };
+        assert_eq!(hidden_by(120.0, 0.0), HiddenBy::Range);
+        assert_eq!(hidden_by(50.0, 90.0), HiddenBy::Angle);
+        assert_eq!(hidden_by(80.0, -45.0), HiddenBy::Wall);
     }
 
     #[test]

@@ -59,7 +59,7 @@ use ambit_client_core::replica::VisibleObject;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{self as game_pb, GameToClient};
 use ambit_proto::control::world::{self as pb, WorldToClient, client_to_world, world_to_client};
-use ambit_proto::ids::{AccountId, ClientId, ClientObjectId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, ClientId, ClientObjectId, ObjectId, PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{FrameValue, ShownComponents, TypedKind};
 use ambit_proto::pose::PoseCoding;
@@ -73,6 +73,7 @@ use ambit_room::logic::store::{
     AskedOfStore, ProfileClaim, ProfileSave, ResultRow, StoreAnswer, StoreKey, StoreNumber,
     StoreRequest,
 };
+pub use ambit_room::network::why::{ObjectAtClient, SightRule, Why, Zones};
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_room::tick_schedule::TickSchedule;
 use ambit_transport::impair::{Impairer, Impairment};
@@ -549,6 +550,12 @@ impl<G: Game> TestRoom<G> {
     /// What a client sees now, in the order in which it came into sight.
     pub fn sees(&self, client: TestClient) -> Vec<Seen> {
         self.known(client, false)
+    }
+
+    /// Why a client has an object, or has it not: the rule that decides it, as the world is now,
+    /// and what the client has of it.
+    pub fn why(&self, client: TestClient, object: impl Into<ObjectId>) -> Why {
+        self.room.why(self.player(client), object.into())
     }
 
     fn known(&self, client: TestClient, is_room_wide: bool) -> Vec<Seen> {

@@ -55,6 +55,7 @@ use crate::logic::world::adaptation::{Adaptation, layout_of};
 use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
 use crate::network::loads::LoadMap;
 use crate::network::viewer::UplinkEvent;
+use crate::network::why::Why;
 use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
 use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
@@ -592,6 +593,17 @@ impl Room {
         self.arrivals.clear();
         self.changes.clear();
         self.world.drain_trace(&mut self.trace);
+    }
+
+    /// Why the client of a player has an object, or has it not.
+    pub fn why(&self, player: PlayerId, object: ObjectId) -> Why {
+        let visibility = GameVisibility { game: &*self.game, world: &self.world };
+        let presence = self.seats.get(&player).map(|seat| seat.presence);
+        let client = match presence {
+            Some(Presence::Here(client)) => client,
+            _ => REPLAY_CLIENT,
+        };
+        self.network.why(self.last.unwrap_or_default(), client, object, &visibility)
     }
 
     /// Once a second, gives the game the round trips to the clients, as far as they have changed.

@@ -226,7 +226,7 @@ fn admin(scratch: &ScratchFolder, server: &Server, key: &str, words: &[&str]) ->
 #[test]
 fn events_come_as_a_list_and_as_they_happen_and_admin_shows_them() -> Result<()> {
     let scratch = ScratchFolder::new("events");
-    let server = start_with_keys(&scratch)?;
+    let server = start_with_keys(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &["--account", "off"])?;
     ann.run_command("create den game=field npcs=1", "created")?;
     let events = admin(&scratch, &server, LOOK, &["events"]).output()?;

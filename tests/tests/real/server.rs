@@ -1,10 +1,14 @@
 //! The server itself: start, HTTP, drain, options.
 
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Command, Stdio};
 
 use ambit_tests::real::{self, Console, Host, Metrics, ScratchFolder, Server, binary};
 use anyhow::{Context as _, Result};
-use nix::pty::openpty;
+use nix::fcntl::OFlag;
+use nix::pty::{PtyMaster, grantpt, posix_openpt, ptsname_r, unlockpt};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -37,6 +41,17 @@ fn a_drain_ends_the_hosts_and_their_players_sessions() -> Result<()> {
     consoles.iter_mut().try_for_each(expect_server_closed)
 }
 
+/// A terminal, which is closed with the first of the two: no process that is started has it, too.
+fn open_terminal() -> Result<(PtyMaster, OwnedFd)> {
+    let terminal = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC)?;
+    grantpt(&terminal)?;
+    unlockpt(&terminal)?;
+    let name = ptsname_r(&terminal)?;
+    let its_end =
+        File::options().read(true).write(true).custom_flags(OFlag::O_NOCTTY.bits()).open(name)?;
+    Ok((terminal, its_end.into()))
+}
+
 /// As SIGTERM does. A process that is started with `nohup` ignores the end of its terminal.
 #[test]
 fn the_end_of_a_terminal_drains_servers_and_hosts() -> Result<()> {
@@ -46,13 +61,13 @@ fn the_end_of_a_terminal_drains_servers_and_hosts() -> Result<()> {
     let _entered = runtime.enter();
     let _hangups = signal(SignalKind::hangup())?;
     for hosts in ["embedded", "process:2"] {
-        let terminal = openpty(None, None)?;
-        let server = Server::start_at(&scratch, &["--hosts", hosts], terminal.slave)?;
+        let (terminal, its_end) = open_terminal()?;
+        let server = Server::start_at(&scratch, &["--hosts", hosts], its_end)?;
         let children = server.children();
         let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
         ann.run_command("create meadow game=field", "created")?;
         ann.run_command("start", "started")?;
-        drop(terminal.master);
+        drop(terminal);
         // A terminal sends it to the children, too, and a shell sends it once more.
         for id in children.iter().copied().chain([server.id()]) {
             real::server_signal(id, "HUP")?;
@@ -108,7 +123,7 @@ fn a_hangup_without_the_end_of_a_terminal_reads_files_again() -> Result<()> {
 #[test]
 fn a_server_whose_output_is_full_or_closed_goes_on() -> Result<()> {
     let scratch = ScratchFolder::new("full");
-    let full = || std::fs::File::options().write(true).open("/dev/full");
+    let full = || File::options().write(true).open("/dev/full");
     for is_closed in [false, true] {
         let free = std::net::UdpSocket::bind("127.0.0.1:0")?.local_addr()?;
         let mut command = Command::new(binary("world-server"));

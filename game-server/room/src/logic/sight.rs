@@ -9,7 +9,10 @@
 //! Invariant: when a viewer is asked about depends on its own client and avatar alone, so it shows
 //! nothing of what the viewer does not see.
 
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
 use ambit_proto::ids::ClientId;
+use serde::{Deserialize, Serialize};
 
 /// Whether a viewer follows an object at the time of the question whether it sees it: so sight can
 /// have hysteresis. An object that is visible with `New` must also be visible with `Kept`.
@@ -19,6 +22,39 @@ pub enum Sight {
     New,
     /// The viewer follows the object.
     Kept,
+}
+
+/// What hides an object that is near enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HiddenBy {
+    /// The game's own rule.
+    #[default]
+    Rule,
+    /// It is farther than a viewer sees.
+    Range,
+    /// It is too far to the side of where the viewer faces.
+    Angle,
+    /// A wall is in between.
+    Wall,
+}
+
+/// What the last question about sight was answered no for: for those who ask why. No state of a
+/// world: nothing depends on it.
+#[derive(Debug, Default)]
+pub struct HidingNote(AtomicU8);
+
+impl HidingNote {
+    /// An answer is no, since this hides the object.
+    pub fn set(&self, by: HiddenBy) {
+        self.0.store(by as u8, Relaxed);
+    }
+
+    /// What was noted last.
+    pub fn get(&self) -> HiddenBy {
+        let known = [HiddenBy::Rule, HiddenBy::Range, HiddenBy::Angle, HiddenBy::Wall];
+        known.get(usize::from(self.0.load(Relaxed))).copied().unwrap_or_default()
+    }
 }
 
 /// When a room asks by itself what a viewer sees, beside the questions when something comes near.

@@ -71,6 +71,7 @@ use self::trace::WorldTrace;
 use super::controls::{DEFAULT_INPUT_TIMEOUT, HeldControls};
 use super::player_values::{NoValues, PlayerValues};
 use super::share::SharedWithMaps;
+use super::sight::HidingNote;
 use super::sound::EventSound;
 use super::statics::Statics;
 use super::store::StoreDesk;
@@ -117,6 +118,7 @@ pub struct World {
     wishes: BTreeMap<PlayerId, Wishes>,
     store: StoreDesk,
     player_values: Box<dyn PlayerValues>,
+    hiding: HidingNote,
     /// Whom the game has put out at this tick, and why.
     put_out: Vec<(PlayerId, String)>,
     /// Players with another avatar than their seats say.
@@ -179,6 +181,7 @@ impl World {
             wishes: BTreeMap::new(),
             store: StoreDesk::default(),
             player_values: Box::new(NoValues),
+            hiding: HidingNote::default(),
             put_out: Vec::new(),
             new_avatars: Vec::new(),
             counts: BTreeMap::new(),

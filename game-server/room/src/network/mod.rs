@@ -25,6 +25,7 @@ mod sounds;
 mod uplink_faults;
 pub mod viewer;
 mod viewers;
+pub mod why;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -159,6 +159,13 @@ impl SharedTickState {
         (PoseContext { source, rates: &self.rates, level }, &mut self.coded_poses)
     }
 
+    /// The same for one who only reads.
+    pub fn reading_context(&self, stamp: GameTime) -> PoseContext<'_> {
+        let SharedTickState { pose_table: table, formats, reckoned, rates, tick_hz, .. } = self;
+        let source = PoseSource { table, formats, reckoned, stamp, tick_hz: *tick_hz };
+        PoseContext { source, rates, level: None }
+    }
+
     /// Copies the written bytes into a datagram that shares its allocation with others.
     pub fn allocate_datagram(&mut self, bytes: &[u8]) -> Bytes {
         if self.block.capacity() < bytes.len() {

@@ -82,7 +82,8 @@ impl Room {
         if let Some((player, account)) = self.profiles.claims.remove(&number) {
             match answer {
                 StoreAnswer::Claimed(claim, value) => {
-                    let held = HeldProfile { account, claim: *claim, version: 0 };
+                    let (claim, version, is_unwritten) = (*claim, 0, false);
+                    let held = HeldProfile { account, claim, version, is_unwritten };
                     self.admit_waiting(now, player, held, value.as_deref(), outputs);
                 }
                 _ => self.refuse_waiting(player, ErrorCode::ServerError, outputs),
@@ -194,7 +195,7 @@ impl Room {
 
     /// Gives a profile back, with its last value if that has changed.
     fn release(&mut self, held: HeldProfile, value: Option<Vec<u8>>) {
-        let HeldProfile { account, claim, version } = held;
+        let HeldProfile { account, claim, version, .. } = held;
         let version = version + 1;
         let is_last = true;
         self.profiles.leaving.push(ProfileSave { account, claim, version, value, is_last });
@@ -204,7 +205,7 @@ impl Room {
     /// A player has left, and the game's `leave` has run: closes the values. What goes to another
     /// map is returned for it, and is written as well.
     pub(super) fn close_profile(&mut self, player: PlayerId, why: Left) -> CarriedProfile {
-        let has_changed = self.world.player_values().has_changed(player);
+        let has_changed = self.is_to_be_written(player);
         let value = self.taken_profile(player).unwrap_or_default();
         let mut held = self.profiles.held.remove(&player);
         self.world.player_values_mut().close(player);
@@ -216,7 +217,7 @@ impl Room {
                 self.release(*held, changed);
             } else if has_changed {
                 held.version += 1;
-                let HeldProfile { account, claim, version } = *held;
+                let HeldProfile { account, claim, version, .. } = *held;
                 let (value, is_last) = (changed, false);
                 self.profiles.leaving.push(ProfileSave { account, claim, version, value, is_last });
             }
@@ -233,8 +234,14 @@ impl Room {
             return;
         }
         if let Some(held) = held {
-            self.profiles.held.insert(player, held);
+            self.profiles.held.insert(player, HeldProfile { is_unwritten: true, ..held });
         }
+    }
+
+    /// Whether the profile has changed, or was not written here yet.
+    fn is_to_be_written(&self, player: PlayerId) -> bool {
+        let held = self.profiles.held.get(&player);
+        held.is_some_and(|held| held.is_unwritten) || self.world.player_values().has_changed(player)
     }
 
     /// Writes all that has changed, if that is due and no write is open. At the end of a tick.
@@ -249,7 +256,7 @@ impl Room {
         let mut is_all = true;
         let players: Vec<PlayerId> = self.profiles.held.keys().copied().collect();
         for player in players {
-            if !self.world.player_values().has_changed(player) {
+            if !self.is_to_be_written(player) {
                 continue;
             }
             if bytes > MAX_PROFILES_BYTES {
@@ -263,7 +270,8 @@ impl Room {
                 continue;
             };
             held.version += 1;
-            let HeldProfile { account, claim, version } = *held;
+            held.is_unwritten = false;
+            let HeldProfile { account, claim, version, .. } = *held;
             let (value, is_last) = (Some(value), false);
             let save = ProfileSave { account, claim, version, value, is_last };
             bytes += save.bytes();
@@ -284,7 +292,7 @@ impl Room {
     pub(super) fn release_profiles(&mut self) {
         let players: Vec<PlayerId> = self.profiles.held.keys().copied().collect();
         for player in players {
-            let has_changed = self.world.player_values().has_changed(player);
+            let has_changed = self.is_to_be_written(player);
             let value = self.taken_profile(player).filter(|_| has_changed);
             if let Some(held) = self.profiles.held.remove(&player) {
                 self.release(held, value);

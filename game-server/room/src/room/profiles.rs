@@ -64,6 +64,10 @@ pub(super) struct HeldProfile {
     pub(super) claim: ProfileClaim,
     /// Of the last write.
     pub(super) version: u64,
+    /// It came from another map, whose last write of it may be under way still: only one from here
+    /// comes surely before the profile is given back.
+    #[serde(default)]
+    pub(super) is_unwritten: bool,
 }
 
 /// A profile on the way to another map.

@@ -31,6 +31,7 @@ mod profiles;
 mod room_wide;
 mod sight;
 mod simulation;
+mod why;
 mod world_wide;
 
 const ANN: PlayerId = PlayerId(1);

@@ -36,6 +36,8 @@ pub(in crate::lobby) struct HeldClaim {
     pub(in crate::lobby) holder: u64,
     /// How often that was the answer.
     pub(in crate::lobby) times: u32,
+    /// How often in a row, while each room of the game could write what it has.
+    pub(in crate::lobby) in_peace: u32,
 }
 
 /// A room that was closed: its host may have what it wanted written last.
@@ -47,17 +49,31 @@ struct ClosedRoom {
 }
 
 impl RoomJobs {
-    /// Another room has the profile. Returns how often that was the answer.
-    pub(in crate::lobby) fn note_held(&mut self, number: (u32, u64), holder: u64) -> u32 {
+    /// Another room has the profile; `can_write` says whether each room of the game has a host now.
+    /// Returns how often that was the answer.
+    pub(in crate::lobby) fn note_held(
+        &mut self,
+        number: (u32, u64),
+        holder: u64,
+        can_write: bool,
+    ) -> u32 {
         if self.held.len() >= MAX_HELD && !self.held.contains_key(&number) {
             self.held.pop_first();
         }
         let held = self.held.entry(number).or_default();
         if held.holder != holder {
-            *held = HeldClaim { holder, times: 0 };
+            *held = HeldClaim { holder, ..HeldClaim::default() };
         }
         held.times += 1;
+        held.in_peace = if can_write { held.in_peace + 1 } else { 0 };
         held.times
+    }
+
+    /// The store does not work, so no room could write anything.
+    pub(in crate::lobby) fn note_unavailable(&mut self, number: (u32, u64)) {
+        if let Some(held) = self.held.get_mut(&number) {
+            held.in_peace = 0;
+        }
     }
 }
 

@@ -38,9 +38,10 @@ use crate::lobby::store_job::{StoreJob, StoreOutcome};
 const MAX_JOBS_OF_ROOM: usize = 64;
 /// A player is told that the profile is in use after this number of answers, some seconds.
 const TOLD_AFTER: u32 = 3;
-/// A room that no session of the account is in has written the profile by then, or is gone.
+/// A room that no session of the account is in has written the profile by then, or is gone: after
+/// so many answers in a row while the store worked and each room of the game had a host.
 const GONE_AFTER: u32 = 20;
-/// The same while a room of the game has no host, and cannot write anything.
+/// The same after all answers, if a room of the game has no host for good.
 const GONE_AFTER_WITHOUT_HOST: u32 = 600;
 
 impl Lobby {
@@ -84,12 +85,18 @@ impl Lobby {
         let worlds: Vec<RoomId> = players.filter_map(|player| player.room).collect();
         // The player who waits may have left, and have the profile in another world.
         let is_gone = worlds.is_empty() || worlds == [world];
-        let game = &self.rooms.get(id)?.game;
-        let is_moving =
-            |room: &LobbyRoom| room.game == *game && matches!(room.phase, RoomPhase::Moving { .. });
-        let patience =
-            if self.rooms.iter().any(is_moving) { GONE_AFTER_WITHOUT_HOST } else { GONE_AFTER };
-        (held.times >= patience && is_gone).then_some(held.holder)
+        let is_over = held.in_peace >= GONE_AFTER || held.times >= GONE_AFTER_WITHOUT_HOST;
+        (is_over && is_gone).then_some(held.holder)
+    }
+
+    /// Whether each room of the game of this one has a host: what has just come to another one has
+    /// to write what it has first.
+    fn can_all_write(&self, id: RoomId) -> bool {
+        let game = self.rooms.get(id).map(|room| &room.game);
+        let is_moving = |room: &LobbyRoom| {
+            Some(&room.game) == game && matches!(room.phase, RoomPhase::Moving { .. })
+        };
+        !self.rooms.iter().any(is_moving)
     }
 
     /// The shell has done a room's job, or could not.
@@ -103,6 +110,9 @@ impl Lobby {
         let id = RoomId(request.room);
         if let Some(jobs) = self.store_jobs.by_room.get_mut(&id) {
             jobs.running.remove(&request.number);
+            if outcome == StoreOutcome::Unavailable {
+                jobs.note_unavailable(request.number);
+            }
             if !matches!(outcome, StoreOutcome::Held { .. } | StoreOutcome::Unavailable) {
                 jobs.held.remove(&request.number);
             }
@@ -128,8 +138,9 @@ impl Lobby {
             }
             StoreOutcome::Held { account, claim } => {
                 if self.rooms.get(id).is_some() && !self.settle_sessions(now, id, account) {
+                    let can_write = self.can_all_write(id);
                     let jobs = self.store_jobs.by_room.entry(id).or_default();
-                    if jobs.note_held(request.number, claim) == TOLD_AFTER {
+                    if jobs.note_held(request.number, claim, can_write) == TOLD_AFTER {
                         self.tell_that_profile_is_held(id, account);
                     }
                 }

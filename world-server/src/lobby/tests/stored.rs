@@ -170,7 +170,15 @@ fn a_profile_stays_while_a_room_of_the_game_has_no_host() {
     assert_eq!(claims, [None; 30]);
     let next = harness.host(3, 1);
     harness.opened(next, waits, None);
-    assert_eq!(claim_in_vain(&mut harness, host, room), Some(5));
+    // It writes that now, if the store works.
+    let claims: Vec<_> = (0..15).map(|_| claim_in_vain(&mut harness, host, room)).collect();
+    assert_eq!(claims, [None; 15]);
+    ask_for(&mut harness, host, room, What::Claim(ANN.0.to_vec()));
+    let (request, _) = harness.store_jobs.remove(0);
+    done(&mut harness, &request, StoreOutcome::Unavailable);
+    let claims: Vec<_> = (0..21).map(|_| claim_in_vain(&mut harness, host, room)).collect();
+    assert_eq!(claims[..20], [None; 20]);
+    assert_eq!(claims[20], Some(5));
 }
 
 /// The claim of a profile that another room has. Returns what the store is told to take it from.

@@ -23,6 +23,7 @@ use serde::Serialize;
 use super::objects::{NO_POSE, slot_of};
 use super::{World, WorldChange};
 use crate::logic::contact::ObjectMotion;
+use crate::logic::sight::HidingNote;
 
 impl World {
     /// Sets the pose of an object that turns about z, from now on: position, heading (from x
@@ -93,6 +94,12 @@ impl World {
     /// The grid of an object's poses.
     pub fn pose_format(&self, object: ObjectId) -> PoseFormat {
         self.poses.format_and_pose(self.pose_slot(object)).0
+    }
+
+    /// Where a game's `sees` notes what hides an object.
+    #[doc(hidden)]
+    pub fn hiding(&self) -> &HidingNote {
+        &self.hiding
     }
 
     /// Where an object with a pose faces, as a unit vector on (x, y): its heading or, if it turns

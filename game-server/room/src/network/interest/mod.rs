@@ -265,6 +265,11 @@ impl Interest {
         objects.map(|object| self.objects.id(object))
     }
 
+    /// The area of interest of a class.
+    pub fn area(&self, class: u8) -> AreaOfInterest {
+        self.areas[usize::from(class)]
+    }
+
     /// Whether a viewer follows an object.
     pub fn follows(&self, viewer: ClientId, object: ObjectId) -> bool {
         let pair = self.viewers.slot(viewer).zip(self.objects.slot(object));

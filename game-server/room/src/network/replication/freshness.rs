@@ -12,9 +12,11 @@
 //! engaged ones do.
 
 use ambit_proto::schema::{ObjectKind, PosePresentation, Schema};
+use serde::{Deserialize, Serialize};
 
 /// How important an object is to a player.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FreshnessClass {
     /// The own avatar, the own team, the player's target or attacker.
     Engaged,

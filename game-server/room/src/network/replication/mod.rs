@@ -13,6 +13,7 @@ pub mod coded_poses;
 pub mod compose;
 pub mod freshness;
 pub mod object_slots;
+pub mod pose_at_client;
 pub mod pose_section;
 pub mod pose_source;
 pub mod pose_table;

@@ -405,6 +405,14 @@ impl ObjectSlots {
         Some(self.entries[usize::from(slot)].effective_at)
     }
 
+    /// How many components of an object still have to be sent, and of how many the newest values
+    /// are on the way; `None` if the client does not follow the object.
+    pub fn pending_components(&self, object: ObjectId) -> Option<(u32, u32)> {
+        let slot = &self.entries[usize::from(self.slot_of(object)?)];
+        let on_the_way = slot.components & !slot.dirty & !slot.acked;
+        Some((slot.dirty.count_ones(), on_the_way.count_ones()))
+    }
+
     /// Whether the predicate holds for any object that the client follows.
     pub fn any_followed(&self, predicate: impl Fn(ObjectId) -> bool) -> bool {
         self.objects().any(predicate)

@@ -13,6 +13,7 @@ use ambit_proto::time::GameTime;
 
 use super::coded_poses::CodedPoseCache;
 use super::freshness::{FreshnessClass, FreshnessRates, MAX_TOLERANCE, distance_m};
+use super::pose_at_client::PoseAtClient;
 use super::pose_source::PoseSource;
 use super::reckoning::KnownPoses;
 use super::sent_datagrams::{DatagramWindow, REMEMBERED_DATAGRAMS, SentDatagrams};
@@ -297,6 +298,19 @@ impl PoseTrack {
             }
             () if changed_now => priority,
             () => priority * REST_PRIORITY_FACTOR,
+        }
+    }
+
+    /// What the client has, for a viewer there.
+    pub(super) fn at_client(&self, context: PoseContext<'_>, viewer: [f32; 2]) -> PoseAtClient {
+        let now = context.source.stamp;
+        let changed = context.source.table.changed_at(self.pose_slot);
+        PoseAtClient {
+            age: self.last_sent().map(|_| now.since(self.sent_at)),
+            is_acked: self.last_acked,
+            has_changed: self.last_sent().is_none() || changed > self.sent_at,
+            class: self.class(context, viewer),
+            priority: self.priority(context, viewer, self.sent_at, changed == now),
         }
     }
 

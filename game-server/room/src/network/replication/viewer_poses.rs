@@ -29,6 +29,7 @@ use ambit_proto::time::GameTime;
 
 use super::coded_poses::{CacheKey, CodedPoseCache};
 use super::freshness::FreshnessClass;
+use super::pose_at_client::PoseAtClient;
 use super::pose_source::PoseSource;
 use super::pose_table::PoseTable;
 use super::pose_track::{PoseStatus, PoseTrack};
@@ -119,6 +120,16 @@ impl ViewerPoses {
     /// pose is sent until the client is known to have it.
     pub fn activate(&mut self, slot: u16) {
         self.active[usize::from(slot) / 64] |= 1 << (slot % 64);
+    }
+
+    /// What the client has of the pose in a slot, for a viewer there.
+    pub fn at_client(
+        &self,
+        slot: u16,
+        context: PoseContext<'_>,
+        viewer: [f32; 2],
+    ) -> Option<PoseAtClient> {
+        Some(self.tracks.get(usize::from(slot))?.at_client(context, viewer))
     }
 
     /// The number of objects whose poses change, or are not acknowledged yet.

@@ -4,6 +4,7 @@ use ambit_proto::ids::AccountId;
 use ambit_proto::standing::Standing;
 use serde::{Deserialize, Serialize};
 
+use super::super::profiles::{CarriedProfile, HeldProfile};
 use super::*;
 use crate::logic::gate::Gate;
 use crate::logic::player_values::{PlayerValues, UnreadableProfile};
@@ -143,6 +144,25 @@ fn a_profile_goes_along_through_a_gate_and_is_written_before() {
     to.inputs.push(RoomInput::Remove { player: ANN, why: Left::Quit });
     let last = ProfileSave { version: 2, value: Some(vec![102]), is_last: true, ..save };
     assert_eq!(saves(&to.tick()), [last]);
+}
+
+#[test]
+fn a_profile_from_another_map_is_written_before_it_is_given_back() {
+    let mut scene = Mint::room();
+    let (claim, version, is_unwritten) = (ProfileClaim(5), 3, false);
+    let held = HeldProfile { account: ACCOUNT, claim, version, is_unwritten };
+    let carried = CarriedProfile { held: Some(held), value: vec![14] };
+    scene.room.open_carried(ANN, carried);
+    // The player leaves at once, and the write of the other map may come later than this one.
+    scene.room.close_profile(ANN, Left::Quit);
+    let given_back = ProfileSave {
+        account: ACCOUNT,
+        claim: ProfileClaim(5),
+        version: 4,
+        value: Some(vec![14]),
+        is_last: true,
+    };
+    assert_eq!(saves(&scene.tick()), [given_back]);
 }
 
 #[test]
