@@ -180,7 +180,7 @@ fn a_room_that_goes_on_elsewhere_has_profiles_seats_and_who_waits() {
 }
 
 #[test]
-fn an_account_is_in_a_room_once_and_its_other_session_waits() {
+fn an_account_is_in_a_room_once_and_its_other_session_is_put_out() {
     let mut room = TestRoom::<Market>::new();
     let first = join(&mut room, "ann", ANN);
     let second = join(&mut room, "anna", ANN);
@@ -189,7 +189,15 @@ fn an_account_is_in_a_room_once_and_its_other_session_waits() {
     assert_eq!((coins(&room, first), coins(&room, second)), (Some(1), None));
     room.leave(first);
     room.run(2.secs());
-    assert_eq!(coins(&room, second), Some(1));
+    assert_eq!(coins(&room, second), None, "it is out, and does not wait");
+    let third = join(&mut room, "anna", ANN);
+    room.run(2.secs());
+    assert_eq!(coins(&room, third), Some(1));
+    room.disconnect(third);
+    let last = join(&mut room, "ann", ANN);
+    room.run(3.secs());
+    let coins = [third, last].map(|client| coins(&room, client));
+    assert_eq!(coins, [None, Some(1)], "it takes over from one whose line is broken");
 }
 
 #[test]

@@ -149,10 +149,10 @@ fn live(crowd: &mut Crowd, bot: usize) {
     }
     if crowd.rng.u8(..4) == 0 {
         let random = (crowd.rng.f32() * 60.0, crowd.rng.f32() * 60.0);
-        let (x, y) = match (crowd.rng.u8(..6), crowd.rng.choice(goals)) {
-            (0, _) => (59.0, 30.0),
-            (1, _) => (1.0, 30.0),
-            (2..=4, Some(goal)) => (goal.x, goal.y),
+        let (x, y) = match (crowd.rng.u8(..8), crowd.rng.choice(goals)) {
+            (0..=1, _) => (59.0, 30.0),
+            (2..=3, _) => (1.0, 30.0),
+            (4..=6, Some(goal)) => (goal.x, goal.y),
             _ => random,
         };
         crowd.say(bot, &format!("walk-to {x:.1} {y:.1}"));
