@@ -108,22 +108,26 @@ impl AccountDesk {
         self.read_names().await
     }
 
-    /// Ends the bans of a target from these. Returns whether there was one.
+    /// Ends the bans of these targets from these. Returns those that were banned.
     pub(crate) async fn unban(
         &self,
-        target: BanTarget,
+        targets: Vec<BanTarget>,
         scopes: &'static [BanScope],
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Vec<BanTarget>, StoreError> {
         let unban = move |tables: &mut StoreTables<'_>| {
-            let mut is_any = false;
-            for scope in scopes {
-                is_any |= tables.unban(&target, *scope)?;
+            let mut ended = Vec::new();
+            for target in targets {
+                let mut is_any = false;
+                for scope in scopes {
+                    is_any |= tables.unban(&target, *scope)?;
+                }
+                ended.extend(is_any.then_some(target));
             }
-            Ok(is_any)
+            Ok(ended)
         };
-        let is_any = self.store.run(unban).await?;
+        let ended = self.store.run(unban).await?;
         self.read_names().await?;
-        Ok(is_any)
+        Ok(ended)
     }
 
     /// Reads reserved names, bans and roles again.

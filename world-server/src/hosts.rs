@@ -92,12 +92,6 @@ impl HostSession {
             call(move |world, ctx| world.register_host(ctx, orders, origin, &instance));
         let registered = world.send(registered).await.map_err(lobby_ended)?;
         let RegisteredHost { id, clock, checkpoints, heard_hosts } = registered;
-        tracing::info!(
-            host = id.0,
-            label = ready.label,
-            address = ready.address,
-            "host ready; it can get rooms"
-        );
         let ready = HostReport::Message(host_to_world::Body::Ready(ready));
         let reported = in_lobby(move |lobby, now| lobby.handle_host(now, id, ready));
         world.send(reported).await.map_err(lobby_ended)?;

@@ -102,7 +102,11 @@ pub(crate) fn admin_keys(config: &Config) -> anyhow::Result<AdminKeys> {
         keys.map_err(|problem| anyhow::anyhow!("{}, {problem}", path.display()))
     };
     if let Some(path) = &config.admin_key_file {
-        return read(path).context("`--admin-key-file`");
+        let keys = read(path).context("`--admin-key-file`")?;
+        if keys.is_empty() {
+            anyhow::bail!("`--admin-key-file`: {} has no key", path.display());
+        }
+        return Ok(keys);
     }
     let path = config.data_dir().join("admin.keys");
     if !path.exists() {

@@ -81,6 +81,7 @@ use fleet::silence::serving_lease_ms;
 #[cfg(test)]
 pub(crate) use operator_event::OPERATOR_EVENTS;
 pub use operator_event::OperatorEvent;
+pub(crate) use operator_event::is_for_guests;
 pub(crate) use operator_orders::{
     OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
     read_reason,
@@ -108,7 +109,7 @@ use sessions::sign_ins::SignIns;
 use stats::LobbyCounters;
 pub use stats::LobbyStats;
 pub use store_job::{StoreJob, StoreOutcome};
-pub(crate) use text::is_player_name;
+pub(crate) use text::{is_player_name, look_alike};
 use timers::{LobbyTimers, Timer};
 
 /// The lobby's state machine; see the module.

@@ -123,7 +123,7 @@ fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
     let told = bob.wait_for("error")?;
     assert!(told.to_string().contains("an operator put you out: language"), "{told}");
 
-    // A player who is muted reads why, and a room that is locked lets nobody in.
+    // A player who is muted reads why, and a room that is locked lets no player in.
     ann.run_command("create fen game=field npcs=1", "created")?;
     let mute = format!("/players/{}/mute", ann_seen["id"]);
     let why = json!({ "reason": "caps", "hours": 3 });
@@ -150,6 +150,19 @@ fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
     let unban = format!("DELETE /bans/{account}");
     assert_eq!(ask(&server, MODERATE, &unban, &Json::Null)?.0, 200);
     assert_eq!(ask(&server, MODERATE, &unban, &Json::Null)?.0, 404);
+    // Of a name that is banned twice one ban ends alone; names that look alike end together.
+    let by_name = |name: &str| json!({ "name": name, "reason": "look-alikes" });
+    assert_eq!(ask(&server, MODERATE, "POST /bans", &by_name("zoe"))?.0, 200);
+    let muted = json!({ "name": "ZOE", "only": "chat" });
+    let (_, muted) = ask(&server, MODERATE, "POST /bans", &muted)?;
+    assert_eq!(muted, json!({ "targets": ["name:ZOE"], "reached": 0 }));
+    let unban = "DELETE /bans/name:zoe";
+    let ended = ask(&server, MODERATE, unban, &json!({ "only": "play" }))?;
+    assert_eq!(ended, (200, json!({ "targets": ["name:zoe"] })));
+    let ended = ask(&server, MODERATE, unban, &Json::Null)?;
+    assert_eq!(ended, (200, json!({ "targets": ["name:ZOE"] })));
+    assert_eq!(ask(&server, MODERATE, "POST /bans", &json!({ "name": "zoe", "hours": 0 }))?.0, 400);
+
     // A player who is banned does not come in from the same address, and reads why.
     let (_, seen) = ask(&server, LOOK, "GET /players", &Json::Null)?;
     let players = seen["players"].as_array().context("a list")?;
@@ -157,6 +170,7 @@ fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
     let ban = format!("POST /players/{}/ban", eve_seen["id"]);
     let (status, banned) = ask(&server, MODERATE, &ban, &json!({ "reason": "insults" }))?;
     assert_eq!((status, &banned["targets"]), (200, &json!(["address:127.0.0.1"])), "{banned}");
+    assert_eq!(banned["reached"], players.len(), "all who come from there");
     let told = eve.wait_for("error")?;
     assert!(told.to_string().contains("insults"), "{told}");
     let mut again = Console::open(&scratch, server.world, "fay", &["--account", "off"])?;
@@ -206,11 +220,17 @@ fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
         }
     }
     assert_eq!(server.request("GET", "/healthz", "")?.status, 200);
-    let wrong =
-        |number: usize| ask(&server, &format!("wrong-key-{number:08}"), "GET /rooms", &Json::Null);
-    let statuses: Vec<u16> = (0..40).map(|number| Ok(wrong(number)?.0)).collect::<Result<_>>()?;
+    let wrong = |number: usize| {
+        let header = format!("Authorization: bearer wrong-key-{number:08}\r\n");
+        server.request_with("GET", "/admin/v1/rooms", &header, "")
+    };
+    let answers = (0..40).map(wrong).collect::<Result<Vec<_>>>()?;
+    let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
     assert!(statuses[..20].iter().all(|status| *status == 401), "{statuses:?}");
     assert!(statuses[20..].contains(&429), "{statuses:?}");
+    for slowed in answers.iter().filter(|answer| answer.status == 429) {
+        assert!(slowed.head.contains("retry-after: "), "{}", slowed.head);
+    }
     Ok(())
 }
 

@@ -150,7 +150,7 @@ impl Market {
         found.with_context(|| format!("{seen} pieces of {}", self.gold))
     }
 
-    /// Whatever is written, is written of all who have exchanged something.
+    /// What is written, is written of all who have exchanged something.
     fn check_gold(&self) -> Result<()> {
         let seen = self.stored_gold()?;
         ensure!(seen == self.gold, "{seen} pieces of {}", self.gold);

@@ -55,7 +55,10 @@ fn an_operator_watches_and_acts_with_chromium() -> Result<()> {
 
 /// Signs in, and does what operators do to players, with consoles as these.
 pub(crate) fn watch_and_act(engine: BrowserEngine) -> Result<()> {
-    let scratch = ScratchFolder::new("watch");
+    let scratch = ScratchFolder::new(match engine {
+        BrowserEngine::Chromium => "watch-chromium",
+        BrowserEngine::Firefox => "watch-firefox",
+    });
     let server = start_with_keys(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &["--account", "off"])?;
     Runtime::new()?.block_on(async {

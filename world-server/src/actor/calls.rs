@@ -10,7 +10,7 @@ use actix::prelude::*;
 use ambit_host::protocol::messages::WorldToHost;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
-use ambit_store::{BanTarget, RoomRequest};
+use ambit_store::{BanTarget, RoomRequest, ServerBan};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
@@ -149,6 +149,11 @@ impl WorldServer {
     /// Whom a ban of this player is for.
     pub(crate) fn ban_targets(&self, player: PlayerId) -> Result<Vec<BanTarget>, OperatorProblem> {
         self.lobby.ban_targets(player)
+    }
+
+    /// How many players these bans concern now.
+    pub(crate) fn reached_by(&self, bans: Vec<ServerBan>) -> usize {
+        self.lobby.reached_by(self.clock.now(), bans)
     }
 
     /// All rooms, as operators see them.

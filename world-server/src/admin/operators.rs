@@ -22,7 +22,7 @@ use ambit_host::web_certificates::WebCertificates;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::standing::OperatorRole;
 use ambit_proto::time::LocalTime;
-use ambit_store::{BanScope, BanTarget, BanTerm, ServerBan};
+use ambit_store::{BanScope, BanTarget, BanTerm, InvalidBanTarget, ServerBan};
 use ambit_transport::address::SourceNetwork;
 use axum::Router;
 use axum::extract::connect_info::Connected;
@@ -53,7 +53,7 @@ use crate::config::{Config, HostingMode};
 use crate::identity;
 use crate::lobby::{
     GuessesByNetwork, HostId, OperatorAudience, OperatorEvent, OperatorOrder, OperatorProblem,
-    ReportLimit, is_player_name, read_reason,
+    ReportLimit, is_player_name, look_alike, read_reason,
 };
 use crate::operator_log::OperatorLog;
 
@@ -147,8 +147,26 @@ struct DrainBody {
 #[serde(deny_unknown_fields)]
 struct EmptyBody {}
 
-/// What goes wrong with a request: a status, and what `error` says.
-struct Refused(StatusCode, String);
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct UnbanBody {
+    only: Option<String>,
+}
+
+/// What goes wrong with a request.
+struct Refused {
+    status: StatusCode,
+    /// What `error` says.
+    problem: String,
+    /// For `retry-after`: seconds.
+    pause_s: Option<u64>,
+}
+
+impl Refused {
+    fn new(status: StatusCode, problem: impl Into<String>) -> Self {
+        Self { status, problem: problem.into(), pause_s: None }
+    }
+}
 
 /// A request whose key is right.
 struct AdminRequest {
@@ -198,15 +216,17 @@ impl OperatorDesk {
         let keys = Arc::clone(&self.keys.lock());
         if keys.is_empty() {
             let problem = "this server has no keys of operators: see `--admin-key-file`";
-            return Err(Refused(StatusCode::SERVICE_UNAVAILABLE, problem.to_owned()));
+            return Err(Refused::new(StatusCode::SERVICE_UNAVAILABLE, problem.to_owned()));
         }
         let now = self.clock.now();
         let network = SourceNetwork::of(from);
         if let Some(pause) = self.guesses.lock().pause_left(now, &network) {
-            let problem = format!("too many wrong keys: wait {} s", pause.as_secs() + 1);
-            return Err(Refused(StatusCode::TOO_MANY_REQUESTS, problem));
+            let pause_s = pause.as_secs() + 1;
+            let problem = format!("too many wrong keys: wait {pause_s} s");
+            let refused = Refused::new(StatusCode::TOO_MANY_REQUESTS, problem);
+            return Err(Refused { pause_s: Some(pause_s), ..refused });
         }
-        let unknown = |problem: &str| Refused(StatusCode::UNAUTHORIZED, problem.to_owned());
+        let unknown = |problem: &str| Refused::new(StatusCode::UNAUTHORIZED, problem.to_owned());
         let key = key.ok_or_else(|| unknown("expected the header `authorization: Bearer KEY`"))?;
         keys.holder(key.trim()).cloned().ok_or_else(|| {
             self.guesses.lock().note_wrong(now, network);
@@ -216,7 +236,7 @@ impl OperatorDesk {
 
     fn report_refused(&self, from: IpAddr, request: String, refused: &Refused) {
         if let Some(times) = self.refusals.lock().note(self.clock.now()) {
-            let (address, why) = (from.to_string(), refused.1.clone());
+            let (address, why) = (from.to_string(), refused.problem.clone());
             self.log.report(OperatorEvent::OperatorRefused { address, request, why, times });
         }
     }
@@ -243,7 +263,7 @@ pub(super) async fn guard_status(
         Ok(_) => next.run(request).await,
         Err(refused) => {
             desk.report_refused(from, format!("get {path}"), &refused);
-            let is_unknown = refused.0 == StatusCode::UNAUTHORIZED;
+            let is_unknown = refused.status == StatusCode::UNAUTHORIZED;
             let mut response = refused.into_response();
             if is_unknown {
                 let scheme = HeaderValue::from_static("Basic realm=\"Ambit\", charset=\"UTF-8\"");
@@ -254,12 +274,18 @@ pub(super) async fn guard_status(
     }
 }
 
+/// What follows the scheme, in any case (RFC 9110).
+fn credentials<'h>(authorization: &'h str, scheme: &str) -> Option<&'h str> {
+    let (named, credentials) = authorization.split_once(' ')?;
+    named.eq_ignore_ascii_case(scheme).then_some(credentials.trim())
+}
+
 /// The key, or the password with any name.
 fn key_in(authorization: &str) -> Option<String> {
-    if let Some(key) = authorization.strip_prefix("Bearer ") {
+    if let Some(key) = credentials(authorization, "Bearer") {
         return Some(key.to_owned());
     }
-    let pair = BASE64.decode(authorization.strip_prefix("Basic ")?.as_bytes()).ok()?;
+    let pair = BASE64.decode(credentials(authorization, "Basic")?.as_bytes()).ok()?;
     let pair = String::from_utf8(pair).ok()?;
     pair.split_once(':').map(|(_, key)| key.to_owned())
 }
@@ -341,7 +367,7 @@ async fn answer(
 ) -> Response {
     let parameter = parameter.map_or_else(String::new, |Path(parameter)| parameter);
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let key = given.and_then(|value| value.strip_prefix("Bearer "));
+    let key = given.and_then(|value| credentials(value, "Bearer"));
     let is_guest = key.is_none() && desk.admits_guests && endpoint.role == OperatorRole::Look;
     let holder = match desk.holder(from, key) {
         _ if is_guest => KeyHolder::guest(),
@@ -384,7 +410,7 @@ async fn answer(
 
 fn too_low(endpoint: &AdminEndpoint, holder: &KeyHolder) -> Refused {
     let problem = format!("this needs the role `{}`, not `{}`", endpoint.role, holder.role);
-    Refused(StatusCode::FORBIDDEN, problem)
+    Refused::new(StatusCode::FORBIDDEN, problem)
 }
 
 impl AdminRequest {
@@ -396,7 +422,7 @@ impl AdminRequest {
             role: self.by.role.to_string(),
             request: format!("{} {path}", self.endpoint.method),
             body: body.chars().take(LOGGED_CHARS).collect(),
-            problem: problem.map(|Refused(_, problem)| problem.clone()),
+            problem: problem.map(|refused| refused.problem.clone()),
         }
     }
 
@@ -435,7 +461,7 @@ impl AdminRequest {
                 let bans = list(&names.borrow().bans, answers::ban);
                 Ok(json!({ "bans": bans }))
             }
-            AdminAction::Ban => self.ban(&desk.accounts).await,
+            AdminAction::Ban => self.ban(desk).await,
             AdminAction::Unban => self.unban(&desk.accounts).await,
             AdminAction::BanPlayer => self.ban_player(desk).await,
             AdminAction::Mute => self.mute(desk).await,
@@ -492,7 +518,7 @@ impl AdminRequest {
         Ok(json!({ "reached": done? }))
     }
 
-    async fn ban(&self, accounts: &AccountDesk) -> Result<Json, Refused> {
+    async fn ban(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
         let BanBody { account, name, address, only, reason, hours } = self.read_body()?;
         let target = match (account, name, address) {
             (Some(account), None, None) => format!("account:{account}").parse(),
@@ -503,14 +529,10 @@ impl AdminRequest {
             (None, None, Some(address)) => BanTarget::parse_network(&address),
             _ => return Err(bad("an account, a name or an address, and one of them")),
         };
-        let target = target.map_err(|problem| bad(format!("expected {problem}")))?;
-        let scope = match only.as_deref() {
-            None => BanScope::Play,
-            Some("chat") => BanScope::Chat,
-            Some(_) => return Err(bad("`only` is `chat`, or is missing")),
-        };
+        let target = target.map_err(|problem| bad(problem.to_string()))?;
+        let scope = read_scope(only.as_deref())?.unwrap_or(BanScope::Play);
         let term = read_term(&reason, hours)?;
-        self.store_bans(accounts, vec![ServerBan { target, scope, term }]).await
+        self.store_bans(desk, vec![ServerBan { target, scope, term }]).await
     }
 
     async fn ban_player(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
@@ -519,30 +541,48 @@ impl AdminRequest {
         let player = PlayerId(self.number()?);
         let targets = in_actor(desk, call(move |world, _| world.ban_targets(player))).await??;
         let ban = |target| ServerBan { target, scope: BanScope::Play, term: term.clone() };
-        self.store_bans(&desk.accounts, targets.into_iter().map(ban).collect()).await
+        self.store_bans(desk, targets.into_iter().map(ban).collect()).await
     }
 
-    async fn store_bans(
-        &self,
-        accounts: &AccountDesk,
-        bans: Vec<ServerBan>,
-    ) -> Result<Json, Refused> {
+    async fn store_bans(&self, desk: &OperatorDesk, bans: Vec<ServerBan>) -> Result<Json, Refused> {
         let targets: Vec<String> = bans.iter().map(|ban| ban.target.to_string()).collect();
-        accounts.ban(bans).await.map_err(|problem| without_store(&problem))?;
-        Ok(json!({ "targets": targets }))
+        let these = bans.clone();
+        // Another server of the cluster may lead, and know the players.
+        let reached = in_actor(desk, call(move |world, _| world.reached_by(these))).await.ok();
+        desk.accounts.ban(bans).await.map_err(|problem| without_store(&problem))?;
+        Ok(json!({ "targets": targets, "reached": reached }))
     }
 
+    /// Of a name that looks like others, the bans of all these end: each of them bars it.
     async fn unban(&self, accounts: &AccountDesk) -> Result<Json, Refused> {
+        let UnbanBody { only } = self.read_body()?;
+        let scopes: &[BanScope] = match read_scope(only.as_deref())? {
+            None => &BanScope::ALL,
+            Some(BanScope::Play) => &[BanScope::Play],
+            Some(BanScope::Chat) => &[BanScope::Chat],
+        };
         let target: BanTarget =
-            self.parameter.parse().map_err(|problem| bad(format!("expected {problem}")))?;
-        let ended = accounts.unban(target.clone(), &BanScope::ALL).await;
-        if ended.map_err(|problem| without_store(&problem))? {
-            return Ok(json!({ "targets": [target.to_string()] }));
+            self.parameter.parse().map_err(|problem: InvalidBanTarget| bad(problem.to_string()))?;
+        let mut targets = vec![target.clone()];
+        if let BanTarget::Name(name) = &target {
+            let names = accounts.names();
+            let known = names.borrow();
+            let looks_so = |known: &&BanTarget| match known {
+                BanTarget::Name(other) => other != name && look_alike(other, name),
+                BanTarget::Account(_) | BanTarget::Network(_) => false,
+            };
+            targets.extend(known.bans.iter().map(|ban| &ban.target).filter(looks_so).cloned());
+            targets.dedup();
         }
-        Err(Refused(StatusCode::NOT_FOUND, format!("{target} is not banned")))
+        let ended = accounts.unban(targets, scopes).await;
+        let ended = ended.map_err(|problem| without_store(&problem))?;
+        if ended.is_empty() {
+            return Err(Refused::new(StatusCode::NOT_FOUND, format!("{target} is not banned")));
+        }
+        Ok(json!({ "targets": list(&ended, |target| json!(target.to_string())) }))
     }
 
-    /// An account is muted in the store: wherever it comes in again, it is still muted.
+    /// An account is muted in the store: in its other sessions it is muted, too.
     async fn mute(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
         let TermBody { reason, hours } = self.read_body()?;
         let term = read_term(&reason, hours)?;
@@ -551,7 +591,7 @@ impl AdminRequest {
         if let Some(account) = known.account {
             let target = BanTarget::Account(account);
             let ban = ServerBan { target, scope: BanScope::Chat, term };
-            self.store_bans(&desk.accounts, vec![ban]).await?;
+            self.store_bans(desk, vec![ban]).await?;
             return Ok(json!({ "reached": 1 }));
         }
         self.order(desk, OperatorOrder::Mute { player, term }).await
@@ -563,11 +603,12 @@ impl AdminRequest {
         let Some(account) = known.account else {
             return self.order(desk, OperatorOrder::Unmute { player }).await;
         };
-        let ended = desk.accounts.unban(BanTarget::Account(account), &[BanScope::Chat]).await;
-        if ended.map_err(|problem| without_store(&problem))? {
-            return Ok(json!({ "reached": 1 }));
+        let muted = vec![BanTarget::Account(account)];
+        let ended = desk.accounts.unban(muted, &[BanScope::Chat]).await;
+        if ended.map_err(|problem| without_store(&problem))?.is_empty() {
+            return Err(OperatorProblem::NotMuted(player).into());
         }
-        Err(OperatorProblem::NotMuted(player).into())
+        Ok(json!({ "reached": 1 }))
     }
 
     async fn reload(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
@@ -600,17 +641,20 @@ impl From<OperatorProblem> for Refused {
             | OperatorProblem::NoEndPlanned
             | OperatorProblem::NotMuted(_) => StatusCode::NOT_FOUND,
         };
-        Self(status, problem.to_string())
+        Self::new(status, problem.to_string())
     }
 }
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let Self(status, problem) = self;
+        let Self { status, problem, pause_s } = self;
         let mut response = respond(status, &json!({ "error": problem }));
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        if let Some(seconds) = pause_s {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
         response
     }
@@ -622,14 +666,23 @@ fn respond(status: StatusCode, json: &Json) -> Response {
 }
 
 fn bad(problem: impl Into<String>) -> Refused {
-    Refused(StatusCode::BAD_REQUEST, problem.into())
+    Refused::new(StatusCode::BAD_REQUEST, problem.into())
 }
 
 fn without_store(problem: &ambit_store::StoreError) -> Refused {
-    Refused(StatusCode::SERVICE_UNAVAILABLE, format!("the store does not work: {problem}"))
+    Refused::new(StatusCode::SERVICE_UNAVAILABLE, format!("the store does not work: {problem}"))
+}
+
+/// What a ban bars from; `None` if nothing is said.
+fn read_scope(only: Option<&str>) -> Result<Option<BanScope>, Refused> {
+    let named = |name: &str| BanScope::ALL.into_iter().find(|scope| scope.name() == name);
+    only.map(|name| named(name).ok_or_else(|| bad("`only` is `play` or `chat`"))).transpose()
 }
 
 fn read_term(reason: &str, hours: Option<u32>) -> Result<BanTerm, Refused> {
+    if hours == Some(0) {
+        return Err(bad("`hours`: 1 at least; without it there is no end"));
+    }
     let length = hours.map(|hours| Duration::from_hours(hours.into()));
     Ok(BanTerm { reason: read_reason(reason)?, ends_at: length.map(unix_after) })
 }
@@ -653,15 +706,15 @@ where
         ClusterRole::Leading { world, .. } => world,
         ClusterRole::Following { address, .. } => {
             let problem = format!("the server at {address} leads: ask that one");
-            return Err(Refused(StatusCode::CONFLICT, problem));
+            return Err(Refused::new(StatusCode::CONFLICT, problem));
         }
         ClusterRole::Seeking => {
             let problem = "no server of the cluster leads".to_owned();
-            return Err(Refused(StatusCode::CONFLICT, problem));
+            return Err(Refused::new(StatusCode::CONFLICT, problem));
         }
     };
     let answer = tokio::time::timeout(ANSWER_TIMEOUT, world.send(ask)).await;
     let answer = answer.ok().and_then(Result::ok);
     let stuck = || "the lobby does not answer".to_owned();
-    answer.ok_or_else(|| Refused(StatusCode::SERVICE_UNAVAILABLE, stuck()))
+    answer.ok_or_else(|| Refused::new(StatusCode::SERVICE_UNAVAILABLE, stuck()))
 }

@@ -6,11 +6,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Declares the events, with the level and the name of each in the log.
+/// Declares the events: whether `ALL` may know of them, guests among them, or `OPERATORS` alone;
+/// their level and name in the log; their fields.
 macro_rules! operator_events {
     ($(
         $(#[doc = $doc:literal])+
-        $level:ident $event:literal $variant:ident { $($field:ident: $type:ty),* $(,)? }
+        $audience:ident $level:ident $event:literal $variant:ident {
+            $($field:ident: $type:ty),* $(,)?
+        }
     )+) => {
         /// What has happened.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +36,14 @@ macro_rules! operator_events {
         pub(crate) const OPERATOR_EVENTS: &[(&str, &[&str], &str)] =
             &[$(($event, &[$(stringify!($field)),*], concat!($($doc),+))),+];
 
+        /// Whether guests may know of an event with this name.
+        pub(crate) fn is_for_guests(event: &str) -> bool {
+            match event {
+                $($event => stringify!($audience) == "ALL",)+
+                _ => false,
+            }
+        }
+
         impl OperatorEvent {
             /// Writes the event's line.
             pub(crate) fn log(&self) {
@@ -51,52 +62,56 @@ macro_rules! operator_events {
 
 operator_events! {
     /// A player has signed in.
-    INFO "player_came" PlayerCame {
+    ALL INFO "player_came" PlayerCame {
         player: u64, name: String, account: Option<String>, address: String,
     }
     /// A session goes on on another connection.
-    INFO "player_back" PlayerBack { player: u64, name: String, address: String }
+    ALL INFO "player_back" PlayerBack { player: u64, name: String, address: String }
     /// A connection has ended; the session waits for its player.
-    INFO "player_away" PlayerAway { player: u64, name: String }
+    ALL INFO "player_away" PlayerAway { player: u64, name: String }
     /// A session has ended; `why` is a code, `error_unspecified` for one who quits.
-    INFO "player_left" PlayerLeft { player: u64, name: String, why: String }
+    ALL INFO "player_left" PlayerLeft { player: u64, name: String, why: String }
     /// A player has another name.
-    INFO "player_renamed" PlayerRenamed { player: u64, name: String, before: String }
+    ALL INFO "player_renamed" PlayerRenamed { player: u64, name: String, before: String }
     /// A room was made; no `player` has made a world of the operator's list.
-    INFO "room_made" RoomMade { room: u64, name: String, game: String, player: Option<u64> }
+    ALL INFO "room_made" RoomMade { room: u64, name: String, game: String, player: Option<u64> }
     /// A room's game runs.
-    INFO "room_started" RoomStarted { room: u64, name: String, game: String, host: u64 }
+    ALL INFO "room_started" RoomStarted { room: u64, name: String, game: String, host: u64 }
     /// A room that has lost its host, or was handed over, goes on at another one.
-    INFO "room_resumed" RoomResumed { room: u64, name: String, game: String, host: u64 }
+    ALL INFO "room_resumed" RoomResumed { room: u64, name: String, game: String, host: u64 }
     /// A room has ended; `why` is a code.
-    INFO "room_ended" RoomEnded { room: u64, name: String, why: String, message: String }
+    ALL INFO "room_ended" RoomEnded { room: u64, name: String, why: String, message: String }
     /// A player has a seat in a room.
-    INFO "room_joined" RoomJoined { room: u64, player: u64, name: String }
+    ALL INFO "room_joined" RoomJoined { room: u64, player: u64, name: String }
     /// A player has left a room, or was put out; `why` is a code.
-    INFO "room_left" RoomLeft { room: u64, player: u64, name: String, why: String }
+    ALL INFO "room_left" RoomLeft { room: u64, player: u64, name: String, why: String }
     /// The host of a room has put a player out.
-    INFO "room_kicked" RoomKicked { room: u64, player: u64, name: String, by: u64 }
+    ALL INFO "room_kicked" RoomKicked { room: u64, player: u64, name: String, by: u64 }
     /// Requests or connections were refused; `times` since the last event with this `code`.
-    WARN "refused" Refused { code: String, times: u64, address: Option<String>, message: String }
+    OPERATORS WARN "refused" Refused {
+        code: String, times: u64, address: Option<String>, message: String,
+    }
     /// A client was put off for its fault; `code` says for which.
-    WARN "client_fault" ClientFault { code: String, player: Option<u64>, address: String }
+    OPERATORS WARN "client_fault" ClientFault { code: String, player: Option<u64>, address: String }
     /// A host is ready for rooms.
-    INFO "host_ready" HostReady { host: u64, label: String, address: String, build: String }
+    ALL INFO "host_ready" HostReady { host: u64, label: String, address: String, build: String }
     /// A host is gone; its rooms resume elsewhere.
-    WARN "host_lost" HostLost { host: u64, rooms: u64, reason: String }
+    ALL WARN "host_lost" HostLost { host: u64, rooms: u64, reason: String }
     /// Ticks of rooms of a host take too long, so that these rooms send less; or no longer, with
     /// `rooms` 0.
-    WARN "host_overrun" HostOverrun { host: u64, rooms: u64 }
+    ALL WARN "host_overrun" HostOverrun { host: u64, rooms: u64 }
     /// An operator has asked for something that is more than a look; `problem` if it was not done.
-    INFO "operator" Operator {
+    OPERATORS INFO "operator" Operator {
         by: String, role: String, request: String, body: String, problem: Option<String>,
     }
     /// Keys of operators were wrong, or their roles too low; `times` since the last such event.
-    WARN "operator_refused" OperatorRefused {
+    OPERATORS WARN "operator_refused" OperatorRefused {
         address: String, request: String, why: String, times: u64,
     }
     /// What a player has said, if `--log-chat` is given.
-    INFO "chat" Chat { player: u64, name: String, channel: String, room: Option<u64>, text: String }
+    OPERATORS INFO "chat" Chat {
+        player: u64, name: String, channel: String, room: Option<u64>, text: String,
+    }
 }
 
 #[cfg(test)]

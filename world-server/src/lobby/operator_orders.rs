@@ -12,7 +12,13 @@ use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::text::ChatText;
 
 /// The sender of an operator's message. No player can have this name: brackets are not allowed.
-pub(in crate::lobby) const SENDER: &str = "[server]";
+const SENDER: &str = "[server]";
+
+/// A line of chat from the server; `to` is the receiver of a whisper, or 0.
+pub(in crate::lobby) fn server_line(channel: world::Channel, to: u64, text: String) -> world::Chat {
+    let from_name = SENDER.to_owned();
+    world::Chat { channel: channel.into(), from: 0, from_name, text, to }
+}
 
 /// A player as an operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +87,7 @@ pub(crate) enum OperatorOrder {
     CloseRoom { room: RoomId, reason: String },
     /// Move the rooms of a host elsewhere, and give it no more, or give it rooms again.
     DrainHost { host: HostId, is_drained: bool },
-    /// Shut the server down in so many minutes.
+    /// Shut the server down after these minutes.
     End { minutes: u32, reason: String },
     /// The server stays.
     CallOffEnd,

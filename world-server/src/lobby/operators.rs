@@ -13,7 +13,7 @@ use ambit_transport::address::SourceNetwork;
 use crate::lobby::Lobby;
 use crate::lobby::operator_orders::{
     OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
-    SENDER, bad_text, read_reason,
+    bad_text, read_reason, server_line,
 };
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::LobbyRoom;
@@ -178,13 +178,7 @@ impl Lobby {
                 (world::Channel::Whisper, known.conn.into_iter().collect(), player.0)
             }
         };
-        let chat = world::Chat {
-            channel: channel.into(),
-            from: 0,
-            from_name: SENDER.to_owned(),
-            text: text.into_string(),
-            to: player,
-        };
+        let chat = server_line(channel, player, text.into_string());
         let reached = conns.len();
         self.outbox.broadcast(conns, Body::Chat(chat));
         Ok(reached)

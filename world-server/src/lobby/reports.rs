@@ -3,14 +3,14 @@
 use std::net::IpAddr;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::world::{Channel, Chat, world_to_client::Body};
+use ambit_proto::control::world::{Channel, world_to_client::Body};
 use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::Lobby;
 use crate::lobby::fleet::hosts::Host;
 use crate::lobby::operator_event::OperatorEvent;
-use crate::lobby::operator_orders::SENDER;
+use crate::lobby::operator_orders::server_line;
 use crate::lobby::output::{ConnId, HostId, LobbyAction};
 use crate::lobby::refusal::LobbyRefusal;
 
@@ -93,13 +93,8 @@ impl Lobby {
     }
 
     pub(in crate::lobby) fn tell_that_chat_is_logged(&mut self, conn: ConnId) {
-        let chat = Chat {
-            channel: Channel::Lobby.into(),
-            from: 0,
-            from_name: SENDER.to_owned(),
-            text: "what players say on this server is logged, for its operators".to_owned(),
-            to: 0,
-        };
+        let text = "what players say on this server is logged, for its operators".to_owned();
+        let chat = server_line(Channel::Lobby, 0, text);
         self.outbox.notify(conn, Body::Chat(chat));
     }
 

@@ -7,11 +7,11 @@
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::world::{self, world_to_client::Body};
+use ambit_proto::control::world::{Channel, world_to_client::Body};
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::Lobby;
-use crate::lobby::operator_orders::{OperatorProblem, SENDER, read_reason};
+use crate::lobby::operator_orders::{OperatorProblem, read_reason, server_line};
 use crate::lobby::output::ConnId;
 use crate::lobby::planned_end::PlannedEnd;
 use crate::lobby::refusal::LobbyRefusal;
@@ -46,9 +46,9 @@ impl Lobby {
     pub(in crate::lobby) fn call_off_end(&mut self) -> Result<usize, OperatorProblem> {
         self.planned_end.take().ok_or(OperatorProblem::NoEndPlanned)?;
         self.timers.cancel(Timer::PlannedEnd);
-        let everybody = self.players.connected();
-        let reached = everybody.len();
-        self.say_as_server(everybody, "the server does not shut down now".to_owned());
+        let all = self.players.connected();
+        let reached = all.len();
+        self.say_as_server(all, "the server does not shut down now".to_owned());
         Ok(reached)
     }
 
@@ -72,9 +72,9 @@ impl Lobby {
             self.timers.set(Timer::PlannedEnd, now + pause);
         }
         let text = end.text(now);
-        let everybody = self.players.connected();
-        let reached = everybody.len();
-        self.say_as_server(everybody, text);
+        let all = self.players.connected();
+        let reached = all.len();
+        self.say_as_server(all, text);
         reached
     }
 
@@ -98,9 +98,7 @@ impl Lobby {
     }
 
     fn say_as_server(&mut self, conns: Vec<ConnId>, text: String) {
-        let from_name = SENDER.to_owned();
-        let channel = world::Channel::Lobby.into();
-        let chat = world::Chat { channel, from_name, text, ..world::Chat::default() };
+        let chat = server_line(Channel::Lobby, 0, text);
         self.outbox.broadcast(conns, Body::Chat(chat));
     }
 }

@@ -68,6 +68,17 @@ pub(crate) fn is_player_name(text: &str) -> bool {
     PlayerName::parse(text).is_ok()
 }
 
+/// Whether two names look alike, or differ in their case alone.
+pub(crate) fn look_alike(one: &str, other: &str) -> bool {
+    match [one, other].map(PlayerName::parse) {
+        [Ok(one), Ok(other)] => {
+            let (one, other) = (one.keys(), other.keys());
+            one.folded == other.folded || one.skeleton == other.skeleton
+        }
+        _ => one == other,
+    }
+}
+
 impl PlayerName {
     pub(super) fn parse(text: &str) -> Result<Self, LobbyRefusal> {
         parse_name("a player's name", text, MAX_PLAYER_NAME).map(Self)
@@ -280,6 +291,16 @@ fn is_joiner(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_differ_in_case_or_script_alone_look_alike() {
+        for (one, other) in [("eve", "EVE"), ("eve", "\u{435}ve"), ("eve", "eve")] {
+            assert!(look_alike(one, other), "{one} {other}");
+        }
+        for (one, other) in [("eve", "eva"), ("eve", ""), ("eve", "[eve]")] {
+            assert!(!look_alike(one, other), "{one} {other}");
+        }
+    }
 
     #[test]
     fn a_name_is_trimmed_and_normalised() {

@@ -19,7 +19,7 @@ const MAX_IPV6_PREFIX: u8 = 64;
 /// or `address:` and an address or a network.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BanTarget {
-    /// An account, wherever it comes from.
+    /// An account, from any address.
     Account(AccountId),
     /// Who comes with this name, or one that looks like it.
     Name(String),
@@ -76,8 +76,8 @@ impl BanTarget {
         if let Ok(address) = text.parse() {
             return Ok(Self::of_address(address));
         }
-        let expected = "an address such as 192.0.2.7, or a network such as 192.0.2.0/24 or \
-                        2001:db8::/64";
+        let expected = "expected an address such as 192.0.2.7, or a network such as 192.0.2.0/24 \
+                        or 2001:db8::/64";
         let network: IpCidr = text.parse().map_err(|_| InvalidBanTarget(expected.to_owned()))?;
         let (network, min) = match network {
             IpCidr::V4(_) => (network, MIN_IPV4_PREFIX),
@@ -125,8 +125,8 @@ impl FromStr for BanTarget {
             return Self::parse_network(network);
         }
         let account = text.strip_prefix("account:").unwrap_or(text);
-        let expected = "`account:` and 32 hexadecimal digits, `name:` and a name, or `address:` \
-                        and an address";
+        let expected = "expected `account:` and 32 hexadecimal digits, `name:` and a name, or \
+                        `address:` and an address";
         account.parse().map(Self::Account).map_err(|_| InvalidBanTarget(expected.to_owned()))
     }
 }

@@ -1,7 +1,7 @@
 //! Why a client has an object, or has it not: the rule that decides it, and what the client has.
 //!
-//! For operators and authors. It only reads: nothing is stored for it, and nobody pays who does not
-//! ask. A player may know only its own part of it, and of what it sees.
+//! For operators and authors. It only reads: nothing is stored for it, and who does not ask pays
+//! nothing. A player may know only its own part of it, and of what it sees.
 
 use ambit_proto::ids::{ClientId, ObjectId};
 use ambit_proto::time::GameTime;
@@ -32,7 +32,7 @@ pub enum SightRule {
     NotHere,
     /// There is no such object in this room.
     NoObject,
-    /// It is the player's own avatar, which is in sight wherever it is.
+    /// It is the player's own avatar, which is in sight at any distance.
     Own,
     /// It has no place, so all have it.
     RoomWide,

@@ -28,6 +28,8 @@ pub(crate) const SUBCOMMAND: &str = "admin";
 
 /// How long a server may take for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long to wait until a stream that has ended is asked for again.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
 const ABOUT: &str = "Asks a server that runs: who is there, and what is to be done. Each command \
     needs a key with a role; the server makes one at its first start.";
 
@@ -99,26 +101,18 @@ fn carry_out(matches: &ArgMatches) -> anyhow::Result<()> {
         method: endpoint.method.to_uppercase().parse().context("a method of HTTP")?,
         path: path(endpoint, given),
         body: body(endpoint, given),
+        after: given.try_get_one::<u64>("after").ok().flatten().copied(),
         streams: follows(endpoint, given),
     };
     let as_json = given.get_flag("json");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let answer = tokio::time::timeout(ANSWER_TIMEOUT, call.send()).await;
-        let answer = answer.map_err(|_| anyhow!("{}: no answer within 5 s", call.server))?;
-        let answer = answer.with_context(|| format!("cannot ask {}", call.server))?;
-        if call.streams && answer.status() == StatusCode::OK {
-            return follow(answer, as_json).await;
+        if call.streams {
+            return follow(call, as_json).await;
         }
-        let (status, text) = (answer.status(), whole(answer).await?);
-        let json: Json = serde_json::from_str(&text).with_context(|| {
-            format!("{} has answered {status} without JSON: is that its `--http`?", call.server)
-        })?;
-        match json.get("error").and_then(Json::as_str) {
-            Some(problem) => bail!("{problem} ({status})"),
-            None if as_json => print(&format!("{text}\n")),
-            None => print(&table::shown(&json)),
-        }
+        let answer = call.answer().await?;
+        let (json, text) = call.read(answer).await?;
+        print(&if as_json { format!("{text}\n") } else { table::shown(&json) })
     })
 }
 
@@ -148,14 +142,7 @@ fn path(endpoint: &AdminEndpoint, given: &ArgMatches) -> String {
         None => "",
     };
     let encoded = utf8_percent_encode(parameter, NON_ALPHANUMERIC).to_string();
-    let path = format!("/admin/v1{}", endpoint.path_with(&encoded));
-    if endpoint.action == AdminAction::Events {
-        return format!(
-            "{path}?after={}",
-            given.get_one::<u64>("after").expect("it has a default")
-        );
-    }
-    path
+    format!("/admin/v1{}", endpoint.path_with(&encoded))
 }
 
 fn body(endpoint: &AdminEndpoint, given: &ArgMatches) -> String {
@@ -179,10 +166,39 @@ struct AdminCall {
     method: Method,
     path: String,
     body: String,
+    /// The number of the last known event.
+    after: Option<u64>,
     streams: bool,
 }
 
 impl AdminCall {
+    fn uri(&self) -> String {
+        match self.after {
+            Some(after) => format!("{}?after={after}", self.path),
+            None => self.path.clone(),
+        }
+    }
+
+    async fn answer(&self) -> anyhow::Result<Response<Incoming>> {
+        let answer = tokio::time::timeout(ANSWER_TIMEOUT, self.send()).await;
+        let answer = answer.map_err(|_| anyhow!("{}: no answer within 5 s", self.server))?;
+        answer.with_context(|| format!("cannot ask {}", self.server))
+    }
+
+    /// The answer as JSON, and as it came; what the server has refused is an error.
+    async fn read(&self, answer: Response<Incoming>) -> anyhow::Result<(Json, String)> {
+        let status = answer.status();
+        let bytes = answer.into_body().collect().await?.to_bytes();
+        let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+        let json: Json = serde_json::from_str(&text).with_context(|| {
+            format!("{} has answered {status} without JSON: is that its `--http`?", self.server)
+        })?;
+        match json.get("error").and_then(Json::as_str) {
+            Some(problem) => bail!("{problem} ({status})"),
+            None => Ok((json, text)),
+        }
+    }
+
     async fn send(&self) -> anyhow::Result<Response<Incoming>> {
         let stream = TcpStream::connect(&self.server).await?;
         let (mut sender, connection) =
@@ -192,7 +208,7 @@ impl AdminCall {
         let accept = if self.streams { "text/event-stream" } else { "application/json" };
         let request = Request::builder()
             .method(&self.method)
-            .uri(&self.path)
+            .uri(self.uri())
             .header(header::HOST, &self.server)
             .header(header::AUTHORIZATION, format!("Bearer {}", self.key))
             .header(header::ACCEPT, accept)
@@ -202,31 +218,49 @@ impl AdminCall {
     }
 }
 
-async fn whole(answer: Response<Incoming>) -> anyhow::Result<String> {
-    let bytes = answer.into_body().collect().await?.to_bytes();
-    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+/// Prints each event of a stream, and asks again when that has ended, until this process ends.
+async fn follow(mut call: AdminCall, as_json: bool) -> anyhow::Result<()> {
+    let mut answer = call.answer().await?;
+    loop {
+        if answer.status() != StatusCode::OK {
+            return call.read(answer).await.map(drop);
+        }
+        let ended = print_events(answer, &mut call.after, as_json).await?;
+        let _ = writeln!(io::stderr(), "admin: {ended}; asking again");
+        answer = loop {
+            tokio::time::sleep(AGAIN_AFTER).await;
+            if let Ok(answer) = call.answer().await {
+                break answer;
+            }
+        };
+    }
 }
 
-/// Prints each event of a stream, until the server or this process ends.
-async fn follow(answer: Response<Incoming>, as_json: bool) -> anyhow::Result<()> {
+/// Returns why the stream has ended; the error is of standard output.
+async fn print_events(
+    answer: Response<Incoming>,
+    last: &mut Option<u64>,
+    as_json: bool,
+) -> anyhow::Result<String> {
     let mut body = answer.into_body();
     let mut lines = Vec::new();
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame?.into_data() else { continue };
+        let data = match frame {
+            Ok(frame) => frame.into_data().unwrap_or_default(),
+            Err(error) => return Ok(format!("the stream is cut off ({error})")),
+        };
         lines.extend_from_slice(&data);
         while let Some(end) = lines.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = lines.drain(..=end).collect();
             let line = String::from_utf8_lossy(&line);
             let Some(text) = line.strip_prefix("data:").map(str::trim) else { continue };
-            if as_json {
-                print(&format!("{text}\n"))?;
-            } else {
-                let event: Json = serde_json::from_str(text).context("an event is JSON")?;
-                print(&format!("{}\n", table::event(&event)))?;
-            }
+            let event: Json = serde_json::from_str(text).context("an event is JSON")?;
+            *last = event["number"].as_u64().or(*last);
+            let shown = if as_json { text.to_owned() } else { table::event(&event) };
+            print(&format!("{shown}\n"))?;
         }
     }
-    bail!("the server has ended the stream")
+    Ok("the server has ended the stream".to_owned())
 }
 
 fn print(text: &str) -> anyhow::Result<()> {
@@ -266,7 +300,9 @@ mod tests {
         assert_eq!(unban, (path.to_owned(), String::new()));
         let say = read(&["--json", "say", "--text", "hello", "--room", "3"]);
         assert_eq!(say.1, r#"{"room":3,"text":"hello"}"#);
-        assert_eq!(read(&["events", "--after", "7"]).0, "/admin/v1/events?after=7");
+        assert_eq!(read(&["events", "--after", "7"]).0, "/admin/v1/events");
+        let unmuted = read(&["unban", "name:bob", "--only", "chat"]);
+        assert_eq!(unmuted.1, r#"{"only":"chat"}"#);
         for wrong in [&["kick"][..], &["say"], &["say", "--text", "x", "--room", "y"], &["dance"]] {
             let arguments = [&["admin"], wrong].concat();
             assert!(commands().try_get_matches_from(arguments).is_err(), "{wrong:?}");

@@ -109,6 +109,8 @@ const LOOK: OperatorRole = OperatorRole::Look;
 const MODERATE: OperatorRole = OperatorRole::Moderate;
 const OPERATE: OperatorRole = OperatorRole::Operate;
 const REASON: (&str, &str, bool, &str) = ("reason", "string", false, "for the players");
+const ONLY: (&str, &str, bool, &str) =
+    ("only", "string", false, "`play` or `chat`: the ban from that alone");
 const HOURS: (&str, &str, bool, &str) =
     ("hours", "integer", false, "for how long; without it there is no end");
 
@@ -249,7 +251,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         role: MODERATE,
         about: "Bans the account of a player, and the address that it comes from.",
         body: &[REASON, HOURS],
-        answer: "`targets`, what is banned",
+        answer: "`targets`, what is banned; `reached`, how many players that concerns now",
     },
     AdminEndpoint {
         action: AdminAction::Say,
@@ -278,15 +280,16 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
             REASON,
             HOURS,
         ],
-        answer: "`targets`, what is banned",
+        answer: "`targets`, what is banned; `reached`, how many players that concerns now",
     },
     AdminEndpoint {
         action: AdminAction::Unban,
         method: "delete",
         path: "/bans/{target}",
         role: MODERATE,
-        about: "Ends the bans of a target, as the list of bans shows it; `/` is `%2F`.",
-        body: &[],
+        about: "Ends the bans of a target, as the list of bans shows it (`/` is `%2F`), and of \
+            names that look like it.",
+        body: &[ONLY],
         answer: "`targets`, what is banned no more",
     },
     AdminEndpoint {

@@ -74,6 +74,6 @@ mod tests {
         }
         headers.insert(LAST_EVENT_ID, "9".parse().expect("a header's value"));
         assert_eq!(read_after(Some(""), &headers), Ok(9));
-        assert_eq!(read_after(Some("after=7"), &headers), Ok(7), "the query is said anew");
+        assert_eq!(read_after(Some("after=7"), &headers), Ok(7), "the query is newer");
     }
 }

@@ -4,12 +4,12 @@
 
 use serde_json::Value as Json;
 
-/// Members that guests do not get, in whatever answer.
+use crate::lobby::is_for_guests;
+
+/// Members that guests do not get, in any answer.
 const SECRETS: [&str; 4] = ["account", "address", "mute", "reason"];
 /// Lists of which guests get nothing.
 const SECRET_LISTS: [&str; 1] = ["bans"];
-/// Of events guests get those whose names begin so: what happens to players, rooms and hosts.
-const OPEN_EVENTS: [&str; 3] = ["player_", "room_", "host_"];
 
 /// An answer without what guests may not see.
 pub(super) fn without_secrets(mut answer: Json) -> Json {
@@ -39,7 +39,7 @@ fn hide(value: &mut Json) {
 /// Whether guests may know of this item of a list: all but some events.
 fn is_open(item: &Json) -> bool {
     let event = item["event"].as_str();
-    event.is_none_or(|event| OPEN_EVENTS.iter().any(|open| event.starts_with(open)))
+    event.is_none_or(is_for_guests)
 }
 
 #[cfg(test)]

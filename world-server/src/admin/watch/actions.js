@@ -119,7 +119,8 @@ function banPlayer({ id, name, account }) {
     const target = what === "account" ? { account } : { name };
     return ask("POST", "bans", { ...target, ...term(values) });
   };
-  return action(text, "moderate", "danger", dialog, { done: () => text.done(name), request });
+  const done = ({ reached }) => text.done(name, reached);
+  return action(text, "moderate", "danger", dialog, { done, request });
 }
 
 export function ofRoom({ id, name, locked, players }) {
@@ -199,12 +200,11 @@ export function addBan() {
   return action(text, "moderate", "danger", dialog, { request });
 }
 
-/** `target` as the list of bans has it, `name` as one reads it. */
-export function unban(target, name) {
-  return simple(texts.unban, "moderate", undefined, {
-    name,
-    about: texts.unban.about,
-    method: "DELETE",
-    path: `bans/${encodeURIComponent(target)}`,
-  });
+/** A ban as the list has it; `name` is what one reads. */
+export function unban({ target, from }, name) {
+  const text = texts.unban;
+  const dialog = { title: text.title(name, from), about: text.about(from), fields: [] };
+  const path = `bans/${encodeURIComponent(target)}`;
+  const request = () => ask("DELETE", path, { only: from });
+  return action(text, "moderate", undefined, dialog, { done: () => text.done(name), request });
 }

@@ -47,11 +47,11 @@ export async function ask(method, path, body, key = keptKey()) {
   }
   const json = await answer.json().catch(() => ({}));
   if (answer.ok) return json;
-  throw new ApiProblem(answer.status, problemText(answer.status, json.error ?? ""));
+  throw new ApiProblem(answer.status, problemText(answer, json.error ?? ""));
 }
 
-function problemText(status, said) {
+function problemText({ status, headers }, said) {
   const { problems } = words;
-  if (status === 429) return problems.pause(/wait (\d+) s/.exec(said)?.[1]);
+  if (status === 429) return problems.pause(headers.get("retry-after"));
   return problems.byStatus[status] ?? (said ? problems.said(said) : problems.status(status));
 }

@@ -58,9 +58,11 @@ async function start() {
 
 /** Finds out who looks: the holder of the key that is kept, a guest, or one who has to sign in. */
 async function enter(why) {
-  // Until then nothing is asked, and no other dialog for a key comes.
-  store.me = undefined;
-  store.problem = undefined;
+  // Until then nothing is asked or shown, and no other dialog for a key comes.
+  store.forget();
+  details.show(undefined);
+  for (const part of [place, navigation, who]) part.replaceChildren();
+  setText(state, "");
   for (;;) {
     try {
       store.me = await ask("GET", "whoami");
@@ -90,7 +92,7 @@ async function turn() {
   if (store.me && store.problem?.status === 401) await enter(words.signIn.ended);
   const took = performance.now() - began;
   await pause(Math.max(PAUSE_MS, PAUSE_PER_ANSWER * took));
-  // Nobody looks.
+  // The page is hidden.
   while (document.hidden) await pause(60_000);
 }
 
@@ -191,6 +193,7 @@ function showWho() {
 
 /** Once a second: a countdown, and whether the server is silent. */
 function showState() {
+  if (!store.me) return;
   const { server: known, problem } = store;
   const age = now() - store.answeredAt;
   const { state: text } = words;

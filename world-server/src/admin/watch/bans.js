@@ -51,7 +51,7 @@ export function make(store, { refresh }) {
       key: "actions",
       label: "",
       cell: (ban) => {
-        const { label, open } = unban(ban.target, targetOf(ban).name);
+        const { label, open } = unban(ban, targetOf(ban).name);
         return [{ button: label, run: () => open(refresh) }];
       },
     },

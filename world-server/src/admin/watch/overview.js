@@ -12,7 +12,7 @@ import { words } from "./words.js";
 
 const EVENTS = 8;
 const BUSIEST = 6;
-/** So many refusals a second are more than mistakes. */
+/** More refusals a second than players cause by mistake. */
 const MANY_REFUSED = 5;
 
 export const needs = ["hosts", "rooms", "history", "events"];

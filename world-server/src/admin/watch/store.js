@@ -41,6 +41,15 @@ export class Store {
     }
   }
 
+  /** Who looked has signed out: nothing that the key has shown stays. */
+  forget() {
+    const lists = { players: [], rooms: [], hosts: [], bans: [], events: [] };
+    const numbers = { newestEvent: 0, missedEvents: 0, hasEvents: true, answeredAt: now() };
+    const rest = { me: undefined, server: undefined, history: undefined, problem: undefined };
+    Object.assign(this, lists, numbers, rest);
+    this.#historyAt = 0;
+  }
+
   player(id) {
     return this.players.find((player) => player.id === id);
   }

@@ -185,7 +185,7 @@ export const words = {
     unavailable: "This server does not tell events.",
   },
   bans: {
-    columns: { target: "Who", kind: "By", from: "From", reason: "Reason", ends: "Ends" },
+    columns: { target: "Who", kind: "Kind", from: "Barred from", reason: "Reason", ends: "Ends" },
     kinds: { name: "name", address: "address", account: "account" },
     from: { play: "playing", chat: "chat" },
     empty: "Nobody is banned. Ban a player in its details, or a name or a network here.",
@@ -289,7 +289,8 @@ export const words = {
       address: "the address",
       shared: "Others behind the same address are put out, too.",
       go: (name) => `Ban ${name}`,
-      done: (name) => `${name} is banned.`,
+      done: (name, reached) =>
+        reached > 1 ? `${name} is banned; ${reached} players were put out.` : `${name} is banned.`,
     },
     addBan: {
       label: "Add a ban",
@@ -308,15 +309,19 @@ export const words = {
     },
     unban: {
       label: "End",
-      title: (target) => `End the ban of ${target}?`,
-      about: "Whoever it barred may come in again.",
+      title: (target, from) =>
+        from === "chat" ? `Let ${target} chat?` : `End the ban of ${target}?`,
+      about: (from) =>
+        from === "chat"
+          ? "Players whom it concerns can chat again. A ban from playing stays."
+          : "Players whom it concerns may come in again. A ban from chat stays.",
       go: "End the ban",
-      done: (target) => `${target} is not banned any more.`,
+      done: (target) => `The ban of ${target} has ended.`,
     },
     lock: {
       label: "Lock",
       title: (name) => `Lock ${name}?`,
-      about: "Nobody else comes in. Members stay, and may come back to their seats.",
+      about: "No player comes in. Members stay, and may come back to their seats.",
       go: "Lock",
       done: (name) => `${name} is locked.`,
     },

@@ -195,9 +195,12 @@ impl Lobby {
     /// Removes a lost host; its rooms may resume elsewhere.
     pub(in crate::lobby) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
         let build = self.hosts.build_of(host);
-        let rooms = self.rooms.iter().filter(|room| room.game_host() == Some(host)).count() as u64;
-        let reason_text = sanitized(reason);
-        self.report(OperatorEvent::HostLost { host: host.0, rooms, reason: reason_text });
+        // A server that shuts down has asked its hosts to end.
+        if !self.draining {
+            let its = self.rooms.iter().filter(|room| room.game_host() == Some(host));
+            let (rooms, reason) = (its.count() as u64, sanitized(reason));
+            self.report(OperatorEvent::HostLost { host: host.0, rooms, reason });
+        }
         self.hosts.remove(host);
         self.pool_changed = true;
         self.timers.cancel(Timer::HostSilence(host));

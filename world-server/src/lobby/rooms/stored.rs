@@ -39,7 +39,7 @@ const MAX_JOBS_OF_ROOM: usize = 64;
 /// A player is told that the profile is in use after this number of answers, some seconds.
 const TOLD_AFTER: u32 = 3;
 /// A room that no session of the account is in has written the profile by then, or is gone: after
-/// so many answers in a row while the store worked and each room of the game had a host.
+/// that many answers in a row while the store worked and each room of the game had a host.
 const GONE_AFTER: u32 = 20;
 /// The same after all answers, if a room of the game has no host for good.
 const GONE_AFTER_WITHOUT_HOST: u32 = 600;

@@ -9,13 +9,14 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{AccountId, PlayerId};
 use ambit_proto::standing::OperatorRole;
 use ambit_proto::time::LocalTime;
-use ambit_store::BanTerm;
+use ambit_store::{BanTerm, ServerBan};
 use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::Lobby;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::sessions::server_bans::{BanSubject, until_and_why};
+use crate::lobby::sessions::players::LobbyPlayer;
+use crate::lobby::sessions::server_bans::{BanSubject, ServerBans, until_and_why};
 
 impl Lobby {
     fn unix_seconds(&self, now: LocalTime) -> i64 {
@@ -76,6 +77,18 @@ impl Lobby {
             Some((player.id, player.conn, refusal))
         });
         barred.collect()
+    }
+
+    /// How many players these bans concern now.
+    pub(crate) fn reached_by(&self, now: LocalTime, bans: Vec<ServerBan>) -> usize {
+        let ServerBans { from_play, from_chat } = ServerBans::new(bans);
+        let now = self.unix_seconds(now);
+        let is_barred = |player: &&LobbyPlayer| {
+            let who = self.ban_subject(player.id);
+            let is_moderator = self.is_moderator(who.account);
+            [&from_play, &from_chat].iter().any(|of| of.find(now, who, is_moderator).is_some())
+        };
+        self.players.iter().filter(is_barred).count()
     }
 
     fn ban_subject(&self, player: PlayerId) -> BanSubject<'_> {
