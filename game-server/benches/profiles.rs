@@ -2,19 +2,25 @@
 //! each second, beside the same room whose profiles do not.
 //!
 //! `cargo bench -p ambit-game-server --bench profiles`. The two rooms tick in turns; printed is the
-//! processor's time of a tick of each, without datagrams, whose cost does not differ. The store
-//! answers at the next tick.
+//! processor's time of a tick of each: all that a room does for its clients, without sockets and
+//! encryption. Each client acknowledges each datagram one tick later. The store answers at the next
+//! tick. A second pair of rooms has players without clients, so that what profiles cost is most of
+//! the difference.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit::Games;
 use ambit::prelude::*;
-use ambit_proto::ids::AccountId;
+use ambit_proto::ids::{AccountId, ClientId};
+use ambit_proto::link::{Link, LinkConfig};
+use ambit_proto::message::Uplink;
 use ambit_proto::pose::PoseCoding;
+use ambit_proto::wire::Wire as _;
 use ambit_room::logic::registry::{Header, Registry};
 use ambit_room::logic::store::{ProfileClaim, StoreAnswer, StoreRequest};
 use ambit_room::room::{REPLAY_CLIENT, Room, RoomInput, RoomOutput};
+use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
 const PLAYERS: u64 = 200;
@@ -84,33 +90,62 @@ impl Game for Market {
 struct Bench {
     room: Room,
     now: GameTime,
+    /// By client, from 1; none for players without clients.
+    links: Vec<Link>,
+    /// Datagrams on the way to the clients.
+    in_flight: Vec<(ClientId, Bytes)>,
     inputs: Vec<RoomInput>,
     outputs: Vec<RoomOutput>,
     written: usize,
 }
 
 impl Bench {
-    fn new(changes: bool) -> Self {
+    fn new(changes: bool, has_clients: bool) -> Self {
         let header = Header { game: "market".to_owned(), capacity: 300, ..Header::default() };
         let registry = Registry::from(Games::new().with::<Market>());
         let mut room = registry.create_room(&header).expect("a room");
         let game = room.arrange().1.as_any().and_then(|game| game.downcast_mut::<Market>());
         game.expect("the game of the room").changes = changes;
         let inputs = (1..=PLAYERS).map(|number| RoomInput::Join {
-            client: REPLAY_CLIENT,
+            client: if has_clients { ClientId(number as u32) } else { REPLAY_CLIENT },
             player: PlayerId(number),
             name: format!("player {number}"),
             account: Some(AccountId(u128::from(number).to_be_bytes())),
             coding: PoseCoding::Auto,
         });
         let inputs = inputs.collect();
-        Self { room, now: GameTime::ZERO, inputs, outputs: Vec::new(), written: 0 }
+        let links = if has_clients { PLAYERS } else { 0 };
+        let links = (0..links).map(|_| Link::new(LinkConfig::client())).collect();
+        let (outputs, in_flight) = (Vec::new(), Vec::new());
+        Self { room, now: GameTime::ZERO, links, in_flight, inputs, outputs, written: 0 }
     }
 
-    fn tick(&mut self) {
+    /// Returns the processor's time of the room.
+    fn tick(&mut self) -> Duration {
         self.now += TICK;
+        for (client, bytes) in self.in_flight.drain(..) {
+            let link = &mut self.links[client.0 as usize - 1];
+            link.handle_datagram(self.now.into(), &bytes).expect("the room's own datagram");
+            while link.poll_event().is_some() {}
+        }
+        for (client, link) in (1..).zip(&mut self.links) {
+            let mut bytes = Vec::with_capacity(64);
+            link.write_datagram_without_ack_request(self.now.into(), &mut bytes, |writer, _| {
+                Uplink::default().wire(writer).expect("writing cannot fail");
+            });
+            let (client, at) = (ClientId(client), self.now);
+            self.inputs.push(RoomInput::Datagram { client, at, bytes: bytes.into() });
+        }
+        let began = processor_time();
         self.room.tick(self.now, &mut self.inputs, &mut self.outputs);
+        let took = processor_time().saturating_sub(began);
         for output in self.outputs.drain(..) {
+            if let RoomOutput::Datagram { client, bytes } = output {
+                if !self.links.is_empty() {
+                    self.in_flight.push((client, bytes));
+                }
+                continue;
+            }
             let RoomOutput::Store(asked) = output else { continue };
             let answer = match asked.request {
                 StoreRequest::ClaimProfile(_) => StoreAnswer::Claimed(ProfileClaim(1), None),
@@ -122,22 +157,30 @@ impl Bench {
             };
             self.inputs.push(RoomInput::Stored { number: asked.number, answer });
         }
+        took
     }
 }
 
 fn main() {
-    let mut rooms = [false, true].map(Bench::new);
+    println!("with clients:");
+    measure(true);
+    println!("without clients:");
+    measure(false);
+}
+
+fn measure(has_clients: bool) {
+    let mut rooms = [false, true].map(|changes| Bench::new(changes, has_clients));
     for room in &mut rooms {
-        (0..TICKS).for_each(|_| room.tick());
+        for _ in 0..TICKS {
+            room.tick();
+        }
         room.written = 0;
     }
     let mut times = [Duration::ZERO; 2];
     for turn in 0..TURNS {
         let mut both = [Duration::ZERO; 2];
         for (room, time) in rooms.iter_mut().zip(&mut both) {
-            let began = processor_time();
-            (0..TICKS).for_each(|_| room.tick());
-            *time = processor_time().saturating_sub(began) / TICKS;
+            *time = (0..TICKS).map(|_| room.tick()).sum::<Duration>() / TICKS;
         }
         println!(
             "turn {turn}: {:?} a tick without changes, {:?} with ({:+.1} %)",

@@ -10,6 +10,9 @@
 //! evict caches between two ticks as sockets do. Machine: any; a client should cost the same
 //! however many there are.
 //!
+//! A second table says what an operator costs who looks at the room from above, four times a second
+//! and through one client: the same room with and without, in turns.
+//!
 //! Run with `cargo bench -p ambit-game-server --bench replication [-- 1000 [steered]]`.
 
 // The tests of the whole system use the same game.
@@ -30,6 +33,7 @@ use ambit_proto::message::{self, Uplink};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Wire;
+use ambit_room::questions::RoomQuestion;
 use ambit_room::recording::Header;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_room::stats::{EncodingReuse, RoomStats};
@@ -63,6 +67,37 @@ fn main() {
             println!("{}", measure(walk, count));
         }
     }
+    println!("\n| clients | us a tick | us more while an operator looks | per cent |");
+    println!("| --- | --- | --- | --- |");
+    for count in counts {
+        println!("{}", measure_looks(count));
+    }
+}
+
+/// Ticks between two looks.
+const LOOK_TICKS: u32 = 5;
+
+/// What a watcher adds to a tick, in one line of the second table.
+fn measure_looks(count: u32) -> String {
+    let mut rooms = [(); 2].map(|()| BenchRoom::new("steered", count));
+    let mut times = [Duration::ZERO; 2];
+    for tick in 0..SETTLING + 4 * MEASURED {
+        for (index, room) in rooms.iter_mut().enumerate() {
+            let mut time = room.tick();
+            if index == 1 && tick % LOOK_TICKS == 0 {
+                let question = RoomQuestion::Above { player: Some(PlayerId(1)) };
+                time += thread_cpu_time(|| {
+                    std::hint::black_box(question.ask(&mut room.room).encode());
+                });
+            }
+            if tick >= SETTLING {
+                times[index] += time;
+            }
+        }
+    }
+    let [without, with] = times.map(|time| time.as_secs_f64() * 1e6 / f64::from(4 * MEASURED));
+    let more = with - without;
+    format!("| {count} | {without:.0} | {more:.0} | {:.1} |", 100.0 * more / without)
 }
 
 const TABLE_HEAD: &str = "\

@@ -19,6 +19,8 @@ use tokio::runtime::Runtime;
 const BOTS_S: &str = "300";
 /// Until paths, bars and colours are there.
 const SETTLE: Duration = Duration::from_secs(4);
+/// An operator's.
+const KEY: &str = "pictures-0123456789";
 const LOBBY_SETTLE: Duration = Duration::from_secs(12);
 
 fn main() -> Result<()> {
@@ -32,7 +34,12 @@ fn main() -> Result<()> {
     // A line that can be cut.
     let runtime = Runtime::new()?;
     let line = Relay::start(&runtime)?;
-    let server = Server::start(&scratch, &["--advertise", &line.address.to_string()])?;
+    let keys = scratch.path().join("keys");
+    std::fs::write(&keys, format!("operate olga {KEY}\n"))?;
+    let keys = keys.to_str().context("a plain path")?;
+    let advertised = line.address.to_string();
+    let flags = ["--advertise", &advertised, "--admin-key-file", keys];
+    let server = Server::start(&scratch, &flags)?;
     line.lead_to(server.world);
     let mut bots = [
         start_bots(&scratch, &server, "meadow", "field", &["size=120x120", "npcs=40"])?,
@@ -40,7 +47,10 @@ fn main() -> Result<()> {
         start_bots(&scratch, &server, "arena", "shooter", &["ships=0", "goal=20"])?,
         start_bots(&scratch, &server, "village", "hamlet", &[])?,
     ];
-    let drawn = runtime.block_on(draw_all(&scratch, &server, &line, &folder));
+    let drawn = runtime.block_on(async {
+        draw_all(&scratch, &server, &line, &folder).await?;
+        draw_for_operators(&scratch, &server, &folder).await
+    });
     end(&mut bots)?;
     drawn?;
     drop(server);
@@ -208,6 +218,41 @@ async fn draw_all(
     phil.close().await
 }
 
+/// The page for operators.
+async fn draw_for_operators(scratch: &ScratchFolder, server: &Server, folder: &Path) -> Result<()> {
+    let light = BrowserKind { is_large: true, ..BrowserKind::default() };
+    let dark = BrowserKind { is_dark: true, ..light };
+    let phone = BrowserKind { is_phone: true, ..light };
+    let through_a_player = "const answer = await fetch('/admin/v1/players', {
+          headers: { authorization: `Bearer ${args.key}` },
+        });
+        const { players } = await answer.json();
+        const maps = await (await fetch('/admin/v1/maps', {
+          headers: { authorization: `Bearer ${args.key}` },
+        })).json();
+        const room = players.find(it => it.name === args.name).room;
+        const map = maps.maps.find(it => it.room === room);
+        location.hash = `#map=${map.id}&player=${players.find(it => it.name === args.name).id}`;";
+    let views = [
+        ("watch", light, "location.hash = '#overview'"),
+        ("watch-players", dark, "location.hash = '#players'"),
+        ("watch-map", light, through_a_player),
+        ("watch-phone", phone, through_a_player),
+    ];
+    for (name, kind, show) in views {
+        let browser = Browser::start_as(scratch, kind).await?;
+        browser.open(&format!("http://{}/watch/style.css", server.http)).await?;
+        let keep = "sessionStorage.setItem('ambit-operator-key', args.key);";
+        browser.run(keep, json!({ "key": KEY })).await?;
+        browser.open(&format!("http://{}/watch", server.http)).await?;
+        browser.run(show, json!({ "key": KEY, "name": "bot-3" })).await?;
+        tokio::time::sleep(SETTLE).await;
+        save(&browser, folder, name).await?;
+        browser.close().await?;
+    }
+    Ok(())
+}
+
 async fn open(
     scratch: &ScratchFolder,
     server: &Server,
@@ -242,8 +287,12 @@ async fn draw(page: &Page, folder: &Path, name: &str) -> Result<()> {
 }
 
 async fn draw_now(page: &Page, folder: &Path, name: &str) -> Result<()> {
+    save(&page.browser, folder, name).await
+}
+
+async fn save(browser: &Browser, folder: &Path, name: &str) -> Result<()> {
     let path = folder.join(format!("{name}.png"));
-    std::fs::write(&path, page.browser.screenshot().await?)?;
+    std::fs::write(&path, browser.screenshot().await?)?;
     println!("{}", path.display());
     Ok(())
 }

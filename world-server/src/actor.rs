@@ -9,6 +9,7 @@
 //! waits than it may is disconnected. No other client is affected.
 
 pub(crate) mod calls;
+mod questions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -28,6 +29,7 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use self::questions::RoomQuestions;
 use crate::accounts::AccountDesk;
 use crate::admin::snapshot::{Snapshot, add_stats};
 use crate::client_connection::ClientConnection;
@@ -83,6 +85,7 @@ pub(crate) struct WorldServer {
     checkpoints: Arc<RoomCheckpoints>,
     /// When each host was heard last.
     heard_hosts: Arc<HeardHosts>,
+    questions: RoomQuestions,
     last_conn: u64,
     last_host: u64,
     wakeup: Option<(LocalTime, SpawnHandle)>,
@@ -168,6 +171,7 @@ impl WorldServer {
             children,
             checkpoints: parts.checkpoints,
             heard_hosts: Arc::default(),
+            questions: RoomQuestions::default(),
             last_conn: 0,
             last_host,
             wakeup: None,
@@ -555,9 +559,11 @@ fn room_of_order(order: &HostOrder) -> Option<u64> {
         HostOrder::Message(body) => body,
     };
     match body {
-        // These two are never sent: rooms are opened by `HostOrder::OpenRoom`.
+        // The first two are no orders of the lobby: it opens rooms by `HostOrder::OpenRoom`. Nor
+        // is the third, which is put to a link directly.
         world_to_host::Body::OpenRoom(order) => Some(order.room),
         world_to_host::Body::RoomPiece(piece) => Some(piece.room),
+        world_to_host::Body::AskRoom(question) => Some(question.room),
         world_to_host::Body::CloseRoom(order) => Some(order.room),
         world_to_host::Body::MoveRoom(order) => Some(order.room),
         world_to_host::Body::RoomTaken(order) => Some(order.room),

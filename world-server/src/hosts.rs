@@ -172,8 +172,15 @@ async fn pass_reports(
     mut reports: mpsc::Receiver<HostReport>,
 ) {
     while let Some(report) = reports.recv().await {
-        let reported = in_lobby(move |lobby, now| lobby.handle_host(now, id, report));
-        if world.send(reported).await.is_err() {
+        let passed = match report {
+            HostReport::Message(host_to_world::Body::RoomAnswered(answered)) => {
+                world.send(call(move |world, _| world.take_room_answer(id, answered))).await
+            }
+            report => {
+                world.send(in_lobby(move |lobby, now| lobby.handle_host(now, id, report))).await
+            }
+        };
+        if passed.is_err() {
             return;
         }
     }

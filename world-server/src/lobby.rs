@@ -358,7 +358,10 @@ impl Lobby {
                 Body::RoomHandedOver(room) => self.handle_room_handed_over(now, host, room),
                 // The shell stores checkpoints, and gets the reports of watchers on their own
                 // connections.
-                Body::RoomSaved(_) | Body::RoomTick(_) | Body::ProcessEnded(_) => {}
+                Body::RoomSaved(_)
+                | Body::RoomTick(_)
+                | Body::RoomAnswered(_)
+                | Body::ProcessEnded(_) => {}
             },
         }
         self.advance(now);

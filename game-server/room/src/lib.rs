@@ -9,6 +9,7 @@ pub mod digest;
 pub mod journal;
 pub mod logic;
 pub mod network;
+pub mod questions;
 pub mod recording;
 pub mod room;
 pub mod room_limits;

@@ -53,6 +53,7 @@ use crate::logic::gate::Gate;
 use crate::logic::sight::Sight;
 use crate::logic::world::adaptation::{Adaptation, layout_of};
 use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
+use crate::network::above::{MapAbove, RoomAbove};
 use crate::network::loads::LoadMap;
 use crate::network::viewer::UplinkEvent;
 use crate::network::why::Why;
@@ -604,6 +605,20 @@ impl Room {
             _ => REPLAY_CLIENT,
         };
         self.network.why(self.last.unwrap_or_default(), client, object, &visibility)
+    }
+
+    /// What does not change while the room runs, for operators.
+    pub fn map_above(&self) -> MapAbove {
+        MapAbove::of(&self.world, &self.network)
+    }
+
+    /// Where all is and, beside that, what the client of a player has of it, for operators.
+    pub fn above(&mut self, player: Option<PlayerId>) -> RoomAbove {
+        let visibility = GameVisibility { game: &*self.game, world: &self.world };
+        let name = |player| self.seats.get(&player).map_or_else(String::new, |it| it.name.clone());
+        let at = self.last.unwrap_or_default();
+        let above = self.network.above(at, player, &visibility, name);
+        RoomAbove { regions: self.loads.regions(), ..above }
     }
 
     /// Once a second, gives the game the round trips to the clients, as far as they have changed.

@@ -9,6 +9,7 @@ use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::logic::registry::Registry;
+use ambit_room::questions::{RoomAnswer, RoomQuestion};
 use ambit_room::recording::Header;
 use ambit_room::room::{Room, RoomInput};
 use ambit_transport::ticket::TicketSigner;
@@ -24,6 +25,9 @@ use super::{Reached, header};
 /// tick and be saved again.
 pub fn saved_room(data: &[u8]) -> Reached {
     let mut reached = Reached::new();
+    // A host may answer anything, and a WorldServer ask.
+    let _ = RoomAnswer::decode(data);
+    let _ = RoomQuestion::decode(data);
     let Some((&choice, state)) = data.split_first() else {
         return reached;
     };
@@ -42,6 +46,10 @@ pub fn saved_room(data: &[u8]) -> Reached {
         reached.insert("an object");
     }
     room.save().expect("both games can be saved");
+    for question in [RoomQuestion::Map, RoomQuestion::Above { player: Some(PlayerId(1)) }] {
+        let answer = question.ask(&mut room).encode();
+        RoomAnswer::decode(&answer).expect("what was just written");
+    }
     reached
 }
 

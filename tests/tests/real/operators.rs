@@ -1,10 +1,12 @@
 //! What an operator reads when something is wrong around a server (files, hosts with another key),
 //! and what one sees and does by HTTP.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
+use std::thread;
 
-use ambit_tests::real::{self, Console, Host, ScratchFolder, Server};
+use ambit_tests::real::{self, BotCrowd, Console, Host, HttpAnswer, ScratchFolder, Server};
 use anyhow::{Context, Result};
 use data_encoding::BASE64;
 use serde_json::{Value as Json, json};
@@ -146,7 +148,9 @@ fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
     let told = ann.wait_for("error")?;
     assert!(told.to_string().contains("cheating"), "{told}");
     let (_, bans) = ask(&server, LOOK, "GET /bans", &Json::Null)?;
-    assert_eq!(bans["bans"][0]["reason"], "cheating", "{bans}");
+    let known = &bans["bans"][0];
+    assert_eq!((&known["reason"], &known["made_by"]), (&json!("cheating"), &json!("max")));
+    assert!(known["made_at"].as_i64() > Some(1_700_000_000), "{bans}");
     let unban = format!("DELETE /bans/{account}");
     assert_eq!(ask(&server, MODERATE, &unban, &Json::Null)?.0, 200);
     assert_eq!(ask(&server, MODERATE, &unban, &Json::Null)?.0, 404);
@@ -170,6 +174,9 @@ fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
     let ban = format!("POST /players/{}/ban", eve_seen["id"]);
     let (status, banned) = ask(&server, MODERATE, &ban, &json!({ "reason": "insults" }))?;
     assert_eq!((status, &banned["targets"]), (200, &json!(["address:127.0.0.1"])), "{banned}");
+    let (_, bans) = ask(&server, LOOK, "GET /bans", &Json::Null)?;
+    let bans = bans["bans"].as_array().context("a list")?;
+    assert!(bans.iter().any(|ban| ban["player"] == "eve"), "{bans:?}");
     assert_eq!(banned["reached"], players.len(), "all who come from there");
     let told = eve.wait_for("error")?;
     assert!(told.to_string().contains("insults"), "{told}");
@@ -186,6 +193,64 @@ fn an_operator_sees_players_and_puts_one_out_who_reads_why() -> Result<()> {
 }
 
 #[test]
+fn an_operator_sees_a_map_from_above_and_why() -> Result<()> {
+    let scratch = ScratchFolder::new("from-above");
+    let server = start_with_keys(&scratch, &["--watch-guests"])?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    ann.run_command("create den game=field npcs=30 size=200x200", "created")?;
+    let asked = |path: &str| ask(&server, LOOK, &format!("GET {path}"), &Json::Null);
+    let (_, maps) = asked("/maps")?;
+    let id = maps["maps"][0]["id"].as_u64().context("a map")?;
+    let (status, problem) = asked(&format!("/maps/{id}/above"))?;
+    assert_eq!(status, 404, "{problem}");
+    assert!(problem["error"].to_string().contains("does not run"), "{problem}");
+    ann.run_command("start", "started")?;
+    ann.wait_for("enter")?;
+    let (status, map) = asked(&format!("/maps/{id}"))?;
+    assert_eq!((status, &map["size"]), (200, &json!([200.0, 200.0])), "{map}");
+    let kinds = map["kinds"].as_array().context("kinds")?;
+    let of_kind = |name: &str| kinds.iter().position(|kind| kind["name"] == name);
+    let npc = of_kind("npc").context("the kind npc")?;
+
+    let (_, players) = asked("/players")?;
+    let player = players["players"][0]["id"].as_u64().context("ann")?;
+    let above = format!("/maps/{id}/above?player={player}");
+    // What is sent is known after a second.
+    let seen = real::wait_until("a view with what is sent", || {
+        let (status, seen) = asked(&above)?;
+        // A map answers some questions a second.
+        assert!([200, 503].contains(&status), "{seen}");
+        let is_whole =
+            status == 200 && !seen["view"].is_null() && !seen["bytes_by_kind"][0].is_null();
+        Ok(is_whole.then_some(seen))
+    })?;
+    let objects = seen["objects"].as_array().context("objects")?;
+    let npcs: Vec<&Json> = objects.iter().filter(|object| object[1] == npc).collect();
+    assert_eq!(npcs.len(), 30, "{seen}");
+    assert_eq!(seen["clients"][0]["name"], "ann");
+    let followed = seen["view"]["objects"].as_array().context("followed")?;
+    let follows = |object: &Json| followed.iter().any(|has| has[0] == object[0]);
+
+    let why = |object: &Json| asked(&format!("/maps/{id}/why?player={player}&object={object}"));
+    let own = why(&seen["clients"][0]["avatar"])?.1;
+    assert_eq!((&own["rule"], &own["shows"]), (&json!("own"), &json!(true)), "{own}");
+    let far = npcs.iter().find(|npc| !follows(npc)).context("one that is far away")?;
+    let far = why(&far[0])?.1;
+    assert_eq!((&far["rule"], &far["at_client"]), (&json!("too_far"), &Json::Null), "{far}");
+    assert_eq!(why(&json!(1))?.1["rule"], "no_object");
+    for wrong in ["/why?player=1", "/why?player=1&object=x", "/above?who=1", "/above?player=-1"] {
+        let (status, problem) = asked(&format!("/maps/{id}{wrong}"))?;
+        assert_eq!(status, 400, "{wrong}: {problem}");
+    }
+    assert_eq!(asked("/maps/999/above")?.0, 404);
+    // What players hide from each other is not for guests.
+    for path in ["", "/above", "/why?player=1&object=1"] {
+        assert_eq!(server.get(&format!("/admin/v1/maps/{id}{path}"))?.0, 401, "{path}");
+    }
+    Ok(())
+}
+
+#[test]
 fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
     let scratch = ScratchFolder::new("operator-keys");
     let server = start_with_keys(&scratch, &[])?;
@@ -194,7 +259,7 @@ fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
     let paths = description["paths"].as_object().context("paths")?;
     for (path, methods) in paths {
         let path = path.replace("{player}", "77").replace("{room}", "77").replace("{host}", "77");
-        let path = path.replace("{target}", &"7".repeat(32));
+        let path = path.replace("{target}", &"7".repeat(32)).replace("{map}", "77");
         for method in methods.as_object().context("methods")?.keys() {
             let method = method.to_uppercase();
             let answer = server.request(&method, &path, "")?;
@@ -203,6 +268,8 @@ fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
             let body = if method == "POST" { "{\"none\": 1}" } else { "" };
             let answer = server.request_with(&method, &path, &authorised, body)?;
             let expected: &[u16] = match &method[..] {
+                // There is no such map, and no player or object is given.
+                "GET" if path.contains("/maps/") => &[404, 400],
                 "GET" => &[200],
                 "POST" => &[400],
                 _ => &[404],
@@ -241,6 +308,105 @@ fn admin(scratch: &ScratchFolder, server: &Server, key: &str, words: &[&str]) ->
     command.args(["admin", "--server", &server.http.to_string()]).args(words);
     command.env("AMBIT_ADMIN_KEY", key).stdin(Stdio::null());
     command
+}
+
+/// Asks with a key that no operator has. Returns the status.
+fn guess_key(http: SocketAddr, number: usize) -> Result<u16> {
+    let mut stream = TcpStream::connect(http)?;
+    write!(
+        stream,
+        "GET /admin/v1/players HTTP/1.1\r\nHost: {http}\r\nConnection: close\r\n\
+         Authorization: Bearer wrong-key-{number:08}\r\n\r\n"
+    )?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    Ok(HttpAnswer::parse(answer)?.status)
+}
+
+#[test]
+fn an_attack_on_the_operators_port_gets_nothing_and_moves_no_player() -> Result<()> {
+    const WRONG_KEYS: usize = 2_000;
+    const AT_ONCE: usize = 8;
+    let scratch = ScratchFolder::new("operator-attack");
+    let server = start_with_keys(&scratch, &[])?;
+    let mut crowd = BotCrowd::start(&scratch, server.world, "den", 8, &["--game", "field"])?;
+    crowd.wait_until_measuring()?;
+
+    // Connections whose requests never end.
+    let slow = |head: &str| -> Result<TcpStream> {
+        let mut stream = TcpStream::connect(server.http)?;
+        write!(stream, "{head}")?;
+        Ok(stream)
+    };
+    let long = "POST /admin/v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000\r\n";
+    let _slow = (0..16).map(|_| slow(long)).collect::<Result<Vec<_>>>()?;
+    let key = format!("{long}Authorization: Bearer {OPERATE}\r\n\r\n{{\"text\"");
+    let _bodies = (0..16).map(|_| slow(&key)).collect::<Result<Vec<_>>>()?;
+
+    let right = format!("Authorization: Bearer {OPERATE}\r\n");
+    let host = format!("Host: {}\r\n", server.http);
+    // Pages of other origins, also by a name of their own that leads here; they have no key.
+    let text = r#"{"text": "hello"}"#;
+    for (headers, expected) in [
+        ("Origin: http://evil.example\r\nContent-Type: text/plain\r\n", 401),
+        ("Cookie: key=operate\r\nSec-Fetch-Site: cross-site\r\n", 401),
+    ] {
+        let answer = server.request_with("POST", "/admin/v1/messages", headers, text)?;
+        assert_eq!(answer.status, expected, "{headers}");
+        assert!(answer.header("access-control-allow-origin").is_none(), "{}", answer.head);
+    }
+    let evil = format!("Host: evil.example\r\n{right}");
+    assert_eq!(server.request_as("GET", "/admin/v1/players", &evil)?.status, 421);
+    let preflight = "Origin: http://evil.example\r\nAccess-Control-Request-Method: POST\r\n";
+    let answer = server.request_with("OPTIONS", "/admin/v1/messages", preflight, "")?;
+    assert!(answer.header("access-control-allow-origin").is_none(), "{}", answer.head);
+    assert_ne!(answer.status, 200);
+    // Other ways to write a path lead to nothing.
+    for path in [
+        "/admin/v1/../v1/players",
+        "//admin/v1/players",
+        "/admin/v1/players/",
+        "/ADMIN/V1/PLAYERS",
+        "/admin%2Fv1%2Fplayers",
+        "/healthz/../admin/v1/players",
+        "/watch/../admin/v1/players",
+        "/watch/..%2f..%2fstatus",
+        "/admin/v1/players;/healthz",
+        "/admin/v1/openapi.json%00",
+    ] {
+        let status = server.request("GET", path, "")?.status;
+        assert!([400, 401, 404].contains(&status), "{path}: {status}");
+    }
+    let huge = format!("/admin/v1/events?after={}", "7".repeat(60_000));
+    let answer = server.request_as("GET", &huge, &format!("{host}{right}"));
+    // The server may close before it has read all of it.
+    assert!(!answer.is_ok_and(|answer| answer.status < 400), "a huge query");
+    let most = "x".repeat(4_000_000);
+    let answer = server.request_with("POST", "/admin/v1/messages", &right, &most);
+    assert!(!answer.is_ok_and(|answer| answer.status != 413), "a huge body");
+
+    let statuses = thread::scope(|scope| {
+        let http = server.http;
+        let threads: Vec<_> = (0..AT_ONCE)
+            .map(|first| {
+                scope.spawn(move || {
+                    let numbers = (first..WRONG_KEYS).step_by(AT_ONCE);
+                    numbers.map(|number| guess_key(http, number)).collect::<Result<Vec<_>>>()
+                })
+            })
+            .collect();
+        let statuses = threads.into_iter().map(|thread| thread.join().expect("no panic"));
+        statuses.collect::<Result<Vec<_>>>()
+    })?
+    .concat();
+    let count = |wanted| statuses.iter().filter(|status| **status == wanted).count();
+    assert_eq!(count(401) + count(429), WRONG_KEYS, "{statuses:?}");
+    assert!(count(401) < 100, "most are not even looked at: {statuses:?}");
+
+    assert_eq!(server.request("GET", "/healthz", "")?.status, 200);
+    // No bot was put out, lost its line, or saw an error; nothing was said or closed.
+    crowd.finish()?;
+    Ok(())
 }
 
 #[test]

@@ -100,6 +100,44 @@ pub(crate) fn watch_and_act(engine: BrowserEngine) -> Result<()> {
 }
 
 #[test]
+fn an_operator_looks_at_a_map_through_a_player_with_chromium() -> Result<()> {
+    let scratch = ScratchFolder::new("watch-map");
+    let server = start_with_keys(&scratch, &[])?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    ann.run_command("create den game=shooter", "created")?;
+    ann.run_command("start", "started")?;
+    ann.wait_for("enter")?;
+    Runtime::new()?.block_on(async {
+        let page = Operator::open(&scratch, &server, BrowserEngine::Chromium).await?;
+        page.does(&format!("await fill('Key', '{LOOK}'); await press('Sign in');")).await?;
+        page.does("await press('ann'); await press('What this player sees');").await?;
+        page.does("await read('Objects in its sight'); await read('Its line may carry');").await?;
+        // The own ship is in the middle of its cell or near it: a click there says why it is seen.
+        let click = r#"
+            const canvas = document.querySelector("canvas.above");
+            await until(() => canvas.getAttribute("aria-label")?.endsWith("what ann has"));
+            const box = canvas.getBoundingClientRect();
+            const found = () => document.body.innerText.includes("own avatar");
+            for (let y = box.top + 4; y < box.bottom && !found(); y += 12) {
+              for (let x = box.left + 4; x < box.right && !found(); x += 12) {
+                for (const name of ["pointerdown", "pointerup"]) {
+                  const at = { pointerId: 1, clientX: x, clientY: y, bubbles: true };
+                  canvas.dispatchEvent(new PointerEvent(name, at));
+                }
+                if (!document.body.innerText.includes("Chosen object")) continue;
+                await new Promise((resolve) => setTimeout(resolve, 700));
+              }
+            }
+            await read("it is the player's own avatar");
+        "#;
+        page.does(click).await?;
+        page.does("await press('Load'); await press('Closer'); await press('Whole map');").await?;
+        page.does("await press('all that is there'); await gone('Its line may carry');").await?;
+        page.0.close().await
+    })
+}
+
+#[test]
 fn guests_see_games_but_no_addresses_and_change_nothing() -> Result<()> {
     let scratch = ScratchFolder::new("watch-guests");
     let server = start_with_keys(&scratch, &["--watch-guests"])?;

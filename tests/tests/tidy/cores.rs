@@ -27,9 +27,9 @@ const SHELLS: &[(&str, &str)] = &[
     ("game-server/games/deus", "content/folders"),
     (
         "world-server",
-        "accounts accounts/command actor actor/calls admin admin/asked_host admin/listener \
-         admin/operators admin/operators/command admin/operators/events admin/page_files \
-         admin/status admin/tls_stream admin/top_lists \
+        "accounts accounts/command actor actor/calls actor/questions admin admin/asked_host \
+         admin/listener admin/operators admin/operators/command admin/operators/events \
+         admin/page_files admin/status admin/tls_stream admin/top_lists \
          client_connection cluster cluster/follow cluster/kept_rooms cluster/lead cluster/nats \
          cluster/server_list cluster/store cluster/write_queue config config/file config/values \
          contended_places data_lock hosts hosts/embedded hosts/heard_hosts hosts/process \

@@ -11,7 +11,7 @@ use ambit_host::process::USAGE_EXIT_STATUS;
 use ambit_proto::ids::AccountId;
 use ambit_proto::standing::OperatorRole;
 use ambit_store::{
-    BanScope, BanTarget, BanTerm, NameOwner, ServerBan, Store, StorePlace, StoreTables,
+    BanNote, BanScope, BanTarget, BanTerm, NameOwner, ServerBan, Store, StorePlace, StoreTables,
 };
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, Parser, Subcommand};
@@ -197,7 +197,8 @@ async fn carry_out_with(
             let term = BanTerm { reason, ends_at: length.map(|length| now + length) };
             let scope = if chat { BanScope::Chat } else { BanScope::Play };
             writeln!(out, "{target} is banned from {}", scope.name())?;
-            store.run(move |tables| tables.ban(&ServerBan { target, scope, term }, now)).await?;
+            let ban = ServerBan { target, scope, term, note: BanNote::default() };
+            store.run(move |tables| tables.ban(&ban, now)).await?;
         }
         AccountOrder::Unban { target } => {
             let banned = target.clone();
@@ -243,11 +244,14 @@ async fn carry_out_with(
             for (name, account) in &names.reserved {
                 writeln!(out, "name  {account}  {name}")?;
             }
-            for ServerBan { target, scope, term: BanTerm { reason, ends_at } } in &names.bans {
+            for ServerBan { target, scope, term: BanTerm { reason, ends_at }, note } in &names.bans
+            {
                 let hours = ends_at.map(|end| (end - now).max(0) / 3_600);
                 let until = hours.map_or_else(|| "for ever".to_owned(), |left| format!("{left} h"));
                 let scope = scope.name();
-                writeln!(out, "ban   {target}  from {scope}  {until}  {reason}")?;
+                let player = Some(&note.player[..]).filter(|name| !name.is_empty());
+                let player = player.map_or_else(String::new, |name| format!("  {name}"));
+                writeln!(out, "ban   {target}{player}  from {scope}  {until}  {reason}")?;
             }
             for (account, role) in &names.roles {
                 writeln!(out, "role  {account}  {role}")?;

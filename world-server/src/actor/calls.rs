@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use ambit_host::protocol::messages::WorldToHost;
-use ambit_proto::ids::PlayerId;
+use ambit_host::protocol::messages::{AskRoom, RoomAnswered, WorldToHost, world_to_host};
+use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
-use ambit_store::{BanTarget, RoomRequest, ServerBan};
+use ambit_room::questions::RoomQuestion;
+use ambit_store::{BanTarget, Names, RoomRequest, ServerBan};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
@@ -131,6 +132,32 @@ impl WorldServer {
             (player, line)
         });
         with_line.collect()
+    }
+
+    /// Reserved names, bans and roles have changed.
+    pub(crate) fn learn_names(&mut self, ctx: &mut Context<Self>, names: Names) {
+        self.call_lobby(ctx, |lobby, now| lobby.set_names(now, names));
+    }
+
+    /// Asks the room of a map. Its answer is empty if it is asked too often.
+    pub(crate) fn ask_room(
+        &mut self,
+        map: RoomId,
+        question: RoomQuestion,
+    ) -> Result<oneshot::Receiver<Vec<u8>>, OperatorProblem> {
+        let host = self.lobby.host_of_map(map)?;
+        let link = self.hosts.get(&host).ok_or(OperatorProblem::NotRunning(map))?;
+        let (number, answer) = self.questions.add(host)?;
+        let question = AskRoom { room: map.0, number, question: question.encode() };
+        let message = WorldToHost { body: Some(world_to_host::Body::AskRoom(question)) };
+        // An operator can ask again: a host that does not read is found out by what it has to get.
+        link.commands.try_send(message).map_err(|_| OperatorProblem::TooManyQuestions)?;
+        Ok(answer)
+    }
+
+    /// A host has answered a question.
+    pub(crate) fn take_room_answer(&mut self, host: HostId, answered: RoomAnswered) {
+        self.questions.take(host, answered);
     }
 
     /// All maps, as operators see them.

@@ -10,6 +10,7 @@ pub(super) mod description;
 mod events;
 mod guests;
 pub(crate) mod keys;
+mod room_answers;
 mod table;
 
 use std::net::IpAddr;
@@ -19,14 +20,16 @@ use std::time::Duration;
 use actix::Context;
 use ambit_host::logging::set_log_filter;
 use ambit_host::web_certificates::WebCertificates;
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{ObjectId, PlayerId, RoomId};
 use ambit_proto::standing::OperatorRole;
 use ambit_proto::time::LocalTime;
-use ambit_store::{BanScope, BanTarget, BanTerm, InvalidBanTarget, ServerBan};
+use ambit_room::questions::{RoomAnswer, RoomQuestion};
+use ambit_store::{BanNote, BanScope, BanTarget, BanTerm, InvalidBanTarget, ServerBan};
 use ambit_transport::address::SourceNetwork;
 use axum::Router;
 use axum::extract::connect_info::Connected;
-use axum::extract::{ConnectInfo, Path, RawQuery, Request, State};
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -36,7 +39,8 @@ use bytes::Bytes;
 use data_encoding::BASE64;
 use parking_lot::Mutex;
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json, json};
 use tokio::sync::watch;
 
 use self::description::{AdminAction, AdminEndpoint, ENDPOINTS};
@@ -93,6 +97,8 @@ pub(crate) struct OperatorDesk {
     history: Arc<Mutex<History>>,
 }
 
+/// A body is this long at most.
+const MAX_BODY_BYTES: usize = 65_536;
 /// Characters of a request's body that are in its event.
 const LOGGED_CHARS: usize = 300;
 
@@ -149,6 +155,19 @@ struct EmptyBody {}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+struct AboveQuery {
+    player: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WhyQuery {
+    player: u64,
+    object: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct UnbanBody {
     only: Option<String>,
 }
@@ -174,6 +193,8 @@ struct AdminRequest {
     by: KeyHolder,
     /// What stands in the place of the braces of the path.
     parameter: String,
+    /// Behind the `?`.
+    query: String,
     body: Bytes,
 }
 
@@ -350,12 +371,20 @@ pub(super) fn routes<S: Clone + Send + Sync + 'static>(desk: OperatorDesk) -> Ro
                                  parameter: Option<Path<String>>,
                                  query: RawQuery,
                                  headers: HeaderMap,
-                                 body: Bytes| {
-            answer(endpoint, (state.0, from.0), (parameter, query), &headers, body).await
+                                 body: Result<Bytes, BytesRejection>| {
+            match body {
+                Ok(body) => {
+                    answer(endpoint, (state.0, from.0), (parameter, query), &headers, body).await
+                }
+                Err(problem) => {
+                    Refused::new(problem.status(), problem.body_text()).into_response()
+                }
+            }
         };
         router.route(&format!("/admin/v1{}", endpoint.path), axum::routing::on(method, handle))
     };
-    ENDPOINTS.iter().fold(Router::new(), add).with_state(desk)
+    let all = ENDPOINTS.iter().fold(Router::new(), add);
+    all.layer(DefaultBodyLimit::max(MAX_BODY_BYTES)).with_state(desk)
 }
 
 async fn answer(
@@ -368,7 +397,8 @@ async fn answer(
     let parameter = parameter.map_or_else(String::new, |Path(parameter)| parameter);
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let key = given.and_then(|value| credentials(value, "Bearer"));
-    let is_guest = key.is_none() && desk.admits_guests && endpoint.role == OperatorRole::Look;
+    let is_open = endpoint.role == OperatorRole::Look && endpoint.action.is_for_guests();
+    let is_guest = key.is_none() && desk.admits_guests && is_open;
     let holder = match desk.holder(from, key) {
         _ if is_guest => KeyHolder::guest(),
         Ok(holder) if holder.role >= endpoint.role => holder,
@@ -396,7 +426,8 @@ async fn answer(
             false => respond(StatusCode::OK, &known()),
         };
     }
-    let request = AdminRequest { endpoint, by: holder, parameter, body };
+    let query = query.unwrap_or_default();
+    let request = AdminRequest { endpoint, by: holder, parameter, query, body };
     let done = request.carry_out(&desk).await;
     if endpoint.method != "get" {
         desk.log.report(request.event(done.as_ref().err()));
@@ -461,8 +492,28 @@ impl AdminRequest {
                 let bans = list(&names.borrow().bans, answers::ban);
                 Ok(json!({ "bans": bans }))
             }
+            AdminAction::ShowMap => match self.ask(desk, RoomQuestion::Map).await? {
+                RoomAnswer::Map(map) => Ok(room_answers::map(&map)),
+                RoomAnswer::Above(_) | RoomAnswer::Why(_) => Err(wrong_answer()),
+            },
+            AdminAction::ShowAbove => {
+                let AboveQuery { player } = self.read_query()?;
+                let player = player.map(PlayerId);
+                match self.ask(desk, RoomQuestion::Above { player }).await? {
+                    RoomAnswer::Above(above) => Ok(room_answers::above(&above)),
+                    RoomAnswer::Map(_) | RoomAnswer::Why(_) => Err(wrong_answer()),
+                }
+            }
+            AdminAction::Why => {
+                let WhyQuery { player, object } = self.read_query()?;
+                let (player, object) = (PlayerId(player), ObjectId(object));
+                match self.ask(desk, RoomQuestion::Why { player, object }).await? {
+                    RoomAnswer::Why(why) => Ok(room_answers::why(&why)),
+                    RoomAnswer::Map(_) | RoomAnswer::Above(_) => Err(wrong_answer()),
+                }
+            }
             AdminAction::Ban => self.ban(desk).await,
-            AdminAction::Unban => self.unban(&desk.accounts).await,
+            AdminAction::Unban => self.unban(desk).await,
             AdminAction::BanPlayer => self.ban_player(desk).await,
             AdminAction::Mute => self.mute(desk).await,
             AdminAction::Unmute => self.unmute(desk).await,
@@ -488,6 +539,25 @@ impl AdminRequest {
                 self.order(desk, OperatorOrder::CloseRoom { room, reason }).await
             }
         }
+    }
+
+    /// What the room of a map answers.
+    async fn ask(
+        &self,
+        desk: &OperatorDesk,
+        question: RoomQuestion,
+    ) -> Result<RoomAnswer, Refused> {
+        let map = RoomId(self.number()?);
+        let answer = in_actor(desk, call(move |world, _| world.ask_room(map, question))).await??;
+        let answer = tokio::time::timeout(ANSWER_TIMEOUT, answer).await;
+        let unavailable = |problem| Refused::new(StatusCode::SERVICE_UNAVAILABLE, problem);
+        let Ok(Ok(answer)) = answer else {
+            return Err(unavailable("the host of the map does not answer"));
+        };
+        if answer.is_empty() {
+            return Err(unavailable("the map is asked too often: ask again"));
+        }
+        RoomAnswer::decode(&answer).map_err(|_| wrong_answer())
     }
 
     async fn set_lock(&self, desk: &OperatorDesk, is_locked: bool) -> Result<Json, Refused> {
@@ -532,16 +602,29 @@ impl AdminRequest {
         let target = target.map_err(|problem| bad(problem.to_string()))?;
         let scope = read_scope(only.as_deref())?.unwrap_or(BanScope::Play);
         let term = read_term(&reason, hours)?;
-        self.store_bans(desk, vec![ServerBan { target, scope, term }]).await
+        self.store_bans(desk, vec![self.new_ban(target, scope, term, "")]).await
     }
 
     async fn ban_player(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
         let TermBody { reason, hours } = self.read_body()?;
         let term = read_term(&reason, hours)?;
         let player = PlayerId(self.number()?);
+        let known = in_actor(desk, call(move |world, _| world.operated_player(player))).await??;
         let targets = in_actor(desk, call(move |world, _| world.ban_targets(player))).await??;
-        let ban = |target| ServerBan { target, scope: BanScope::Play, term: term.clone() };
+        let ban = |target| self.new_ban(target, BanScope::Play, term.clone(), &known.name);
         self.store_bans(desk, targets.into_iter().map(ban).collect()).await
+    }
+
+    /// A ban by this operator; `player` is the name of whom it is for, if that is known.
+    fn new_ban(
+        &self,
+        target: BanTarget,
+        scope: BanScope,
+        term: BanTerm,
+        player: &str,
+    ) -> ServerBan {
+        let (made_by, player) = (self.by.name.clone(), player.to_owned());
+        ServerBan { target, scope, term, note: BanNote { made_at: 0, made_by, player } }
     }
 
     async fn store_bans(&self, desk: &OperatorDesk, bans: Vec<ServerBan>) -> Result<Json, Refused> {
@@ -550,11 +633,12 @@ impl AdminRequest {
         // Another server of the cluster may lead, and know the players.
         let reached = in_actor(desk, call(move |world, _| world.reached_by(these))).await.ok();
         desk.accounts.ban(bans).await.map_err(|problem| without_store(&problem))?;
+        tell_lobby(desk).await;
         Ok(json!({ "targets": targets, "reached": reached }))
     }
 
     /// Of a name that looks like others, the bans of all these end: each of them bars it.
-    async fn unban(&self, accounts: &AccountDesk) -> Result<Json, Refused> {
+    async fn unban(&self, desk: &OperatorDesk) -> Result<Json, Refused> {
         let UnbanBody { only } = self.read_body()?;
         let scopes: &[BanScope] = match read_scope(only.as_deref())? {
             None => &BanScope::ALL,
@@ -565,7 +649,7 @@ impl AdminRequest {
             self.parameter.parse().map_err(|problem: InvalidBanTarget| bad(problem.to_string()))?;
         let mut targets = vec![target.clone()];
         if let BanTarget::Name(name) = &target {
-            let names = accounts.names();
+            let names = desk.accounts.names();
             let known = names.borrow();
             let looks_so = |known: &&BanTarget| match known {
                 BanTarget::Name(other) => other != name && look_alike(other, name),
@@ -574,8 +658,9 @@ impl AdminRequest {
             targets.extend(known.bans.iter().map(|ban| &ban.target).filter(looks_so).cloned());
             targets.dedup();
         }
-        let ended = accounts.unban(targets, scopes).await;
+        let ended = desk.accounts.unban(targets, scopes).await;
         let ended = ended.map_err(|problem| without_store(&problem))?;
+        tell_lobby(desk).await;
         if ended.is_empty() {
             return Err(Refused::new(StatusCode::NOT_FOUND, format!("{target} is not banned")));
         }
@@ -590,7 +675,7 @@ impl AdminRequest {
         let known = in_actor(desk, call(move |world, _| world.operated_player(player))).await??;
         if let Some(account) = known.account {
             let target = BanTarget::Account(account);
-            let ban = ServerBan { target, scope: BanScope::Chat, term };
+            let ban = self.new_ban(target, BanScope::Chat, term, &known.name);
             self.store_bans(desk, vec![ban]).await?;
             return Ok(json!({ "reached": 1 }));
         }
@@ -608,6 +693,7 @@ impl AdminRequest {
         if ended.map_err(|problem| without_store(&problem))?.is_empty() {
             return Err(OperatorProblem::NotMuted(player).into());
         }
+        tell_lobby(desk).await;
         Ok(json!({ "reached": 1 }))
     }
 
@@ -626,6 +712,20 @@ impl AdminRequest {
         serde_json::from_slice(body).map_err(|problem| bad(format!("the body: {problem}")))
     }
 
+    /// The members of the query, which are numbers.
+    fn read_query<T: DeserializeOwned>(&self) -> Result<T, Refused> {
+        let mut members = Map::new();
+        for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let number: u64 = value
+                .parse()
+                .map_err(|_| bad(format!("the query: expected `{name}=NUMBER`, not `{pair}`")))?;
+            members.insert(name.to_owned(), number.into());
+        }
+        serde_json::from_value(members.into())
+            .map_err(|problem| bad(format!("the query: {problem}")))
+    }
+
     fn number(&self) -> Result<u64, Refused> {
         self.parameter.parse().map_err(|_| bad("expected a number in the path"))
     }
@@ -637,9 +737,11 @@ impl From<OperatorProblem> for Refused {
             OperatorProblem::BadText(_) => StatusCode::BAD_REQUEST,
             OperatorProblem::NoSuchPlayer(_)
             | OperatorProblem::NoSuchRoom(_)
+            | OperatorProblem::NotRunning(_)
             | OperatorProblem::NoSuchHost(_)
             | OperatorProblem::NoEndPlanned
             | OperatorProblem::NotMuted(_) => StatusCode::NOT_FOUND,
+            OperatorProblem::TooManyQuestions => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, problem.to_string())
     }
@@ -667,6 +769,20 @@ fn respond(status: StatusCode, json: &Json) -> Response {
 
 fn bad(problem: impl Into<String>) -> Refused {
     Refused::new(StatusCode::BAD_REQUEST, problem.into())
+}
+
+/// Tells the lobby of bans that have changed: what an operator is told was done holds from then on.
+/// The lobby of another server of the cluster reads it by itself.
+async fn tell_lobby(desk: &OperatorDesk) {
+    let newest = desk.accounts.names().borrow().clone();
+    let told = call(move |world, ctx| world.learn_names(ctx, newest));
+    let _ = in_actor(desk, told).await;
+}
+
+/// A room has answered another question than it was asked.
+fn wrong_answer() -> Refused {
+    let problem = "the host of the map is of a build whose answer this one cannot read";
+    Refused::new(StatusCode::SERVICE_UNAVAILABLE, problem)
 }
 
 fn without_store(problem: &ambit_store::StoreError) -> Refused {

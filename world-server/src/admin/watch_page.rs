@@ -19,7 +19,7 @@ macro_rules! watch_files {
 }
 
 /// The page's files: path, type and text. A test compares the list with the folder.
-pub(super) const FILES: [(&str, &str, &str); 23] = watch_files![
+pub(super) const FILES: [(&str, &str, &str); 25] = watch_files![
     "actions",
     "api",
     "app",
@@ -34,6 +34,8 @@ pub(super) const FILES: [(&str, &str, &str); 23] = watch_files![
     "format",
     "hosts",
     "icons",
+    "map",
+    "map_picture",
     "overview",
     "players",
     "rooms",

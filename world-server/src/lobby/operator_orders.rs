@@ -111,6 +111,10 @@ pub(crate) enum OperatorProblem {
     NoSuchPlayer(PlayerId),
     #[error("there is no room with the id {0}")]
     NoSuchRoom(RoomId),
+    #[error("the room {0} does not run now")]
+    NotRunning(RoomId),
+    #[error("too many questions wait for answers of rooms: ask again")]
+    TooManyQuestions,
     #[error("there is no host with the id {0}")]
     NoSuchHost(u64),
     #[error("the server is not about to shut down")]
@@ -128,7 +132,7 @@ pub(crate) fn read_reason(reason: &str) -> Result<String, OperatorProblem> {
     if reason.trim().is_empty() {
         return Ok(String::new());
     }
-    ChatText::parse(reason).map(ChatText::into_string).map_err(bad_text)
+    ChatText::parse_reason(reason).map(ChatText::into_string).map_err(bad_text)
 }
 
 pub(in crate::lobby) fn bad_text(refusal: LobbyRefusal) -> OperatorProblem {

@@ -15,6 +15,7 @@ use crate::lobby::operator_orders::{
     OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
     bad_text, read_reason, server_line,
 };
+use crate::lobby::output::HostId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::LobbyRoom;
 use crate::lobby::sessions::players::LobbyPlayer;
@@ -92,6 +93,12 @@ impl Lobby {
             is_running: room.is_running(),
         });
         maps.collect()
+    }
+
+    /// The host that runs a map.
+    pub(crate) fn host_of_map(&self, map: RoomId) -> Result<HostId, OperatorProblem> {
+        let room = self.rooms.get(map).ok_or(OperatorProblem::NoSuchRoom(map))?;
+        room.game_host().ok_or(OperatorProblem::NotRunning(map))
     }
 
     /// Carries out an order. Returns how many players it has reached; for a host, how many rooms it

@@ -140,11 +140,20 @@ impl LobbyRoomName {
 
 impl ChatText {
     pub(super) fn parse(text: &str) -> Result<Self, LobbyRefusal> {
+        Self::parse_as(text, "a chat message")
+    }
+
+    /// What an operator says of a kick or a ban, by the same rules.
+    pub(super) fn parse_reason(text: &str) -> Result<Self, LobbyRefusal> {
+        Self::parse_as(text, "a reason")
+    }
+
+    fn parse_as(text: &str, what: &str) -> Result<Self, LobbyRefusal> {
         let may_show =
             |c| !is_control(c) && !changes_direction(c) && (is_joiner(c) || !is_invisible(c));
         normalise(text, MAX_CHAT, may_show)
             .map(Self)
-            .map_err(|fault| fault.into_refusal(ErrorCode::BadText, "a chat message", MAX_CHAT))
+            .map_err(|fault| fault.into_refusal(ErrorCode::BadText, what, MAX_CHAT))
     }
 
     pub(super) fn into_string(self) -> String {

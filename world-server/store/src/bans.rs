@@ -1,21 +1,26 @@
 //! Bans of the whole server, as they are stored.
 
 use crate::database::{Row, StoreError};
-use crate::server_ban::{BanScope, BanTarget, BanTerm, ServerBan};
+use crate::server_ban::{BanNote, BanScope, BanTarget, BanTerm, ServerBan};
 use crate::tables::{StoreTables, account_in};
 
 impl StoreTables<'_> {
     /// Bans, or changes a ban. Bans that have ended are removed.
     pub fn ban(&mut self, ban: &ServerBan, now: i64) -> Result<(), StoreError> {
         self.database.execute("DELETE FROM server_bans WHERE ends_at <= $1", &[now.into()])?;
-        let sql = "INSERT INTO server_bans (kind, who, scope, reason, ends_at, made_at) \
-                   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (kind, who, scope) DO UPDATE SET \
+        let sql = "INSERT INTO server_bans \
+                   (kind, who, scope, reason, ends_at, made_at, made_by, player) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+                   ON CONFLICT (kind, who, scope) DO UPDATE SET \
                    reason = excluded.reason, ends_at = excluded.ends_at, \
-                   made_at = excluded.made_at";
-        let ServerBan { target, scope, term: BanTerm { reason, ends_at } } = ban;
+                   made_at = excluded.made_at, made_by = excluded.made_by, \
+                   player = excluded.player";
+        let ServerBan { target, scope, term: BanTerm { reason, ends_at }, note } = ban;
         let [kind, who] = target.key();
         let scope = scope.number().into();
-        let values = [kind, who, scope, reason.as_str().into(), (*ends_at).into(), now.into()];
+        let (by, player) = (note.made_by.as_str().into(), note.player.as_str().into());
+        let (reason, ends_at) = (reason.as_str().into(), (*ends_at).into());
+        let values = [kind, who, scope, reason, ends_at, now.into(), by, player];
         self.database.execute(sql, &values)?;
         self.count_change()
     }
@@ -33,8 +38,8 @@ impl StoreTables<'_> {
 
     /// All bans, also those that have ended.
     pub(crate) fn bans(&mut self) -> Result<Vec<ServerBan>, StoreError> {
-        let sql = "SELECT kind, who, scope, reason, ends_at FROM server_bans \
-                   ORDER BY kind, who, scope";
+        let sql = "SELECT kind, who, scope, reason, ends_at, made_at, made_by, player \
+                   FROM server_bans ORDER BY kind, who, scope";
         let rows = self.database.query(sql, &[])?;
         let mut bans = Vec::new();
         for row in &rows {
@@ -44,7 +49,12 @@ impl StoreTables<'_> {
             if let (Some(target), Some(scope)) = (target_in(row)?, scope) {
                 let reason = row.text(3)?.to_owned();
                 let term = BanTerm { reason, ends_at: row.optional_integer(4)? };
-                bans.push(ServerBan { target, scope, term });
+                let note = BanNote {
+                    made_at: row.integer(5)?,
+                    made_by: row.text(6)?.to_owned(),
+                    player: row.text(7)?.to_owned(),
+                };
+                bans.push(ServerBan { target, scope, term, note });
             }
         }
         Ok(bans)

@@ -38,7 +38,7 @@ pub use database::StoreError;
 pub use games::{GameResult, RoomRequest, ValueKey};
 pub use place::{InvalidPlace, StorePlace};
 pub use profiles::{ClaimOutcome, LINEAGE_LASTS_S, SaveOutcome, StoredProfile};
-pub use server_ban::{BanScope, BanTarget, BanTerm, InvalidBanTarget, ServerBan};
+pub use server_ban::{BanNote, BanScope, BanTarget, BanTerm, InvalidBanTarget, ServerBan};
 pub use tables::{NameOwner, Names, PasswordAccount, StoreTables};
 pub use top_lists::{Period, TopResult};
 pub use worker::{Store, StoreStats};

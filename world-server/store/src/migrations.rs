@@ -151,6 +151,11 @@ const VERSIONS: &[&[&str]] = &[
         "INSERT INTO server_bans SELECT 1, account, 1, reason, ends_at, made_at FROM bans",
         "DROP TABLE bans",
     ],
+    &[
+        // The operator who has made a ban, and the player's name then.
+        "ALTER TABLE server_bans ADD COLUMN made_by TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE server_bans ADD COLUMN player TEXT NOT NULL DEFAULT ''",
+    ],
 ];
 
 /// The tables with data, in the order in which a copy is made; the newest version's.

@@ -54,6 +54,19 @@ pub struct ServerBan {
     pub scope: BanScope,
     /// Why, and until when.
     pub term: BanTerm,
+    /// Of its making.
+    pub note: BanNote,
+}
+
+/// What operators read about the making of a ban. It bars by none of this.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BanNote {
+    /// When, in seconds since 1970; set when it is stored.
+    pub made_at: i64,
+    /// The operator, by the name of the key; empty if it was made in a shell.
+    pub made_by: String,
+    /// The name of the player whom it was made for; empty if that is not known.
+    pub player: String,
 }
 
 /// Not a [`BanTarget`].

@@ -3,7 +3,7 @@
 pub struct WorldToHost {
     #[prost(
         oneof = "world_to_host::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20"
     )]
     pub body: ::core::option::Option<world_to_host::Body>,
 }
@@ -50,13 +50,15 @@ pub mod world_to_host {
         HandOver(super::HandOver),
         #[prost(message, tag = "19")]
         ExpectPlayers(super::ExpectPlayers),
+        #[prost(message, tag = "20")]
+        AskRoom(super::AskRoom),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct HostToWorld {
     #[prost(
         oneof = "host_to_world::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17"
     )]
     pub body: ::core::option::Option<host_to_world::Body>,
 }
@@ -96,6 +98,8 @@ pub mod host_to_world {
         Share(super::MapShare),
         #[prost(message, tag = "16")]
         RoomHandedOver(super::RoomHandedOver),
+        #[prost(message, tag = "17")]
+        RoomAnswered(super::RoomAnswered),
     }
 }
 /// The host ends because it was asked to: its rooms are not the cause. Their last states follow.
@@ -460,6 +464,30 @@ pub struct PlayerOut {
     /// With `put_out`: what the game says, for the player.
     #[prost(string, tag = "4")]
     pub message: ::prost::alloc::string::String,
+}
+/// An operator asks a room. It changes nothing, and wakes no room that sleeps. The host answers with
+/// `RoomAnswered`, unless it does not know the question.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AskRoom {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+    /// Repeated in the answer.
+    #[prost(uint64, tag = "2")]
+    pub number: u64,
+    /// `ambit_room::questions::RoomQuestion`.
+    #[prost(bytes = "vec", tag = "3")]
+    pub question: ::prost::alloc::vec::Vec<u8>,
+}
+/// The answer to `AskRoom`.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RoomAnswered {
+    #[prost(uint64, tag = "1")]
+    pub room: u64,
+    #[prost(uint64, tag = "2")]
+    pub number: u64,
+    /// `ambit_room::questions::RoomAnswer`; empty if the room is asked too often.
+    #[prost(bytes = "vec", tag = "3")]
+    pub answer: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Drain {}

@@ -135,6 +135,8 @@ pub enum RoomOrder {
     },
     /// An input of the room: a name, a transfer.
     Input(RoomInput),
+    /// An operator asks ([`ambit_room::questions`]).
+    Ask { number: u64, question: Vec<u8> },
     /// Send a snapshot: another WorldServer may have none.
     SendSnapshot,
     /// Hand the room over after the next tick at which its game allows that
@@ -212,6 +214,12 @@ pub enum HostMessage {
         /// The entry's number among all that this host sends.
         number: u64,
     },
+    /// The answer to [`RoomOrder::Ask`]; empty if the room is asked too often.
+    Answered {
+        room: RoomId,
+        number: u64,
+        answer: Vec<u8>,
+    },
     /// This host lives.
     Heartbeat(u64),
     /// This host was asked to end, and does so with its last messages about its rooms.
@@ -220,8 +228,8 @@ pub enum HostMessage {
 }
 
 impl HostMessage {
-    /// Whether a newer message makes up for this one if it is lost.
+    /// Whether a newer message makes up for this one if it is lost; of an answer, another question.
     pub fn is_expendable(&self) -> bool {
-        matches!(self, Self::Heartbeat(_) | Self::Stats(_))
+        matches!(self, Self::Heartbeat(_) | Self::Stats(_) | Self::Answered { .. })
     }
 }

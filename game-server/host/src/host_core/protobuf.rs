@@ -43,6 +43,10 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
         world_to_host::Body::MoveRoom(order) => {
             WorldOrder::Room(RoomId(order.room), RoomOrder::Move)
         }
+        world_to_host::Body::AskRoom(order) => WorldOrder::Room(
+            RoomId(order.room),
+            RoomOrder::Ask { number: order.number, question: order.question },
+        ),
         world_to_host::Body::RoomTaken(order) => WorldOrder::RoomTaken(RoomId(order.room)),
         world_to_host::Body::RemovePlayer(order) => WorldOrder::Room(
             RoomId(order.room),
@@ -345,6 +349,9 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
                 inputs: entry.inputs,
                 serial: number,
             })
+        }
+        HostMessage::Answered { room, number, answer } => {
+            host_to_world::Body::RoomAnswered(pb::RoomAnswered { room: room.0, number, answer })
         }
         HostMessage::Heartbeat(number) => host_to_world::Body::Heartbeat(pb::Heartbeat { number }),
         HostMessage::HandingOver => host_to_world::Body::HandingOver(pb::HandingOver {}),

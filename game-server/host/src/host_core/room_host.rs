@@ -29,7 +29,9 @@ use crate::protocol::MAX_TICK_INPUT_BYTES;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::game::Left;
 use ambit_room::network::load_level::LoadLevel;
+use ambit_room::questions::RoomQuestion;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
+use ambit_room::token_bucket::TokenBucket;
 use ambit_transport::ticket::Ticket;
 
 /// A clock that is set by less than this is not worth an input.
@@ -41,6 +43,9 @@ const MOVE_WITHIN: Duration = Duration::from_secs(20);
 
 /// For how long revoked tickets are remembered: longer than a checked ticket can wait for its room.
 const REVOKED_FOR: Duration = Duration::from_mins(1);
+
+/// What operators may ask a room: an answer may take as long as a tick.
+const QUESTIONS_PER_S: u32 = 20;
 
 /// What the other maps of a world tell is taken up to this at a tick, in bytes.
 const MAX_SHARED_BYTES_OF_TICK: usize = 262_144;
@@ -107,6 +112,8 @@ pub struct RoomHost {
     /// The room's limit: [`RoomInput::ConfirmUntil`].
     confirm_until: Option<GameTime>,
     lateness: Lateness,
+    /// What operators may ask.
+    questions: TokenBucket,
     /// For the next tick.
     inputs: Vec<RoomInput>,
     /// Empty between ticks; kept for its memory.
@@ -157,6 +164,7 @@ impl RoomHost {
             confirmations: RoomConfirmations::default(),
             confirm_until: None,
             lateness: Lateness::new(),
+            questions: TokenBucket::new(QUESTIONS_PER_S, QUESTIONS_PER_S),
             inputs: Vec::new(),
             room_outputs: Vec::new(),
             outputs: VecDeque::new(),
@@ -286,7 +294,10 @@ impl RoomHost {
         if let RoomOrder::Input(RoomInput::MapShare { .. }) = order {
             return self.take_share(order);
         }
-        self.wake();
+        // A look changes nothing.
+        if !matches!(order, RoomOrder::Ask { .. }) {
+            self.wake();
+        }
         match order {
             RoomOrder::RemovePlayer { player, reason, revoked_until } => {
                 self.revoked.revoke(now, player, revoked_until);
@@ -299,6 +310,7 @@ impl RoomHost {
                 self.sync_members(&members, revoked_until);
             }
             RoomOrder::Input(input) => self.inputs.push(input),
+            RoomOrder::Ask { number, question } => self.answer(now, number, &question),
             // This WorldServer is a new one, and learns from the room itself that it has ended.
             RoomOrder::SendSnapshot if self.is_over => self.finish_game(),
             RoomOrder::SendSnapshot => {
@@ -335,6 +347,19 @@ impl RoomHost {
         if let RoomOrder::Input(input) = order {
             self.inputs.push(input);
         }
+    }
+
+    /// Answers an operator, between two ticks. A question that this build does not know has no
+    /// answer.
+    fn answer(&mut self, now: GameTime, number: u64, question: &[u8]) {
+        let Ok(question) = RoomQuestion::decode(question) else {
+            return;
+        };
+        let may_ask = self.questions.take(now.into());
+        let answer = may_ask.then(|| question.ask(&mut self.room).encode());
+        let room = self.id;
+        let answered = HostMessage::Answered { room, number, answer: answer.unwrap_or_default() };
+        self.outputs.push_back(RoomHostOutput::World(answered));
     }
 
     /// Before each tick: the WorldServer has this host's journal entries up to `kept`. A host with

@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::ObjectId;
 use ambit_proto::time::GameTime;
+use serde::{Deserialize, Serialize};
 
 use crate::logic::world::{EventAudience, World, WorldChange};
 
@@ -29,7 +30,7 @@ pub const MAX_REGIONS_PER_AXIS: u16 = 8;
 pub const WINDOW_S: u64 = 4;
 
 /// The load of a cell, or the sum over several cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellLoad {
     /// Objects, avatars among them.
     pub objects: u32,
@@ -40,7 +41,7 @@ pub struct CellLoad {
 }
 
 /// The loads of the regions of a map, row by row.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegionLoads {
     /// Regions along x.
     pub columns: u16,

@@ -11,6 +11,7 @@
 //! Cost: each change, times the number of its followers; for each client, a pass over the active
 //! objects that it follows. What several clients need is encoded once (`shared_state`).
 
+pub mod above;
 mod apply;
 mod audience;
 pub mod command_filter;
@@ -20,6 +21,7 @@ pub mod loads;
 mod pacer;
 mod pulse_schedule;
 pub mod replication;
+pub mod sent_meter;
 pub mod shared_state;
 mod sounds;
 mod uplink_faults;
@@ -275,6 +277,11 @@ impl Network {
     ) {
         let Network { shared_state, buffers, viewers, tick, load_level, confirm_until, .. } = self;
         shared_state.records.clear();
+        if let Some(meter) = &mut buffers.meter
+            && !meter.begin_tick(now)
+        {
+            buffers.meter = None;
+        }
         if stats.ticks.is_multiple_of(SORT_INTERVAL_TICKS) {
             viewers.sort_by_cell();
         }

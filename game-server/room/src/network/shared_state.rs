@@ -20,6 +20,7 @@ use super::replication::pose_source::PoseSource;
 use super::replication::pose_table::PoseTable;
 use super::replication::records::RecordCache;
 use super::replication::viewer_poses::{PoseCandidate, PoseContext};
+use super::sent_meter::SentMeter;
 use crate::config::{Quorum, RoomConfig};
 use crate::logic::world::World;
 use crate::stats::RoomStats;
@@ -75,6 +76,8 @@ pub struct SendBuffers {
     pub section_bytes: Vec<u8>,
     /// The datagram that is being written.
     pub datagram_bytes: Vec<u8>,
+    /// Only while an operator looks.
+    pub meter: Option<SentMeter>,
 }
 
 /// What a client needs to write its datagrams at a tick.

@@ -26,7 +26,6 @@ pub struct Why {
 
 /// The rule that decides whether a client is to have an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "rule", rename_all = "snake_case")]
 pub enum SightRule {
     /// The player has no client in this room.
     NotHere,
@@ -50,6 +49,20 @@ pub enum SightRule {
 }
 
 impl SightRule {
+    /// Its name, for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotHere => "not_here",
+            Self::NoObject => "no_object",
+            Self::Own => "own",
+            Self::RoomWide => "room_wide",
+            Self::Near(_) => "near",
+            Self::Kept(_) => "kept",
+            Self::TooFar(_) => "too_far",
+            Self::Hidden { .. } => "hidden",
+        }
+    }
+
     /// Whether the client is to have the object.
     pub fn shows(self) -> bool {
         matches!(self, Self::Own | Self::RoomWide | Self::Near(_) | Self::Kept(_))
@@ -134,7 +147,7 @@ impl Network {
         if distance <= area.inner { SightRule::Near(zones) } else { SightRule::Kept(zones) }
     }
 
-    fn at_client(
+    pub(super) fn at_client(
         &self,
         now: GameTime,
         viewer: &Viewer,

@@ -22,6 +22,7 @@ use crate::logic::game::Left;
 use crate::logic::sight::SightChecks;
 use crate::logic::world::EventAudience;
 
+mod above;
 mod axes;
 mod budgets;
 mod delivery;

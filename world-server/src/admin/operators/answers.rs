@@ -81,9 +81,10 @@ pub(super) fn host((id, host): &(HostId, Host)) -> Json {
 }
 
 pub(super) fn ban(ban: &ServerBan) -> Json {
-    let ServerBan { target, scope, term } = ban;
+    let ServerBan { target, scope, term, note } = ban;
     json!({
         "target": target.to_string(), "from": scope.name(), "reason": term.reason,
-        "ends_at": term.ends_at,
+        "ends_at": term.ends_at, "made_at": note.made_at, "made_by": note.made_by,
+        "player": note.player,
     })
 }

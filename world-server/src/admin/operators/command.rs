@@ -3,6 +3,7 @@
 //! Its commands are made from the list of requests ([`ENDPOINTS`]), so each request has one.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value as Json};
 use tokio::net::TcpStream;
 
-use super::description::{AdminAction, AdminEndpoint, ENDPOINTS};
+use super::description::{AdminAction, AdminEndpoint, AdminMember, ENDPOINTS};
 use super::table;
 use crate::config::data_dir_or_default;
 
@@ -75,7 +76,7 @@ fn command_of(endpoint: &AdminEndpoint) -> Command {
     if let Some(name) = endpoint.parameter() {
         command = command.arg(Arg::new("parameter").value_name(name).required(true));
     }
-    for (member, kind, is_needed, about) in endpoint.body {
+    for (member, kind, is_needed, about) in endpoint.members {
         let arg = Arg::new(*member).long(*member).required(*is_needed).help(*about);
         command = command.arg(match *kind {
             "integer" => arg.value_parser(value_parser!(u64)),
@@ -83,9 +84,7 @@ fn command_of(endpoint: &AdminEndpoint) -> Command {
         });
     }
     if endpoint.action == AdminAction::Events {
-        let after = Arg::new("after").long("after").value_parser(value_parser!(u64));
         let follow = Arg::new("follow").long("follow").action(ArgAction::SetTrue);
-        command = command.arg(after.default_value("0").help("The number of the last known event"));
         command = command.arg(follow.help("Goes on with each event as it happens"));
     }
     command
@@ -101,7 +100,6 @@ fn carry_out(matches: &ArgMatches) -> anyhow::Result<()> {
         method: endpoint.method.to_uppercase().parse().context("a method of HTTP")?,
         path: path(endpoint, given),
         body: body(endpoint, given),
-        after: given.try_get_one::<u64>("after").ok().flatten().copied(),
         streams: follows(endpoint, given),
     };
     let as_json = given.get_flag("json");
@@ -142,21 +140,32 @@ fn path(endpoint: &AdminEndpoint, given: &ArgMatches) -> String {
         None => "",
     };
     let encoded = utf8_percent_encode(parameter, NON_ALPHANUMERIC).to_string();
-    format!("/admin/v1{}", endpoint.path_with(&encoded))
+    let mut path = format!("/admin/v1{}", endpoint.path_with(&encoded));
+    for (index, (name, value)) in members(endpoint.query(), given).iter().enumerate() {
+        let mark = if index == 0 { '?' } else { '&' };
+        let _ = write!(path, "{mark}{name}={value}");
+    }
+    path
 }
 
 fn body(endpoint: &AdminEndpoint, given: &ArgMatches) -> String {
-    let mut body = Map::new();
-    for (member, kind, _, _) in endpoint.body {
+    let body = members(endpoint.body(), given);
+    if body.is_empty() { String::new() } else { Json::Object(body).to_string() }
+}
+
+/// Those of the members that are given.
+fn members(declared: &[AdminMember], given: &ArgMatches) -> Map<String, Json> {
+    let mut members = Map::new();
+    for (member, kind, _, _) in declared {
         let value = match *kind {
             "integer" => given.get_one::<u64>(member).map(|number| Json::from(*number)),
             _ => given.get_one::<String>(member).map(|text| Json::from(text.as_str())),
         };
         if let Some(value) = value {
-            body.insert((*member).to_owned(), value);
+            members.insert((*member).to_owned(), value);
         }
     }
-    if body.is_empty() { String::new() } else { Json::Object(body).to_string() }
+    members
 }
 
 /// One request.
@@ -166,19 +175,10 @@ struct AdminCall {
     method: Method,
     path: String,
     body: String,
-    /// The number of the last known event.
-    after: Option<u64>,
     streams: bool,
 }
 
 impl AdminCall {
-    fn uri(&self) -> String {
-        match self.after {
-            Some(after) => format!("{}?after={after}", self.path),
-            None => self.path.clone(),
-        }
-    }
-
     async fn answer(&self) -> anyhow::Result<Response<Incoming>> {
         let answer = tokio::time::timeout(ANSWER_TIMEOUT, self.send()).await;
         let answer = answer.map_err(|_| anyhow!("{}: no answer within 5 s", self.server))?;
@@ -208,7 +208,7 @@ impl AdminCall {
         let accept = if self.streams { "text/event-stream" } else { "application/json" };
         let request = Request::builder()
             .method(&self.method)
-            .uri(self.uri())
+            .uri(&self.path)
             .header(header::HOST, &self.server)
             .header(header::AUTHORIZATION, format!("Bearer {}", self.key))
             .header(header::ACCEPT, accept)
@@ -221,11 +221,16 @@ impl AdminCall {
 /// Prints each event of a stream, and asks again when that has ended, until this process ends.
 async fn follow(mut call: AdminCall, as_json: bool) -> anyhow::Result<()> {
     let mut answer = call.answer().await?;
+    let path = call.path.split('?').next().unwrap_or_default().to_owned();
     loop {
         if answer.status() != StatusCode::OK {
             return call.read(answer).await.map(drop);
         }
-        let ended = print_events(answer, &mut call.after, as_json).await?;
+        let mut last = None;
+        let ended = print_events(answer, &mut last, as_json).await?;
+        if let Some(last) = last {
+            call.path = format!("{path}?after={last}");
+        }
         let _ = writeln!(io::stderr(), "admin: {ended}; asking again");
         answer = loop {
             tokio::time::sleep(AGAIN_AFTER).await;
@@ -300,10 +305,19 @@ mod tests {
         assert_eq!(unban, (path.to_owned(), String::new()));
         let say = read(&["--json", "say", "--text", "hello", "--room", "3"]);
         assert_eq!(say.1, r#"{"room":3,"text":"hello"}"#);
-        assert_eq!(read(&["events", "--after", "7"]).0, "/admin/v1/events");
+        assert_eq!(read(&["events", "--after", "7"]).0, "/admin/v1/events?after=7");
+        let why = read(&["why", "3", "--player", "7", "--object", "12"]);
+        let path = "/admin/v1/maps/3/why?object=12&player=7";
+        assert_eq!(why, (path.to_owned(), String::new()));
         let unmuted = read(&["unban", "name:bob", "--only", "chat"]);
         assert_eq!(unmuted.1, r#"{"only":"chat"}"#);
-        for wrong in [&["kick"][..], &["say"], &["say", "--text", "x", "--room", "y"], &["dance"]] {
+        for wrong in [
+            &["kick"][..],
+            &["say"],
+            &["say", "--text", "x", "--room", "y"],
+            &["dance"],
+            &["why", "3"],
+        ] {
             let arguments = [&["admin"], wrong].concat();
             assert!(commands().try_get_matches_from(arguments).is_err(), "{wrong:?}");
         }

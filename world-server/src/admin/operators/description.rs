@@ -17,6 +17,9 @@ pub(crate) enum AdminAction {
     ListMaps,
     ListHosts,
     ListBans,
+    ShowMap,
+    ShowAbove,
+    Why,
     Kick,
     Mute,
     Unmute,
@@ -34,6 +37,9 @@ pub(crate) enum AdminAction {
     Reload,
 }
 
+/// A member of a body or a query: name, type, whether it is needed, about.
+pub(crate) type AdminMember = (&'static str, &'static str, bool, &'static str);
+
 /// A request that operators may send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AdminEndpoint {
@@ -45,13 +51,18 @@ pub(crate) struct AdminEndpoint {
     /// The least that a key has to have.
     pub(crate) role: OperatorRole,
     pub(crate) about: &'static str,
-    /// Members of the body: name, type, whether it is needed, about.
-    pub(crate) body: &'static [(&'static str, &'static str, bool, &'static str)],
+    /// Of the body, or of the query of a `get`.
+    pub(crate) members: &'static [AdminMember],
     /// What the answer has.
     pub(crate) answer: &'static str,
 }
 
 impl AdminAction {
+    /// Whether it shows what players may see, too.
+    pub(crate) fn is_for_guests(self) -> bool {
+        !matches!(self, Self::ShowMap | Self::ShowAbove | Self::Why)
+    }
+
     /// The command of the subcommand `admin`.
     pub(crate) const fn command(self) -> &'static str {
         match self {
@@ -65,6 +76,9 @@ impl AdminAction {
             Self::ListMaps => "maps",
             Self::ListHosts => "hosts",
             Self::ListBans => "bans",
+            Self::ShowMap => "map",
+            Self::ShowAbove => "above",
+            Self::Why => "why",
             Self::Kick => "kick",
             Self::Mute => "mute",
             Self::Unmute => "unmute",
@@ -85,6 +99,16 @@ impl AdminAction {
 }
 
 impl AdminEndpoint {
+    /// The members of the body.
+    pub(crate) fn body(&self) -> &'static [AdminMember] {
+        if self.method == "get" { &[] } else { self.members }
+    }
+
+    /// The members of the query.
+    pub(crate) fn query(&self) -> &'static [AdminMember] {
+        if self.method == "get" { self.members } else { &[] }
+    }
+
     /// The path with this in the place of its braces.
     pub(crate) fn path_with(&self, parameter: &str) -> String {
         match self.braces() {
@@ -108,11 +132,9 @@ impl AdminEndpoint {
 const LOOK: OperatorRole = OperatorRole::Look;
 const MODERATE: OperatorRole = OperatorRole::Moderate;
 const OPERATE: OperatorRole = OperatorRole::Operate;
-const REASON: (&str, &str, bool, &str) = ("reason", "string", false, "for the players");
-const ONLY: (&str, &str, bool, &str) =
-    ("only", "string", false, "`play` or `chat`: the ban from that alone");
-const HOURS: (&str, &str, bool, &str) =
-    ("hours", "integer", false, "for how long; without it there is no end");
+const REASON: AdminMember = ("reason", "string", false, "for the players");
+const ONLY: AdminMember = ("only", "string", false, "`play` or `chat`: the ban from that alone");
+const HOURS: AdminMember = ("hours", "integer", false, "for how long; without it there is no end");
 
 /// All requests.
 pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
@@ -122,7 +144,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/openapi.json",
         role: LOOK,
         about: "This description.",
-        body: &[],
+        members: &[],
         answer: "OpenAPI 3.1",
     },
     AdminEndpoint {
@@ -132,7 +154,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         role: LOOK,
         about: "The newest events after the number of the query `after`; as a stream of all that \
             follow, if `text/event-stream` is accepted.",
-        body: &[],
+        members: &[("after", "integer", false, "the number of the last known event")],
         answer: "`events`, a list; `newest`, the number of the last one; `missed`, how many are \
             forgotten",
     },
@@ -142,7 +164,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/whoami",
         role: LOOK,
         about: "Whose key this is: name, role, guest (whether it is one without a key).",
-        body: &[],
+        members: &[],
         answer: "these members",
     },
     AdminEndpoint {
@@ -153,7 +175,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         about: "The server: version, uptime_s, draining, connections, players, players_away, \
             rooms, rooms_running, shutdown (null, or in_s and reason), waiting_rooms (the builds \
             of those that wait for a host, by id).",
-        body: &[],
+        members: &[],
         answer: "these members",
     },
     AdminEndpoint {
@@ -164,7 +186,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         about: "The last hour, a sample each 10 s, as lists of one length: at (seconds since \
             1970), players, rooms, hosts, cores (what hosts use), lateness_ms (of ticks, 99th \
             percentile), in and out (bytes of datagrams a second), refused (requests a second).",
-        body: &[],
+        members: &[],
         answer: "these lists",
     },
     AdminEndpoint {
@@ -175,7 +197,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         about: "All players: id, name, account, address (none while away), round_trip_ms and \
             loss of the lobby connection, client, since (seconds since 1970), room, map, host, \
             role, mute.",
-        body: &[],
+        members: &[],
         answer: "`players`, a list",
     },
     AdminEndpoint {
@@ -185,7 +207,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         role: LOOK,
         about: "All rooms: id, name, game, players, capacity, running, has_password, locked, \
             host, maps.",
-        body: &[],
+        members: &[],
         answer: "`rooms`, a list",
     },
     AdminEndpoint {
@@ -195,7 +217,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         role: LOOK,
         about: "All maps: id (as in logs and metrics), room, map (its number in the room), \
             players, host, running.",
-        body: &[],
+        members: &[],
         answer: "`maps`, a list",
     },
     AdminEndpoint {
@@ -205,7 +227,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         role: LOOK,
         about: "All hosts: id, label, address, build, capacity, rooms, players, leaving, drained, \
             cores (what it uses), lateness_ms (of ticks, 99th percentile), late_rooms.",
-        body: &[],
+        members: &[],
         answer: "`hosts`, a list",
     },
     AdminEndpoint {
@@ -213,9 +235,47 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         method: "get",
         path: "/bans",
         role: LOOK,
-        about: "All bans: target, from (`play` or `chat`), reason; ends_at in seconds since 1970.",
-        body: &[],
+        about: "All bans: target, player (its name then), from (`play` or `chat`), reason; \
+            ends_at, made_at in seconds since 1970; made_by, the name of the key, empty from a \
+            shell.",
+        members: &[],
         answer: "`bans`, a list",
+    },
+    AdminEndpoint {
+        action: AdminAction::ShowMap,
+        method: "get",
+        path: "/maps/{map}",
+        role: LOOK,
+        about: "What does not change on a map: size (metres), cell (metres), kinds (name, colour, \
+            size in metres, inner and outer zone in cells), obstacles (each x, y, half extents, \
+            turn in radians, whether it is round).",
+        members: &[],
+        answer: "these members",
+    },
+    AdminEndpoint {
+        action: AdminAction::ShowAbove,
+        method: "get",
+        path: "/maps/{map}/above",
+        role: LOOK,
+        about: "A map from above, now: at_ms (the room's time), objects (each id, kind, x, y, yaw, \
+            owner), left_out, clients, bytes_by_kind (a second), regions (columns, rows, \
+            edge_cells, and of each objects, players, changes in 4 s); view: what the client of \
+            `player` has.",
+        members: &[("player", "integer", false, "the id of a player")],
+        answer: "these members",
+    },
+    AdminEndpoint {
+        action: AdminAction::Why,
+        method: "get",
+        path: "/maps/{map}/why",
+        role: LOOK,
+        about: "Why the client of a player has an object, or has it not: rule, shows, distance \
+            and zones in cells, and what the client has of it.",
+        members: &[
+            ("player", "integer", true, "the id of a player"),
+            ("object", "integer", true, "the id of an object"),
+        ],
+        answer: "these members",
     },
     AdminEndpoint {
         action: AdminAction::Kick,
@@ -223,7 +283,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/players/{player}/kick",
         role: MODERATE,
         about: "Ends the session of a player, who may come back.",
-        body: &[REASON],
+        members: &[REASON],
         answer: "`reached`, 1",
     },
     AdminEndpoint {
@@ -232,7 +292,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/players/{player}/mute",
         role: MODERATE,
         about: "Refuses what a player says in chat: by its account, or for this session.",
-        body: &[REASON, HOURS],
+        members: &[REASON, HOURS],
         answer: "`reached`, 1",
     },
     AdminEndpoint {
@@ -241,7 +301,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/players/{player}/mute",
         role: MODERATE,
         about: "Lets a player chat again.",
-        body: &[],
+        members: &[],
         answer: "`reached`, 1",
     },
     AdminEndpoint {
@@ -250,7 +310,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/players/{player}/ban",
         role: MODERATE,
         about: "Bans the account of a player, and the address that it comes from.",
-        body: &[REASON, HOURS],
+        members: &[REASON, HOURS],
         answer: "`targets`, what is banned; `reached`, how many players that concerns now",
     },
     AdminEndpoint {
@@ -259,7 +319,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/messages",
         role: MODERATE,
         about: "Sends a line of chat: to all, to a room, or to a player.",
-        body: &[
+        members: &[
             ("text", "string", true, "1 to 500 characters"),
             ("room", "integer", false, "the id of a room"),
             ("player", "integer", false, "the id of a player"),
@@ -272,7 +332,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/bans",
         role: MODERATE,
         about: "Bans an account, a name or an address: players are put out, and come in no more.",
-        body: &[
+        members: &[
             ("account", "string", false, "32 hexadecimal digits"),
             ("name", "string", false, "a name; those that look like it are banned, too"),
             ("address", "string", false, "an address or a network; of IPv6 the /64"),
@@ -289,7 +349,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         role: MODERATE,
         about: "Ends the bans of a target, as the list of bans shows it (`/` is `%2F`), and of \
             names that look like it.",
-        body: &[ONLY],
+        members: &[ONLY],
         answer: "`targets`, what is banned no more",
     },
     AdminEndpoint {
@@ -298,7 +358,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/rooms/{room}/lock",
         role: MODERATE,
         about: "Lets no more players into a room; those with a seat may come back.",
-        body: &[],
+        members: &[],
         answer: "`reached`, the number of its members",
     },
     AdminEndpoint {
@@ -307,7 +367,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/rooms/{room}/lock",
         role: MODERATE,
         about: "Lets players into a room again.",
-        body: &[],
+        members: &[],
         answer: "`reached`, the number of its members",
     },
     AdminEndpoint {
@@ -316,7 +376,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/rooms/{room}/close",
         role: OPERATE,
         about: "Closes a room: its members are in the lobby.",
-        body: &[REASON],
+        members: &[REASON],
         answer: "`reached`, the number of its members",
     },
     AdminEndpoint {
@@ -325,7 +385,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/hosts/{host}/drain",
         role: OPERATE,
         about: "Gives a host no more rooms, and moves its rooms to hosts of the same build.",
-        body: &[],
+        members: &[],
         answer: "`reached`, the number of its rooms",
     },
     AdminEndpoint {
@@ -334,7 +394,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/hosts/{host}/drain",
         role: OPERATE,
         about: "Gives a host rooms again.",
-        body: &[],
+        members: &[],
         answer: "`reached`, the number of its rooms",
     },
     AdminEndpoint {
@@ -343,7 +403,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/drain",
         role: OPERATE,
         about: "Shuts the server down after a time, of which players read how much is left.",
-        body: &[("minutes", "integer", true, "0 to 1440"), REASON],
+        members: &[("minutes", "integer", true, "0 to 1440"), REASON],
         answer: "`reached`, the number of players",
     },
     AdminEndpoint {
@@ -352,7 +412,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/drain",
         role: OPERATE,
         about: "Calls the shutdown off.",
-        body: &[],
+        members: &[],
         answer: "`reached`, the number of players",
     },
     AdminEndpoint {
@@ -361,7 +421,7 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         path: "/reload",
         role: OPERATE,
         about: "Reads keys of operators, the certificate of `--cert` and bans again; as SIGHUP.",
-        body: &[("log", "string", false, "a log filter from now on, as of `AMBIT_LOG`")],
+        members: &[("log", "string", false, "a log filter from now on, as of `AMBIT_LOG`")],
         answer: "`reloaded`, true",
     },
 ];
@@ -394,6 +454,7 @@ fn operation(endpoint: &AdminEndpoint) -> Json {
         "403": { "description": "the key has a lower role" },
         "404": { "description": "there is no such player, room, host, ban, mute or shutdown" },
         "409": { "description": "another server of the cluster leads" },
+        "413": { "description": "the body is longer than 65,536 bytes" },
         "429": { "description": "too many wrong keys; `retry-after` says how long to wait" },
         "503": { "description": "the lobby or the store does not answer, or there are no keys" },
     });
@@ -402,23 +463,26 @@ fn operation(endpoint: &AdminEndpoint) -> Json {
         "description": format!("Needs the role `{}`.", endpoint.role),
         "responses": answers,
     });
-    if let Some(name) = endpoint.parameter() {
+    let path = endpoint.parameter().map(|name| {
         let kind = if name == "target" { "string" } else { "integer" };
-        operation["parameters"] =
-            json!([{ "name": name, "in": "path", "required": true, "schema": { "type": kind } }]);
+        json!({ "name": name, "in": "path", "required": true, "schema": { "type": kind } })
+    });
+    let query = endpoint.query().iter().map(|(name, kind, is_needed, about)| {
+        json!({
+            "name": name, "in": "query", "required": is_needed, "schema": { "type": kind },
+            "description": about,
+        })
+    });
+    let parameters: Vec<Json> = path.into_iter().chain(query).collect();
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
     }
-    if endpoint.action == AdminAction::Events {
-        operation["parameters"] = json!([{
-            "name": "after", "in": "query", "schema": { "type": "integer" },
-            "description": "the number of the last known event",
-        }]);
-    }
-    if !endpoint.body.is_empty() {
-        let member = |&(name, kind, _, about): &(&str, &str, bool, &str)| {
+    if !endpoint.body().is_empty() {
+        let member = |&(name, kind, _, about): &AdminMember| {
             (name.to_owned(), json!({ "type": kind, "description": about }))
         };
-        let members: Map<String, Json> = endpoint.body.iter().map(member).collect();
-        let needed = endpoint.body.iter().filter(|(_, _, is_needed, _)| *is_needed);
+        let members: Map<String, Json> = endpoint.body().iter().map(member).collect();
+        let needed = endpoint.body().iter().filter(|(_, _, is_needed, _)| *is_needed);
         let needed: Vec<&str> = needed.map(|(name, ..)| *name).collect();
         let schema = json!({
             "type": "object",

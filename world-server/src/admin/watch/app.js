@@ -9,6 +9,7 @@ import * as events from "./events.js";
 import { amount, countdown, duration, now } from "./format.js";
 import * as hosts from "./hosts.js";
 import { icon } from "./icons.js";
+import * as map from "./map.js";
 import * as overview from "./overview.js";
 import * as players from "./players.js";
 import * as rooms from "./rooms.js";
@@ -16,7 +17,9 @@ import * as server from "./server.js";
 import { Store } from "./store.js";
 import { words } from "./words.js";
 
-const VIEWS = { overview, players, rooms, hosts, events, bans, server };
+const VIEWS = { overview, players, rooms, hosts, events, bans, server, map };
+/** A view without a place among the others: it shows one thing of that list. */
+const PART_OF = { map: "rooms" };
 /** Which view is behind the details of a thing, if none is shown yet. */
 const VIEW_OF = { player: "players", room: "rooms", host: "hosts" };
 /** Between two answers and the next requests. */
@@ -45,7 +48,7 @@ async function start() {
     el("div", { class: "side" }, el("p", { class: "brand" }, words.brand), navigation, who),
     el("div", { class: "content" }, top, place),
   );
-  details = new Details(store, { close: () => (location.hash = current.name), refresh });
+  details = new Details(store, { close: () => (location.hash = PART_OF[current.name] ?? current.name), refresh });
   document.body.append(details.root);
   await enter();
   addEventListener("hashchange", route);
@@ -124,6 +127,11 @@ function route() {
   if (!store.me) return;
   const [name, id] = location.hash.slice(1).split("=");
   const isThing = name in VIEW_OF && /^\d+$/.test(id ?? "");
+  if (name === "map" && allowedViews().includes("map")) {
+    open("map");
+    details.show(undefined);
+    return wake();
+  }
   const wanted = isThing ? (current?.name ?? VIEW_OF[name]) : name;
   open(allowedViews().includes(wanted) ? wanted : "overview");
   details.show(isThing ? { kind: name, id: Number(id) } : undefined);
@@ -131,7 +139,7 @@ function route() {
 }
 
 function allowedViews() {
-  const hidden = store.me.guest ? ["bans"] : [];
+  const hidden = store.me.guest ? ["bans", "map"] : [];
   return Object.keys(VIEWS).filter((name) => !hidden.includes(name));
 }
 
@@ -144,13 +152,14 @@ function open(name) {
   arrange(place, [view.root]);
   scrollTo(0, 0);
   for (const link of navigation.children) {
-    setAttribute(link, "aria-current", link.hash === `#${name}` && "page");
+    setAttribute(link, "aria-current", link.hash === `#${PART_OF[name] ?? name}` && "page");
   }
   view.update();
 }
 
 function showNavigation() {
-  const links = allowedViews().map((name) =>
+  const listed = allowedViews().filter((name) => !(name in PART_OF));
+  const links = listed.map((name) =>
     el(
       "a",
       { href: `#${name}`, "data-view": name },

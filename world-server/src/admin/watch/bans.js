@@ -20,8 +20,11 @@ export function make(store, { refresh }) {
     {
       key: "target",
       label: columns.target,
-      value: (ban) => targetOf(ban).name,
-      cell: (ban) => [targetOf(ban).name],
+      value: (ban) => ban.player || targetOf(ban).name,
+      cell: (ban) => {
+        const { name } = targetOf(ban);
+        return ban.player ? [ban.player, " ", { soft: name }] : [name];
+      },
     },
     {
       key: "kind",
@@ -42,6 +45,12 @@ export function make(store, { refresh }) {
       cell: (ban) => [ban.reason || { soft: noReason }],
     },
     {
+      key: "made",
+      label: columns.made,
+      value: (ban) => ban.made_at,
+      cell: (ban) => [{ at: ban.made_at }, ban.made_by && ` ${words.bans.by(ban.made_by)}`],
+    },
+    {
       key: "ends",
       label: columns.ends,
       value: (ban) => ban.ends_at,
@@ -51,7 +60,7 @@ export function make(store, { refresh }) {
       key: "actions",
       label: "",
       cell: (ban) => {
-        const { label, open } = unban(ban, targetOf(ban).name);
+        const { label, open } = unban(ban, ban.player || targetOf(ban).name);
         return [{ button: label, run: () => open(refresh) }];
       },
     },
@@ -59,7 +68,7 @@ export function make(store, { refresh }) {
   const table = new Table({
     columns: list.filter(({ key }) => key !== "actions" || store.may("moderate")),
     id: (ban) => `${ban.target} ${ban.from}`,
-    text: (ban) => `${ban.target} ${ban.reason}`,
+    text: (ban) => [ban.target, ban.player, ban.reason, ban.made_by].join(" "),
     search: columns.target,
     empty: words.bans.empty,
     sort: "target",

@@ -5,6 +5,7 @@ import { el, renew, setText } from "./dom.js";
 import { eventRow, isAbout } from "./event_rows.js";
 import { amount, milliseconds, percent, relative } from "./format.js";
 import { icon } from "./icons.js";
+import { linkTo } from "./map.js";
 import { parts, stamp } from "./table.js";
 import { words } from "./words.js";
 
@@ -19,7 +20,7 @@ const KINDS = {
     kicker: words.details.player,
     facts: playerFacts,
     actions: ofPlayer,
-    needs: ["players", "rooms", "hosts", "events"],
+    needs: ["players", "rooms", "maps", "hosts", "events"],
   },
   room: {
     find: (store, id) => store.room(id),
@@ -27,7 +28,7 @@ const KINDS = {
     kicker: words.details.room,
     facts: roomFacts,
     actions: ofRoom,
-    needs: ["rooms", "players", "hosts", "events"],
+    needs: ["rooms", "maps", "players", "hosts", "events"],
   },
   host: {
     find: (store, id) => store.host(id),
@@ -65,6 +66,7 @@ function playerFacts(store, player) {
     [columns.room, [player.room === null ? { soft: lobby } : roomLink(store, player.room)]],
     player.host !== null && [words.hosts.columns.name, [hostLink(store, player.host)]],
     player.map !== null && [words.details.map, [String(player.map)]],
+    ...mapOfPlayer(store, player),
     [columns.roundTrip, [milliseconds(player.round_trip_ms)]],
     [columns.loss, [percent(player.loss)]],
     [columns.client, [player.client || words.unknown]],
@@ -77,6 +79,24 @@ function playerFacts(store, player) {
   ];
 }
 
+/** Guests see no map: it has what players hide from each other. */
+function mapsOfRoom(store, room) {
+  const running = store.maps.filter((map) => map.room === room.id && map.running);
+  if (store.me.guest || running.length === 0) return [];
+  const links = running.flatMap(({ id, map }, index) => {
+    const text = running.length > 1 ? words.map.linkOf(map) : words.map.link;
+    const link = { href: linkTo(id), text };
+    return index > 0 ? [", ", link] : [link];
+  });
+  return [[words.views.map, links]];
+}
+
+function mapOfPlayer(store, { id, room, map }) {
+  const there = store.maps.find((it) => it.room === room && it.map === map && it.running);
+  if (store.me.guest || !there) return [];
+  return [[words.views.map, [{ href: linkTo(there.id, id), text: words.map.seesLink }]]];
+}
+
 function roomFacts(store, room) {
   const { columns, members, nobody, maps } = words.rooms;
   const there = store.players.filter((player) => player.room === room.id);
@@ -87,6 +107,7 @@ function roomFacts(store, room) {
     [columns.players, [`${amount(room.players)} / ${amount(room.capacity)}`]],
     room.host !== null && [columns.host, [hostLink(store, room.host)]],
     [maps, [amount(room.maps)]],
+    ...mapsOfRoom(store, room),
     [members, links.length > 0 ? links : [{ soft: nobody }]],
   ];
 }

@@ -16,7 +16,9 @@ export function make(store) {
   let kind = "all";
   /** While paused: the events as they were. */
   let held;
-  const kinds = Object.entries(texts.kinds).map(([key, label]) => {
+  // Guests are told of games alone.
+  const isTold = ([key]) => !store.me.guest || !["refused", "operator", "chat"].includes(key);
+  const kinds = Object.entries(texts.kinds).filter(isTold).map(([key, label]) => {
     const choose = { type: "button", "aria-pressed": key === kind, onclick: () => pick(key) };
     return { key, button: el("button", choose, label) };
   });

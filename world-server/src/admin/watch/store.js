@@ -15,6 +15,7 @@ export class Store {
   server;
   players = [];
   rooms = [];
+  maps = [];
   hosts = [];
   bans = [];
   history;
@@ -43,7 +44,7 @@ export class Store {
 
   /** Who looked has signed out: nothing that the key has shown stays. */
   forget() {
-    const lists = { players: [], rooms: [], hosts: [], bans: [], events: [] };
+    const lists = { players: [], rooms: [], maps: [], hosts: [], bans: [], events: [] };
     const numbers = { newestEvent: 0, missedEvents: 0, hasEvents: true, answeredAt: now() };
     const rest = { me: undefined, server: undefined, history: undefined, problem: undefined };
     Object.assign(this, lists, numbers, rest);

@@ -47,6 +47,9 @@ export function time(unix) {
   return el("time", { datetime: iso, title: absolute(unix) }, relative(unix));
 }
 
+/** `bot-2` comes before `bot-10`. */
+const { compare: inOrder } = new Intl.Collator(words.language, { numeric: true });
+
 /** For comparing: what changes with what is shown. */
 export function stamp(items) {
   const shown = (item) => (item?.at === undefined ? item : relative(item.at));
@@ -131,7 +134,7 @@ export class Table {
       // What is not known comes last.
       if (one === undefined || one === null) return 1;
       if (other === undefined || other === null) return -1;
-      const order = typeof one === "string" ? one.localeCompare(other) : one - other;
+      const order = typeof one === "string" ? inOrder(one, other) : one - other;
       return sign * order;
     };
     const sorted = rows.toSorted(compare);

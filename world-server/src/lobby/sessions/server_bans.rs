@@ -44,7 +44,7 @@ pub(in crate::lobby) struct BanSubject<'a> {
 impl ServerBans {
     pub(in crate::lobby) fn new(bans: Vec<ServerBan>) -> Self {
         let mut all = Self::default();
-        for ServerBan { target, scope, term } in bans {
+        for ServerBan { target, scope, term, .. } in bans {
             let of_scope = match scope {
                 BanScope::Play => &mut all.from_play,
                 BanScope::Chat => &mut all.from_chat,

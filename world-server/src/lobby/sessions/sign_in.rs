@@ -38,6 +38,11 @@ impl Lobby {
     /// Sets which names are reserved, who is banned, and which accounts have a role. Players who
     /// are banned are put out.
     pub fn set_names(&mut self, now: LocalTime, names: ambit_store::Names) {
+        // Two tell of each change, and one of them may be late.
+        if names.number < self.sign_ins.names_number {
+            return;
+        }
+        self.sign_ins.names_number = names.number;
         self.advance(now);
         let reserved = names.reserved.into_iter();
         // Another build may have allowed other names.

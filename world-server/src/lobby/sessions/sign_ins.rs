@@ -23,4 +23,6 @@ pub(in crate::lobby) struct SignIns {
     pub(in crate::lobby) jobs: BTreeMap<SourceNetwork, u32>,
     pub(in crate::lobby) bans: ServerBans,
     pub(in crate::lobby) roles: BTreeMap<AccountId, OperatorRole>,
+    /// The number of the newest [`ambit_store::Names`].
+    pub(in crate::lobby) names_number: i64,
 }

@@ -7,7 +7,7 @@ use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 
 use ambit_proto::standing::OperatorRole;
-use ambit_store::{BanScope, BanTarget, BanTerm, Names, ServerBan};
+use ambit_store::{BanNote, BanScope, BanTarget, BanTerm, Names, ServerBan};
 use ambit_transport::account_proof::account_of;
 
 use super::harness::{
@@ -27,7 +27,7 @@ fn set_bans(harness: &mut LobbyHarness, bans: &[ServerBan], roles: &[(AccountId,
 fn ban(target: &str, scope: BanScope, hours: i64) -> ServerBan {
     let target = target.parse().expect("a target");
     let term = term("spam", hours);
-    ServerBan { target, scope, term }
+    ServerBan { target, scope, term, note: BanNote::default() }
 }
 
 fn term(reason: &str, hours: i64) -> BanTerm {

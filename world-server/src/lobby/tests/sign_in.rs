@@ -8,7 +8,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use ambit_proto::ids::AccountId;
 use ambit_proto::standing::{OperatorRole, Standing};
-use ambit_store::{BanScope, BanTarget, BanTerm, Names, ServerBan};
+use ambit_store::{BanNote, BanScope, BanTarget, BanTerm, Names, ServerBan};
 
 use super::harness::{
     Client, EPOCH_UNIX_S, LobbyHarness, hello, list_all_players, room, seconds, set_name, start,
@@ -210,7 +210,8 @@ fn a_banned_account_is_put_out_and_comes_in_again_after_the_end() {
     let end = EPOCH_UNIX_S as i64 + 7_201;
     let term = BanTerm { reason: "it cheats".to_owned(), ends_at: Some(end) };
     let target = BanTarget::Account(ANN);
-    set_names(&mut harness, [], [ServerBan { target, scope: BanScope::Play, term }]);
+    let note = BanNote::default();
+    set_names(&mut harness, [], [ServerBan { target, scope: BanScope::Play, term, note }]);
     assert_eq!(harness.close_code(ann.conn), Some(ErrorCode::Banned));
     assert_eq!(harness.close_code(bob.conn), None);
     let conn = harness.connect();

@@ -10,7 +10,7 @@ use super::*;
 use crate::games::{GameResult, RoomRequest, ValueKey};
 use crate::migrations;
 use crate::profiles::{ClaimOutcome, SaveOutcome, StoredProfile};
-use crate::server_ban::{BanScope, BanTarget, BanTerm, ServerBan};
+use crate::server_ban::{BanNote, BanScope, BanTarget, BanTerm, ServerBan};
 use crate::tables::{NameOwner, PasswordAccount};
 use crate::top_lists::Period;
 
@@ -101,6 +101,11 @@ async fn bans_of_all_kinds_are_kept_apart_until_they_have_ended() {
         ban(BanTarget::Name("ann".to_owned()), BanScope::Play, None),
         ban(network, BanScope::Play, Some(30)),
     ];
+    let made_at = |made_at, ban| {
+        let (made_by, player) = ("max".to_owned(), "ann".to_owned());
+        ServerBan { note: BanNote { made_at, made_by, player }, ..ban }
+    };
+    let bans = bans.map(|ban| made_at(10, ban));
     for ban in bans.clone() {
         store.run(move |tables| tables.ban(&ban, 10)).await.unwrap();
     }
@@ -111,7 +116,7 @@ async fn bans_of_all_kinds_are_kept_apart_until_they_have_ended() {
         (&20.into(), Some("cheats"))
     );
     // A ban is changed, and those that have ended go.
-    let longer = ban(bans[3].target.clone(), BanScope::Play, Some(90));
+    let longer = made_at(20, ban(bans[3].target.clone(), BanScope::Play, Some(90)));
     let changed = longer.clone();
     store.run(move |tables| tables.ban(&changed, 20)).await.unwrap();
     let left = store.names().await.unwrap().bans;
@@ -140,7 +145,8 @@ async fn bans_of_accounts_of_an_earlier_version_go_on() {
 }
 
 fn ban(target: BanTarget, scope: BanScope, ends_at: Option<i64>) -> ServerBan {
-    ServerBan { target, scope, term: BanTerm { reason: "cheats".to_owned(), ends_at } }
+    let term = BanTerm { reason: "cheats".to_owned(), ends_at };
+    ServerBan { target, scope, term, note: BanNote { made_at: 4, ..BanNote::default() } }
 }
 
 #[tokio::test]

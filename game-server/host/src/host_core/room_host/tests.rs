@@ -121,6 +121,33 @@ fn a_lasting_room_sleeps_without_players_and_wakes_when_one_comes() {
 }
 
 #[test]
+fn a_question_wakes_no_room_and_those_beyond_a_limit_are_not_looked_at() {
+    let config = RoomConfig { lasting: true, ..RoomConfig::default() };
+    let mut host = Host::saved(4, Room::new(config, Box::<Typed<Leaving>>::default()));
+    (0..200).for_each(|_| drop(host.tick()));
+    assert!(host.room.is_asleep());
+    let mut ask = |number, question: &[u8]| {
+        host.order(RoomOrder::Ask { number, question: question.to_vec() });
+        let answered = host.poll().into_iter().map(|output| match output {
+            RoomHostOutput::World(HostMessage::Answered { room: ID, number: other, answer }) => {
+                assert_eq!(other, number);
+                answer
+            }
+            other => panic!("{other:?}"),
+        });
+        answered.collect::<Vec<_>>()
+    };
+    let question = RoomQuestion::Map.encode();
+    for number in 0..u64::from(QUESTIONS_PER_S) {
+        let answers = ask(number, &question);
+        assert!(answers.len() == 1 && !answers[0].is_empty(), "{number}");
+    }
+    assert_eq!(ask(100, &question), [Vec::<u8>::new()], "the limit");
+    assert_eq!(ask(101, b"what?"), [] as [Vec<u8>; 0], "not a question of this build");
+    assert!(host.room.is_asleep());
+}
+
+#[test]
 fn a_room_knows_what_the_calendar_shows_and_when_that_is_set() {
     let mut host = Host::new(4);
     let shown = |host: &Host| host.room.room().world().calendar_ms();

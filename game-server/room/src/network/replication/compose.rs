@@ -58,21 +58,22 @@ pub fn sort_by_urgency(due: &mut [DueRecord], world: &World, viewer: Position) {
 
 impl RecordComposer<'_> {
     /// Writes the records from the end of `due` that fit, removes them from `due` and reports each
-    /// to `sent`.
+    /// to `sent`, with its length in bits.
     pub fn write(
         &self,
         cache: &mut RecordCache,
         due: &mut Vec<DueRecord>,
         skipped: &mut Vec<DueRecord>,
         writer: &mut Writer<'_>,
-        mut sent: impl FnMut(&DueRecord),
+        mut sent: impl FnMut(&DueRecord, usize),
     ) {
         skipped.clear();
         while skipped.len() < MAX_MISSES
             && let Some(next) = due.pop()
         {
+            let before = writer.bits_written();
             if self.write_if_fits(&next, cache, writer) {
-                sent(&next);
+                sent(&next, writer.bits_written() - before);
             } else {
                 skipped.push(next);
             }

@@ -339,6 +339,12 @@ impl ObjectSlots {
         self.mark_changed(object, gained, at, GameTime::ZERO);
     }
 
+    /// The object in a slot, and its kind.
+    pub fn at(&self, slot: u16) -> Option<(ObjectId, u8)> {
+        let slot = self.entries.get(usize::from(slot))?;
+        Some((slot.object, slot.kind))
+    }
+
     /// The slot of an object that the client follows.
     pub fn slot_of(&self, object: ObjectId) -> Option<u16> {
         self.by_object.get(&object).copied()

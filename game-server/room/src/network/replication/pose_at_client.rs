@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ambit_proto::space::Position;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::FreshnessClass;
@@ -13,6 +14,9 @@ pub struct PoseAtClient {
     pub age: Option<Duration>,
     /// Whether the last one that was sent is acknowledged, as far as it was looked at.
     pub is_acked: bool,
+    /// Where the object is by the newest pose that is acknowledged, and how old that is; `None` if
+    /// there is none, or the room does not know it any more.
+    pub known: Option<(Duration, Position)>,
     /// Whether the pose has changed since the last one that was sent.
     pub has_changed: bool,
     pub class: FreshnessClass,

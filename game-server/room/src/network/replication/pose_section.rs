@@ -63,6 +63,8 @@ pub struct SectionBuffers {
     chosen: Vec<PoseCandidate>,
     skipped: Vec<PoseCandidate>,
     written: Vec<PoseCandidate>,
+    /// Slots that were written, and about how many bits of 1/256 each took, if that is wanted.
+    pub metered: Option<Vec<(u16, u32)>>,
     history: Vec<(GameTime, Pose)>,
     fine_scene: pose::fine::FineState,
 }
@@ -115,6 +117,9 @@ impl SectionFiller<'_> {
         }
         for candidate in buffers.written.drain(..) {
             poses.note_sent(candidate.slot, number, self.context.source.stamp);
+            if let Some(metered) = &mut buffers.metered {
+                metered.push((candidate.slot, candidate.cost_bits_x256()));
+            }
         }
         due.append(&mut buffers.skipped);
         due.sort_unstable_by_key(|candidate| candidate.slot);
@@ -134,7 +139,7 @@ impl SectionFiller<'_> {
         out: &mut Vec<u8>,
     ) -> SectionStats {
         out.clear();
-        let SectionBuffers { chosen, skipped, written, history, fine_scene: scene } = buffers;
+        let SectionBuffers { chosen, skipped, written, history, fine_scene: scene, .. } = buffers;
         if chosen.is_empty() {
             return SectionStats::default();
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ambit_proto::link::DeliveryOutcome;
 use ambit_proto::pose::{Level, Motion};
+use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use super::coded_poses::CodedPoseCache;
@@ -308,10 +309,24 @@ impl PoseTrack {
         PoseAtClient {
             age: self.last_sent().map(|_| now.since(self.sent_at)),
             is_acked: self.last_acked,
+            known: self.known_at_client(context),
             has_changed: self.last_sent().is_none() || changed > self.sent_at,
             class: self.class(context, viewer),
             priority: self.priority(context, viewer, self.sent_at, changed == now),
         }
+    }
+
+    /// The newest pose that has surely arrived, as far as acknowledgements were looked at: how old it
+    /// is, and where the object is by it.
+    fn known_at_client(&self, context: PoseContext<'_>) -> Option<(Duration, Position)> {
+        self.last_sent()?;
+        let PoseSource { table, stamp: now, .. } = context.source;
+        let known_for = (now.millis() as u32).wrapping_sub(self.baseline_ms);
+        let known_for = Duration::from_millis(known_for.into());
+        let stamp = if self.last_acked { self.sent_at } else { now.saturating_sub(known_for) };
+        let pose = table.at(self.pose_slot, stamp)?;
+        let place = context.source.format(self.pose_slot).position(pose);
+        Some((now.since(stamp), place))
     }
 
     /// How important it is to the client.

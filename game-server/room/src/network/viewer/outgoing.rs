@@ -6,6 +6,7 @@
 //! come first, by urgency; then poses, by priority. Records leave some room for poses, so that the
 //! poses of close objects do not stop while many objects come into sight.
 
+use ambit_proto::ids::{ClientId, ObjectId};
 use ambit_proto::link::{MAX_DATAGRAM, SentPackets};
 use ambit_proto::message::{self, BODY_OVERHEAD_BITS, BodyContext, Record, RecordWriter};
 use ambit_proto::pose::Level;
@@ -61,6 +62,9 @@ impl Viewer {
         self.send_static_map(tick);
         let (level, deferred) = self.collect_poses(tick);
         if !self.is_anything_due(tick) {
+            if let Some(meter) = &mut tick.buffers.meter {
+                meter.note_waiting(self.client, std::iter::empty(), 0);
+            }
             self.pacer.end_tick(None, None);
             return;
         }
@@ -106,6 +110,12 @@ impl Viewer {
                 break;
             }
             out(self.write_datagram(tick, level, false, 0));
+        }
+        let SendBuffers { due_poses, due_records, meter, .. } = &mut *tick.buffers;
+        if let Some(meter) = meter {
+            let poses = due_poses.iter().filter_map(|due| Some(self.slots.at(due.slot)?.0));
+            let waiting = poses.chain(due_records.iter().map(|due| due.object));
+            meter.note_waiting(self.client, waiting, deferred);
         }
         let deferred = deferred + tick.buffers.due_poses.len();
         let is_behind = deferred > 0 || !tick.buffers.due_records.is_empty();
@@ -225,6 +235,7 @@ impl Viewer {
             record_lists,
             baseline_floor,
             effect_reports: effects,
+            client,
             avatar,
             ..
         } = self;
@@ -235,6 +246,7 @@ impl Viewer {
             record_lists,
             baseline_floor: *baseline_floor,
             effect_reports: effects,
+            client: *client,
             avatar: *avatar,
             level,
             available_bits,
@@ -277,7 +289,8 @@ struct BodyWriter<'b, 't> {
     record_lists: &'b mut super::SentRecordLists,
     baseline_floor: u64,
     effect_reports: &'b mut super::EffectReports,
-    avatar: ambit_proto::ids::ObjectId,
+    client: ClientId,
+    avatar: ObjectId,
     level: Option<Level>,
     available_bits: usize,
 }
@@ -349,6 +362,7 @@ impl BodyWriter<'_, '_> {
             skipped_records: skipped,
             sent_records,
             due_poses: poses,
+            meter,
             ..
         } = &mut **buffers;
         if due.is_empty() {
@@ -368,7 +382,10 @@ impl BodyWriter<'_, '_> {
             max_bits: max_bits - END_BITS - reserved,
         };
         let before = writer.bits_written();
-        composer.write(&mut shared_state.records, due, skipped, writer, |record| {
+        composer.write(&mut shared_state.records, due, skipped, writer, |record, bits| {
+            if let Some(meter) = meter {
+                meter.note(self.client, record.object, record.kind, bits as u64);
+            }
             sent_records.push(self.slots.note_sent(record, sent.next_seq(), sent.next(), stamp));
         });
         writer.bits_written() - before
@@ -388,7 +405,11 @@ impl BodyWriter<'_, '_> {
         let own_slot = self.slots.slot_of(self.avatar);
         let TickContext { shared_state, buffers, .. } = &mut *self.tick;
         let SendBuffers {
-            due_poses: poses, section_buffers: buffers, section_bytes: bytes, ..
+            due_poses: poses,
+            section_buffers: buffers,
+            section_bytes: bytes,
+            meter,
+            ..
         } = &mut **buffers;
         let max_bytes = (max_bits / 8).saturating_sub(writer.bits_written().div_ceil(8));
         let (context, coded_poses) = shared_state.pose_context(stamp, self.level);
@@ -400,8 +421,16 @@ impl BodyWriter<'_, '_> {
             viewer_position_m: viewer,
             max_bytes,
         };
+        buffers.metered = meter.is_some().then(|| buffers.metered.take().unwrap_or_default());
         let stats = section.fill(self.slots.poses_mut(), poses, buffers, bytes);
         message::write_poses(bytes, writer);
+        if let (Some(meter), Some(metered)) = (meter, &mut buffers.metered) {
+            for (slot, bits_x256) in metered.drain(..) {
+                if let Some((object, kind)) = self.slots.at(slot) {
+                    meter.note(self.client, object, kind, u64::from(bits_x256.div_ceil(256)));
+                }
+            }
+        }
         stats
     }
 }

@@ -74,6 +74,10 @@ impl Game for Strait {
     }
 }
 
+pub(super) fn strait(seed: u64) -> Room {
+    Strait::room(seed)
+}
+
 /// The cell of a place on one axis.
 fn cell(metres: f32) -> i32 {
     (metres / 10.0) as i32
