@@ -1,5 +1,5 @@
 //! Lines from a file or from standard input, where they can't be edited
-//! ([`terminal`](super::terminal)).
+//! ([`full_screen`](super::full_screen) edits them).
 //!
 //! A thread reads, since reading standard input can't be cancelled; it ends with the process.
 //! Bounds: [`MAX_LINES`] lines wait, then the reader waits; a line longer than [`MAX_BYTES`] is

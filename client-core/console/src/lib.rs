@@ -1,22 +1,28 @@
 //! A player in a terminal, or in a script.
 //!
-//! On a terminal: a line that can be edited, with completion, and output in words. Otherwise
-//! commands from a file or standard input, one a line, and one JSON object a line on standard
-//! output. `text::command` defines the commands, `text::json` the output.
+//! On a terminal: a whole screen, or with `--plain` words under each other. Otherwise commands from
+//! a file or standard input, one a line, and one JSON object a line on standard output.
+//! `text::command` defines the commands, `text::json` the output.
 //!
 //! Exit status: 0 after `quit`, at the end of input or after a signal; 1 if the client could not
 //! connect, the server refused it, or the connection is lost for good; 2 for invalid flags and
 //! variables, or a script that can't be read.
 
+mod event_words;
+mod full_screen;
 mod human;
 mod input;
 mod main_loop;
+mod picture;
+mod printable;
 mod printed_lines;
 mod radar;
 mod report;
+mod scene;
 mod screen;
 mod script;
-mod terminal;
+mod terminal_modes;
+mod ui;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -39,10 +45,10 @@ use ambit_transport::random::system_random;
 use anyhow::Context as _;
 use clap::{CommandFactory, FromArgMatches};
 
+use crate::full_screen::FullScreen;
 use crate::input::LineReceiver;
 use crate::main_loop::LoopSetup;
 use crate::screen::Screen;
-use crate::terminal::Terminal;
 
 /// Exit status for invalid flags and variables, and for a script that can't be read.
 const USAGE_EXIT_STATUS: u8 = 2;
@@ -51,9 +57,10 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A player in a terminal, or in a script.
 ///
-/// On a terminal it shows a prompt. Otherwise it reads commands from the script or standard input,
-/// one a line, and prints one JSON object a line. A console that was killed resumes its session,
-/// with its room and avatar, when it is started again with the same server and name.
+/// On a terminal it shows the lobby and the game on the whole screen. Otherwise it reads commands
+/// from the script or standard input, one a line, and prints one JSON object a line. A console that
+/// was killed resumes its session, with its room and avatar, when it is started again with the same
+/// server and name.
 #[derive(Debug, clap::Parser)]
 #[command(name = "console", version)]
 struct ConsoleOptions {
@@ -95,6 +102,12 @@ struct ConsoleOptions {
     /// Read commands from this file.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+
+    /// On a terminal: words under each other and a plain prompt, without a screen of its own.
+    ///
+    /// So it is, too, if `TERM` is `dumb`. `NO_COLOR` keeps the screen, without colours.
+    #[arg(long)]
+    plain: bool,
 }
 
 /// The whole program, with its arguments (the first one is the program's name).
@@ -104,13 +117,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, motions: Vec<SharedMot
     let matches = command.get_matches_from(arguments);
     let args = ConsoleOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let logging = flags::start_log().map_err(|error| error.to_string());
-    let (lines, screen) = match logging.and_then(|()| input_and_output(args.script.as_deref())) {
-        Ok(both) => both,
-        Err(message) => {
-            complain(&format!("error: {message}"));
-            return ExitCode::from(USAGE_EXIT_STATUS);
-        }
-    };
+    let (lines, screen) =
+        match logging.and_then(|()| input_and_output(args.script.as_deref(), args.plain)) {
+            Ok(both) => both,
+            Err(message) => {
+                complain(&format!("error: {message}"));
+                return ExitCode::from(USAGE_EXIT_STATUS);
+            }
+        };
     play(&args, motions, lines, screen).unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));
         ExitCode::FAILURE
@@ -205,7 +219,10 @@ fn options(
 }
 
 /// The source of commands, and where their results are printed.
-fn input_and_output(script: Option<&Path>) -> Result<(LineReceiver, Screen), String> {
+fn input_and_output(
+    script: Option<&Path>,
+    is_plain: bool,
+) -> Result<(LineReceiver, Screen), String> {
     if let Some(path) = script {
         let script = open_script(path).map_err(|error| {
             format!(
@@ -218,9 +235,8 @@ fn input_and_output(script: Option<&Path>) -> Result<(LineReceiver, Screen), Str
     if !io::stdin().is_terminal() {
         return Ok((input::of_standard_input(), Screen::Json));
     }
-    let terminal = io::stdout().is_terminal().then(Terminal::start).flatten();
-    Ok(match terminal {
-        Some((terminal, lines)) => (lines, Screen::Terminal(terminal)),
+    Ok(match (!is_plain).then(FullScreen::start).flatten() {
+        Some((screen, lines)) => (lines, Screen::Full(Box::new(screen))),
         None => (input::of_standard_input(), Screen::words()),
     })
 }
@@ -261,8 +277,8 @@ fn command_list() -> String {
         let _ = write!(text, "  {usage}\n          {meaning}\n");
     }
     text.push_str(
-        "\nOn a terminal, TAB completes commands and names, and the up key brings earlier lines \
-         back.\n\nLogs go to the standard error if AMBIT_LOG says which, for example \
+        "\nOn a terminal, TAB completes commands and names, F1 shows what the keys do, and the \
+         mouse works.\n\nLogs go to the standard error if AMBIT_LOG says which, for example \
          AMBIT_LOG=debug.",
     );
     text
@@ -275,7 +291,7 @@ mod tests {
     #[test]
     fn a_script_that_cannot_be_read_is_refused_with_a_reason() {
         for path in [std::env::temp_dir(), PathBuf::from("/nowhere/script")] {
-            let message = input_and_output(Some(&path)).err().expect("no script");
+            let message = input_and_output(Some(&path), false).err().expect("no script");
             assert!(
                 message.contains(&path.display().to_string()) && message.contains("one command"),
                 "{message}"

@@ -1,12 +1,14 @@
 //! The main loop of the program: connects a client, its input lines and its output. [`Script`]
 //! decides what is done next.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use ambit_client_core::client::event::{GameEvent, LobbyEvent, ViewEvent, codes};
+use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::client::{Client, CommandError};
 use ambit_client_core::command_words;
@@ -15,9 +17,12 @@ use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions};
 use ambit_client_text::json;
 use ambit_proto::codes::{self as protocol, ErrorCode};
 use ambit_proto::time::LocalTime;
+use ratatui::crossterm::event::Event;
 use serde_json::{Value as Json, json};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
+use crate::event_words;
+use crate::full_screen::ViewRequest;
 use crate::human;
 use crate::input::{LineReceiver, LineTooLong};
 use crate::radar;
@@ -27,6 +32,8 @@ use crate::script::{Script, ScriptStep};
 
 /// How often the age of the newest data about the room is sampled.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
+/// How often the view on a terminal asks who is in the lobby: in samples.
+const SAMPLES_PER_LOOK: u32 = 100;
 
 /// What the loop needs to start.
 pub(crate) struct LoopSetup {
@@ -50,6 +57,9 @@ struct ConsoleLoop<K> {
     exit: Option<LoopExit>,
     /// Why the connection is closed for good, for the standard error.
     farewell: Option<String>,
+    /// Requests of the view on a terminal, whose answers are not printed.
+    looks: BTreeSet<u64>,
+    samples: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +87,12 @@ pub(crate) async fn run(
     let LoopSetup { options, mut lines, mut screen, token } = setup;
     let (handle, mut events) = shell::start(options, ());
     screen.set_client(&handle);
+    let mut script = Script::new(new_key, screen.is_for_people());
+    if screen.is_full() {
+        script.watch_rooms();
+    }
     let mut console = ConsoleLoop {
-        script: Script::new(new_key, screen.is_for_people()),
+        script,
         handle,
         screen,
         token,
@@ -88,6 +102,8 @@ pub(crate) async fn run(
         account_erased: false,
         exit: None,
         farewell: None,
+        looks: BTreeSet::new(),
+        samples: 0,
     };
     let result = console.run_until_exit(&mut lines, &mut events).await;
     if result.is_err() {
@@ -124,11 +140,13 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                 self.screen.prompt(self.script.question())?;
             }
             let deadline = self.script.next_deadline();
+            let wakes_at = self.instant(deadline);
             tokio::select! {
                 event = events.next() => self.handle_event(event)?,
                 line = lines.recv(), if self.script.wants_line() => self.handle_line(line)?,
-                _ = sampling.tick() => self.sample(),
-                () = sleep_until(self.instant(deadline)), if deadline.is_some() => {
+                input = self.screen.next_input() => self.handle_input(input)?,
+                _ = sampling.tick() => self.sample()?,
+                () = sleep_until(wakes_at), if deadline.is_some() => {
                     self.script.handle_timeout(self.now());
                 }
                 () = &mut wait_for_signal, if !self.quitting => self.quit(),
@@ -152,6 +170,9 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             _ => {}
         }
         self.screen.learn(&event);
+        if self.is_look(&event) {
+            return Ok(());
+        }
         let shown = self.script.handle_event(self.now(), &event);
         let is_own_departure =
             self.quitting && matches!(event, ViewEvent::Game(GameEvent::Leave { .. }));
@@ -162,6 +183,20 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                 let mut line = self.with_time(line);
                 if self.screen.is_for_people() {
                     human::mark_objects(&mut line, &event);
+                }
+                if let (true, ViewEvent::Game(GameEvent::Event(event))) =
+                    (self.screen.is_full(), &event)
+                {
+                    let words =
+                        |client: &mut Client, now| event_words::of_event(client, now, event);
+                    line["words"] = json!(self.handle.run(words));
+                }
+                // The panels show lists that the player has not asked for.
+                if self.screen.is_full()
+                    && matches!(&event, ViewEvent::Lobby(0, event) if is_list(event))
+                {
+                    self.note_printed(&line);
+                    return Ok(());
                 }
                 self.print(&line)
             }
@@ -227,7 +262,11 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             }
             ScriptStep::AccountErased => {
                 self.account_erased = true;
-                self.print(&json!({ "ev": "account_erased" }))?;
+                let line = json!({ "ev": "account_erased" });
+                if self.screen.is_full() {
+                    self.farewell = Some(human::text(&line));
+                }
+                self.print(&line)?;
                 self.quit();
             }
             ScriptStep::PasswordSet => self.print(&json!({ "ev": "password_set" }))?,
@@ -290,7 +329,42 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
         }
     }
 
-    fn sample(&mut self) {
+    /// Whether this answers a request of the view, which has learnt from it. In the lobby the view
+    /// looks around.
+    fn is_look(&mut self, event: &ViewEvent) -> bool {
+        if !self.screen.is_full() {
+            return false;
+        }
+        let ViewEvent::Lobby(request, event) = event else { return false };
+        if matches!(event, LobbyEvent::Welcome(_)) {
+            self.looks.clear();
+            self.look(LobbyRequest::ListRooms { subscribe: true });
+        }
+        if matches!(event, LobbyEvent::Welcome(_) | LobbyEvent::Left { .. }) {
+            self.look(LobbyRequest::ListPlayers { everybody: true });
+        }
+        self.looks.remove(request)
+    }
+
+    /// Asks the lobby for something that the view shows. If the client accepts no request now, it
+    /// is shown later.
+    fn look(&mut self, request: LobbyRequest) {
+        if let Ok(number) = self.handle.request(request) {
+            self.looks.insert(number);
+        }
+    }
+
+    fn handle_input(&mut self, input: Option<Event>) -> io::Result<()> {
+        for request in self.screen.handle_input(input)? {
+            match request {
+                ViewRequest::Quit => self.quit(),
+                ViewRequest::Describe(game) => self.look(LobbyRequest::DescribeGame { game }),
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self) -> io::Result<()> {
         let sample = |client: &mut Client, now| {
             client.sample_ages(now);
             client.age(now)
@@ -298,14 +372,28 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
         if let Some(age) = self.handle.run(sample) {
             self.ages.add(age);
         }
+        self.samples = self.samples.wrapping_add(1);
+        let is_in_lobby = |client: &mut Client, _| client.is_connected() && client.room().is_none();
+        if self.screen.is_full()
+            && self.samples.is_multiple_of(SAMPLES_PER_LOOK)
+            && self.looks.is_empty()
+            && self.handle.run(is_in_lobby)
+        {
+            self.look(LobbyRequest::ListPlayers { everybody: true });
+        }
+        self.screen.tick(&self.ages)
     }
 
     fn print(&mut self, line: &Json) -> io::Result<()> {
         self.screen.show(line)?;
-        // `Script` can wait for a printed line of a kind.
+        self.note_printed(line);
+        Ok(())
+    }
+
+    /// `Script` can wait for a printed line of a kind.
+    fn note_printed(&mut self, line: &Json) {
         let kind = line["ev"].as_str().unwrap_or_default();
         self.script.handle_printed(kind, line["name"].as_str());
-        Ok(())
     }
 
     fn now(&self) -> LocalTime {
@@ -315,6 +403,11 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
     fn instant(&self, deadline: Option<LocalTime>) -> Instant {
         self.started + deadline.unwrap_or_default().since(LocalTime::ZERO)
     }
+}
+
+/// Whether an event is a list of the lobby.
+fn is_list(event: &LobbyEvent) -> bool {
+    matches!(event, LobbyEvent::Rooms { .. } | LobbyEvent::Players { .. })
 }
 
 /// Writes a file that only its owner may read; one that exists is left as it is.

@@ -14,6 +14,8 @@ use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use serde_json::{Value as Json, json};
 
+use crate::ui::NetworkFigures;
+
 /// The objects in sight at the present room time; none without a game.
 pub(crate) fn objects(client: &mut Client, now: LocalTime) -> Json {
     let (t, objects) = known_objects(client, now, false);
@@ -100,6 +102,28 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
             .map(|game| fractional_ms(game.clock_uncertainty())),
         "malformed": stats.malformed, "updates_dropped": stats.events_dropped,
     })
+}
+
+/// What the panel of the network shows.
+pub(crate) fn figures(client: &Client, now: LocalTime, ages: &Distribution) -> NetworkFigures {
+    let stats = client.stats();
+    let simulation = &stats.simulation;
+    // Own avatars are reconciled, what the client simulates is corrected.
+    let corrections = simulation.reconciled.count() + simulation.corrections.count();
+    let far = simulation.reconciled.quantile_cm(0.99).or(simulation.corrections.quantile_cm(0.99));
+    NetworkFigures {
+        rtt: stats.rtt,
+        jitter: stats.jitter,
+        datagrams_down: stats.datagrams_down,
+        datagrams_lost: stats.datagrams_lost,
+        bytes_down: stats.bytes_down,
+        bytes_up: stats.bytes_up,
+        age_ms: (ages.quantile_ms(0.5), ages.quantile_ms(0.99)),
+        longest_gap: gap_max(&stats, client.silence(now)),
+        corrections: (corrections, far),
+        load_level: stats.room_lateness.load_level,
+        moves: stats.moves,
+    }
 }
 
 /// The list of commands: those of the console, then those of the running game, and its controls.

@@ -1,14 +1,17 @@
-//! Output: JSON objects for scripts, words for people.
+//! Output: JSON objects for scripts, words or a whole screen for people.
 
 use std::io::{self, Write};
 
 use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::shell::ClientHandle;
-use ambit_client_text::completion::is_visible;
+use ratatui::crossterm::event::Event;
 use serde_json::Value as Json;
 
+use crate::full_screen::{FullScreen, ViewRequest};
 use crate::human;
-use crate::terminal::{HiddenInput, Terminal};
+use crate::printable;
+use crate::terminal_modes::HiddenInput;
 
 /// Where and how lines are printed.
 pub(crate) enum Screen {
@@ -22,8 +25,8 @@ pub(crate) enum Screen {
         /// The terminal as it was, while a password is typed and not shown.
         hidden: Option<HiddenInput>,
     },
-    /// Words, above a line that is edited.
-    Terminal(Terminal),
+    /// The whole terminal.
+    Full(Box<FullScreen>),
 }
 
 impl Screen {
@@ -49,12 +52,8 @@ impl Screen {
                 // Returns to the beginning of the line, over the prompt.
                 write_words(&format!("\r\x1b[K{}\n{PROMPT}", words(json)))
             }
-            Screen::Terminal(terminal) => {
-                let mut text = words(json);
-                if json["ev"] == "help" {
-                    text.push_str(EDITOR_HELP);
-                }
-                terminal.print(&text);
+            Screen::Full(screen) => {
+                screen.show(json);
                 Ok(())
             }
         }
@@ -64,12 +63,9 @@ impl Screen {
     pub(crate) fn show_progress(&mut self, what: &str, done: usize, all: usize) -> io::Result<()> {
         let text = format!("{what}: {} %", 100 * done / all.max(1));
         match self {
-            Screen::Json => Ok(()),
+            // The view learns it from the event.
+            Screen::Json | Screen::Full(_) => Ok(()),
             Screen::Words { .. } => write_words(&format!("\r\x1b[K{text}")),
-            Screen::Terminal(terminal) => {
-                terminal.print_progress(&text);
-                Ok(())
-            }
         }
     }
 
@@ -84,7 +80,7 @@ impl Screen {
                     let _ = write_words("\n");
                 }
             }
-            Screen::Terminal(terminal) => terminal.handle_line(),
+            Screen::Full(screen) => screen.handle_line(),
         }
     }
 
@@ -100,67 +96,64 @@ impl Screen {
                 }
                 Ok(())
             }
-            Screen::Terminal(terminal) => {
-                terminal.read_line(question);
+            Screen::Full(screen) => {
+                screen.prompt(question);
                 Ok(())
             }
         }
     }
 
-    /// The objects that can be completed are those that this client sees.
+    /// What is drawn is what this client sees.
     pub(crate) fn set_client(&mut self, client: &ClientHandle) {
-        if let Screen::Terminal(terminal) = self {
-            terminal.set_client(client.clone());
+        if let Screen::Full(screen) = self {
+            screen.set_client(client.clone());
         }
     }
 
-    /// Learns the names that can be completed.
+    /// Learns what the view shows of an event.
     pub(crate) fn learn(&mut self, event: &ViewEvent) {
-        if let Screen::Terminal(terminal) = self {
-            terminal.learn(event);
+        if let Screen::Full(screen) = self {
+            screen.learn(event);
+        }
+    }
+
+    /// Whether it is the whole terminal.
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self, Screen::Full(_))
+    }
+
+    /// The next key or click; none comes where lines are read.
+    pub(crate) async fn next_input(&mut self) -> Option<Event> {
+        match self {
+            Screen::Full(screen) => screen.next_input().await,
+            Screen::Json | Screen::Words { .. } => std::future::pending().await,
+        }
+    }
+
+    pub(crate) fn handle_input(&mut self, input: Option<Event>) -> io::Result<Vec<ViewRequest>> {
+        match self {
+            Screen::Full(screen) => screen.handle_input(input),
+            Screen::Json | Screen::Words { .. } => Ok(Vec::new()),
+        }
+    }
+
+    /// Draws what has changed; to be called 20 times a second.
+    pub(crate) fn tick(&mut self, ages: &Distribution) -> io::Result<()> {
+        match self {
+            Screen::Full(screen) => screen.tick(ages),
+            Screen::Json | Screen::Words { .. } => Ok(()),
         }
     }
 }
 
 const PROMPT: &str = "> ";
 
-const EDITOR_HELP: &str = "\nTAB completes commands and names; the up key brings earlier lines \
-                           back, Ctrl-R searches in them.";
-
 fn words(json: &Json) -> String {
-    human::text(&printable(json))
+    human::text(&printable::json(json))
 }
 
 fn write_words(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
-}
-
-/// Replaces control characters and invisible ones: texts of other players must not control the
-/// terminal, or look like another text.
-fn printable(json: &Json) -> Json {
-    match json {
-        Json::String(text) => Json::String(text.replace(|it| !is_visible(it), " ")),
-        Json::Array(items) => items.iter().map(printable).collect(),
-        Json::Object(pairs) => {
-            pairs.iter().map(|(key, value)| (key.clone(), printable(value))).collect()
-        }
-        other => other.clone(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn text_of_other_players_cannot_control_the_terminal() {
-        assert_eq!(
-            printable(&json!({ "a": ["\u{1b}[2J", "a\u{202e}b", 1] })),
-            json!({ "a": [" [2J", "a b", 1] })
-        );
-    }
 }

@@ -95,6 +95,8 @@ pub(crate) struct Script<K> {
     new_key: K,
     /// Whether a new password is asked for twice, since a person does not see it.
     asks_twice: bool,
+    /// Whether a view shows how the rooms change, so that no list of them may end that.
+    watches_rooms: bool,
     /// The player's name at present, once the lobby has welcomed the player.
     name: String,
     /// The player's number, once the lobby has welcomed the player.
@@ -195,6 +197,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         Script {
             new_key,
             asks_twice,
+            watches_rooms: false,
             name: String::new(),
             player: None,
             ended: false,
@@ -207,6 +210,11 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             printed: PrintedLines::default(),
             steps: VecDeque::new(),
         }
+    }
+
+    /// The changes of rooms go on to be reported after each list of them.
+    pub(crate) fn watch_rooms(&mut self) {
+        self.watches_rooms = true;
     }
 
     /// Whether the script accepts the next line.
@@ -374,7 +382,9 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
 
     fn begin(&mut self, now: LocalTime, line: ConsoleCommand) {
         match line {
-            ConsoleCommand::Rooms => self.ask(LobbyRequest::ListRooms { subscribe: false }),
+            ConsoleCommand::Rooms => {
+                self.ask(LobbyRequest::ListRooms { subscribe: self.watches_rooms });
+            }
             ConsoleCommand::Create { name, game, capacity, password, parameters } => {
                 let key = (self.new_key)();
                 self.ask(LobbyRequest::CreateRoom(NewRoom {
@@ -391,7 +401,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             }
             ConsoleCommand::Join { room: RoomReference::Name(name), password } => {
                 self.ask_for(
-                    LobbyRequest::ListRooms { subscribe: false },
+                    LobbyRequest::ListRooms { subscribe: self.watches_rooms },
                     AnswerPurpose::FindRoom { name, password },
                 );
             }

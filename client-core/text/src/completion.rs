@@ -67,6 +67,8 @@ pub struct Candidate {
     pub text: String,
     /// The text in a list of candidates.
     pub label: String,
+    /// What a choice of the game does; may be empty.
+    pub help: String,
 }
 
 impl KnownNames {
@@ -216,7 +218,7 @@ fn commands<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
     let of_console = HELP
         .iter()
         .map(|(usage, _)| usage.split_once(' ').map_or((*usage, false), |(verb, _)| (verb, true)));
-    offer_commands(word, of_console.chain(of_game))
+    offer_commands(word, of_game.chain(of_console))
 }
 
 /// After `do`: all commands of the game.
@@ -383,14 +385,23 @@ fn game_arguments<'l>(
     word: &'l str,
     known: &KnownNames,
 ) -> Offers<'l> {
-    let next = known.game_command(verb).and_then(|(command, _)| next_field(command, arguments));
-    let Some(next) = next.filter(|next| next.begins) else {
+    let Some((command, shown)) = known.game_command(verb) else {
+        return Offers::none(word);
+    };
+    let Some(next) = next_field(command, arguments).filter(|next| next.begins) else {
         return Offers::none(word);
     };
     let mut offers = match &next.field.ty {
         FieldType::Choice(names) => {
-            let names = names.iter().map(|name| &**name);
-            Offers::words(word, names.filter(|name| is_one_word(name)))
+            let one_word = names.iter().map(String::as_str).filter(|name| is_one_word(name));
+            let mut offers = Offers::words(word, one_word);
+            let about = shown.field(next.index);
+            for candidate in &mut offers.candidates {
+                if let Some(index) = names.iter().position(|name| *name == candidate.text) {
+                    candidate.help = printable(&about.choice(index).help, MAX_HINT_CHARS);
+                }
+            }
+            offers
         }
         FieldType::Object => objects(word, known),
         FieldType::Number { .. }
@@ -421,6 +432,8 @@ fn objects<'l>(word: &'l str, known: &KnownNames) -> Offers<'l> {
 /// The field that the next word belongs to.
 struct NextField<'s> {
     field: &'s FieldSpec,
+    /// Among the fields of the command.
+    index: usize,
     /// Whether the word is the field's first.
     begins: bool,
     is_last: bool,
@@ -430,7 +443,7 @@ struct NextField<'s> {
 fn next_field<'s>(command: &'s CommandKind, mut words: &[&str]) -> Option<NextField<'s>> {
     for (index, field) in command.fields.iter().enumerate() {
         let is_last = index + 1 == command.fields.len();
-        let next = |begins| NextField { field, begins, is_last };
+        let next = |begins| NextField { field, index, begins, is_last };
         if words.is_empty() {
             return Some(next(true));
         }
@@ -445,8 +458,11 @@ fn next_field<'s>(command: &'s CommandKind, mut words: &[&str]) -> Option<NextFi
 /// A candidate, unless it is too long or contains what nobody could type.
 fn candidate(text: &str, label: &str) -> Option<Candidate> {
     let is_typable = text.chars().all(is_visible) && text.chars().count() <= MAX_NAME_CHARS;
-    (is_typable && !text.is_empty())
-        .then(|| Candidate { text: text.to_owned(), label: printable(label, MAX_NAME_CHARS) })
+    (is_typable && !text.is_empty()).then(|| Candidate {
+        text: text.to_owned(),
+        label: printable(label, MAX_NAME_CHARS),
+        help: String::new(),
+    })
 }
 
 fn is_one_word(name: &str) -> bool {

@@ -198,7 +198,13 @@ fn an_operator_sees_a_map_from_above_and_why() -> Result<()> {
     let server = start_with_keys(&scratch, &["--watch-guests"])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     ann.run_command("create den game=field npcs=30 size=200x200", "created")?;
-    let asked = |path: &str| ask(&server, LOOK, &format!("GET {path}"), &Json::Null);
+    // A map answers some questions a second.
+    let asked = |path: &str| {
+        real::wait_until(path, || {
+            let (status, answer) = ask(&server, LOOK, &format!("GET {path}"), &Json::Null)?;
+            Ok((status != 503).then_some((status, answer)))
+        })
+    };
     let (_, maps) = asked("/maps")?;
     let id = maps["maps"][0]["id"].as_u64().context("a map")?;
     let (status, problem) = asked(&format!("/maps/{id}/above"))?;
@@ -218,10 +224,8 @@ fn an_operator_sees_a_map_from_above_and_why() -> Result<()> {
     // What is sent is known after a second.
     let seen = real::wait_until("a view with what is sent", || {
         let (status, seen) = asked(&above)?;
-        // A map answers some questions a second.
-        assert!([200, 503].contains(&status), "{seen}");
-        let is_whole =
-            status == 200 && !seen["view"].is_null() && !seen["bytes_by_kind"][0].is_null();
+        assert_eq!(status, 200, "{seen}");
+        let is_whole = !seen["view"].is_null() && !seen["bytes_by_kind"][0].is_null();
         Ok(is_whole.then_some(seen))
     })?;
     let objects = seen["objects"].as_array().context("objects")?;

@@ -47,7 +47,7 @@ const SHELLS: &[(&str, &str)] = &[
     ),
     ("client-core/client", "client connect game inbox queue room session"),
     ("client-core/text", "flags"),
-    ("client-core/console", "input lib main_loop screen terminal terminal/helper"),
+    ("client-core/console", "full_screen input lib main_loop screen"),
     ("client-core/console/program", "main"),
     ("client-core/bots", "bot bot_group dump lib"),
     ("client-core/bots/program", "main"),

@@ -15,7 +15,7 @@ fn commands_of_console_and_game_are_completed_by_name() {
     check("cre", &["create "]);
     check("qui", &["quick ", "quit"]);
     check("  walk", &["walk-to "]);
-    check("re", &["ready ", "rest"]);
+    check("re", &["rest", "ready "]);
     check("unknown", &[]);
     check("# cre", &[]);
     let everything = texts("", 0, &known());

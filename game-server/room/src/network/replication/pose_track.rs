@@ -316,8 +316,8 @@ impl PoseTrack {
         }
     }
 
-    /// The newest pose that has surely arrived, as far as acknowledgements were looked at: how old it
-    /// is, and where the object is by it.
+    /// The newest pose that has surely arrived, as far as acknowledgements were looked at: how old
+    /// it is, and where the object is by it.
     fn known_at_client(&self, context: PoseContext<'_>) -> Option<(Duration, Position)> {
         self.last_sent()?;
         let PoseSource { table, stamp: now, .. } = context.source;

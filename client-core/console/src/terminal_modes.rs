@@ -1,10 +1,10 @@
 //! The modes of the terminal before the console changed them.
 
 #[cfg(unix)]
-pub(super) use on_unix::TerminalModes;
+use on_unix::TerminalModes;
 
 #[cfg(not(unix))]
-pub(super) use elsewhere::TerminalModes;
+use elsewhere::TerminalModes;
 
 /// Nothing that is typed is shown until this is dropped.
 pub(crate) struct HiddenInput(TerminalModes);

@@ -1,0 +1,344 @@
+//! A dialog for what a choice needs: the password of a room, or all that a new room may have.
+//!
+//! Keys go in, a command line comes out, as if it was typed. Texts are only what such a line can
+//! carry: no spaces but in a room's name, and no quotes.
+
+use ambit_client_core::client::model::{AllowedValues, GameDescription, GameListing};
+use ratatui::Frame;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Clear, Paragraph};
+
+use super::lobby::ChosenRoom;
+use super::wrap;
+
+/// The longest value.
+const MAX_CHARS: usize = 64;
+/// Columns of a dialog, with its frame.
+const COLUMNS: u16 = 60;
+/// Columns of the labels of its fields.
+const LABEL: usize = 24;
+/// Lines that say what the chosen field is.
+const ABOUT_LINES: u16 = 3;
+
+/// A dialog that is open.
+#[derive(Debug)]
+pub(crate) struct Dialog {
+    purpose: DialogPurpose,
+    fields: Vec<DialogField>,
+    at: usize,
+}
+
+#[derive(Debug)]
+enum DialogPurpose {
+    Create,
+    Join(ChosenRoom),
+}
+
+#[derive(Debug)]
+struct DialogField {
+    /// As in `key=value`.
+    key: String,
+    label: String,
+    value: String,
+    /// What stands for no value.
+    hint: String,
+    /// What it is.
+    about: String,
+    /// The values of a choice; none for any text.
+    choices: Vec<String>,
+}
+
+/// What a key has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DialogOutcome {
+    Open,
+    Closed,
+    /// Closed, with a command.
+    Line(String),
+    /// The parameters of this game are needed.
+    Describe(String),
+}
+
+impl Dialog {
+    /// For a new room of one of these games; the game's parameters come with its description.
+    pub(crate) fn create(games: &[GameListing]) -> Self {
+        let names: Vec<String> = games.iter().map(|game| game.name.clone()).collect();
+        let game = names.first().cloned().unwrap_or_default();
+        let fields = vec![
+            DialogField::new("name", "name", "of the room"),
+            DialogField { value: game, choices: names, ..DialogField::new("game", "game", "") },
+            DialogField::new("capacity", "seats", "as usual"),
+            DialogField::new("password", "password", "none"),
+        ];
+        Dialog { purpose: DialogPurpose::Create, fields, at: 0 }
+    }
+
+    /// For the password of a room.
+    pub(crate) fn join(room: ChosenRoom) -> Self {
+        let fields = vec![DialogField::new("password", "password", "")];
+        Dialog { purpose: DialogPurpose::Join(room), fields, at: 0 }
+    }
+
+    /// The game of a new room.
+    pub(crate) fn game(&self) -> Option<&str> {
+        self.fields.iter().find(|field| field.key == "game").map(|field| field.value.as_str())
+    }
+
+    /// Offers what a room of this game can be created with.
+    pub(crate) fn describe(&mut self, game: &GameDescription) {
+        if self.game() != Some(&*game.game) {
+            return;
+        }
+        self.fields.truncate(4);
+        self.fields[2].hint = game.default_capacity.to_string();
+        self.fields.extend(game.parameters.iter().map(|parameter| DialogField {
+            choices: match &parameter.allowed {
+                AllowedValues::Word { words } => {
+                    std::iter::once(String::new()).chain(words.iter().cloned()).collect()
+                }
+                _ => Vec::new(),
+            },
+            about: parameter.about.clone(),
+            ..DialogField::new(
+                &parameter.key,
+                if parameter.label.is_empty() { &parameter.key } else { &parameter.label },
+                if parameter.default.is_empty() { "as usual" } else { &parameter.default },
+            )
+        }));
+        self.at = self.at.min(self.fields.len() - 1);
+    }
+
+    pub(crate) fn handle_key(&mut self, key: KeyEvent) -> DialogOutcome {
+        let count = self.fields.len();
+        let field = &mut self.fields[self.at];
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            if key.code == KeyCode::Char('u') && field.choices.is_empty() {
+                field.value.clear();
+            }
+            return DialogOutcome::Open;
+        }
+        match key.code {
+            KeyCode::Esc => return DialogOutcome::Closed,
+            KeyCode::Enter => return self.line().map_or(DialogOutcome::Open, DialogOutcome::Line),
+            KeyCode::Tab | KeyCode::Down => self.at = (self.at + 1) % count,
+            KeyCode::BackTab | KeyCode::Up => self.at = (self.at + count - 1) % count,
+            KeyCode::Left if !field.choices.is_empty() => return self.choose(-1),
+            KeyCode::Right | KeyCode::Char(' ') if !field.choices.is_empty() => {
+                return self.choose(1);
+            }
+            KeyCode::Backspace if field.choices.is_empty() => drop(field.value.pop()),
+            KeyCode::Char(letter) if field.takes(letter) => field.value.push(letter),
+            _ => {}
+        }
+        DialogOutcome::Open
+    }
+
+    /// A click on a field.
+    pub(crate) fn select(&mut self, index: usize) -> DialogOutcome {
+        let is_again = self.at == index;
+        self.at = index.min(self.fields.len() - 1);
+        if is_again && !self.fields[self.at].choices.is_empty() {
+            return self.choose(1);
+        }
+        DialogOutcome::Open
+    }
+
+    fn choose(&mut self, step: isize) -> DialogOutcome {
+        let field = &mut self.fields[self.at];
+        let count = field.choices.len();
+        let at = field.choices.iter().position(|choice| *choice == field.value).unwrap_or(0);
+        let next = (at + count).saturating_add_signed(step) % count;
+        field.value.clone_from(&field.choices[next]);
+        if field.key == "game" {
+            let game = field.value.clone();
+            self.fields.truncate(4);
+            return DialogOutcome::Describe(game);
+        }
+        DialogOutcome::Open
+    }
+
+    /// The command; `None` while something is missing.
+    fn line(&self) -> Option<String> {
+        let options = |fields: &[DialogField]| {
+            let given = fields.iter().filter(|field| !field.value.is_empty());
+            let given = given.map(|field| format!(" {}={}", field.key, field.value));
+            given.collect::<String>()
+        };
+        match &self.purpose {
+            DialogPurpose::Join(room) => {
+                let is_given = !self.fields[0].value.is_empty();
+                is_given.then(|| format!("join {}{}", room.id, options(&self.fields)))
+            }
+            DialogPurpose::Create => {
+                let name = self.fields[0].value.trim();
+                let quoted = if name.contains(' ') { format!("\"{name}\"") } else { name.into() };
+                let is_given = !name.is_empty();
+                is_given.then(|| format!("create {quoted}{}", options(&self.fields[1..])))
+            }
+        }
+    }
+
+    /// Draws it in the middle; where each field is.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, whole: Rect) -> Vec<(Rect, usize)> {
+        let width = COLUMNS.min(whole.width);
+        let has_about = self.fields.iter().any(|field| !field.about.is_empty());
+        let about_lines = if has_about { ABOUT_LINES } else { 0 };
+        let height = (self.fields.len() as u16 + 2 + about_lines).min(whole.height);
+        let area = Rect {
+            x: whole.x + (whole.width - width) / 2,
+            y: whole.y + (whole.height - height) / 2,
+            width,
+            height,
+        };
+        let title = match &self.purpose {
+            DialogPurpose::Create => " A new room ".to_owned(),
+            DialogPurpose::Join(room) => format!(" Room {} '{}' is locked ", room.id, room.name),
+        };
+        let keys = " Enter does it · Tab next · ← → choose · Esc closes ";
+        let block = Block::bordered().title(title).title_bottom(keys);
+        let inner = block.inner(area);
+        let columns = usize::from(inner.width);
+        let rows = usize::from(inner.height.saturating_sub(about_lines));
+        let first = (self.at + 2).min(self.fields.len()).saturating_sub(rows);
+        let mut places = Vec::new();
+        let mut lines = Vec::new();
+        for (index, field) in self.fields.iter().enumerate().skip(first).take(rows) {
+            let y = inner.y + lines.len() as u16;
+            places.push((Rect { y, height: 1, ..inner }, index));
+            let shown = field.shown();
+            if index == self.at {
+                let cursor = (LABEL + 1 + wrap::width(&shown)).min(columns.saturating_sub(1));
+                frame.set_cursor_position(Position::new(inner.x + cursor as u16, y));
+            }
+            lines.push(field.line(&shown, columns, index == self.at));
+        }
+        if has_about {
+            lines.push(Line::raw(""));
+            let about = wrap::wrapped(&self.fields[self.at].about, columns.saturating_sub(2), 0);
+            lines.extend(about.into_iter().map(|line| Line::raw(format!(" {line}"))));
+        }
+        frame.render_widget(Clear, area);
+        frame.render_widget(Paragraph::new(lines).block(block), area);
+        places
+    }
+}
+
+impl DialogField {
+    fn new(key: &str, label: &str, hint: &str) -> Self {
+        DialogField {
+            key: key.to_owned(),
+            label: label.to_owned(),
+            value: String::new(),
+            hint: hint.to_owned(),
+            about: String::new(),
+            choices: Vec::new(),
+        }
+    }
+
+    fn takes(&self, letter: char) -> bool {
+        let is_apart = letter == ' ' && self.key != "name";
+        let is_short = self.value.chars().count() < MAX_CHARS;
+        self.choices.is_empty() && is_short && !is_apart && !letter.is_control() && letter != '"'
+    }
+
+    /// A password as stars.
+    fn shown(&self) -> String {
+        match self.key.as_str() {
+            "password" => "*".repeat(self.value.chars().count()),
+            _ => self.value.clone(),
+        }
+    }
+
+    fn line(&self, shown: &str, columns: usize, is_chosen: bool) -> Line<'static> {
+        let label = wrap::fitted(&self.label, LABEL - 1);
+        let gap = " ".repeat(LABEL - wrap::width(&label));
+        let value = match (shown, self.choices.is_empty()) {
+            ("", true) => format!("({})", self.hint),
+            ("", false) => format!("‹ {} ›", self.hint),
+            (value, true) => value.to_owned(),
+            (value, false) => format!("‹ {value} ›"),
+        };
+        let dim = if shown.is_empty() { Modifier::DIM } else { Modifier::empty() };
+        let chosen = if is_chosen { Modifier::BOLD } else { Modifier::empty() };
+        let text = wrap::fitted(&format!(" {label}{gap}{value}"), columns);
+        Line::styled(text, Style::new().add_modifier(dim | chosen))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_client_core::client::model::ParameterListing;
+
+    use super::*;
+
+    #[test]
+    fn a_new_room_becomes_a_command_line() {
+        let mut dialog = Dialog::create(&[game("field"), game("deus")]);
+        assert_eq!(press(&mut dialog, KeyCode::Enter), DialogOutcome::Open, "no name yet");
+        type_in(&mut dialog, "my \"room");
+        press(&mut dialog, KeyCode::Tab);
+        let described = press(&mut dialog, KeyCode::Right);
+        assert_eq!(described, DialogOutcome::Describe("deus".to_owned()));
+        dialog.describe(&description("field"));
+        assert_eq!(dialog.fields.len(), 4, "of another game");
+        dialog.describe(&description("deus"));
+        for _ in 0..2 {
+            press(&mut dialog, KeyCode::Down);
+        }
+        type_in(&mut dialog, "a b");
+        press(&mut dialog, KeyCode::Down);
+        type_in(&mut dialog, "60x60");
+        let expected = "create \"my room\" game=deus password=ab size=60x60";
+        assert_eq!(press(&mut dialog, KeyCode::Enter), DialogOutcome::Line(expected.to_owned()));
+    }
+
+    #[test]
+    fn the_password_of_a_room_is_asked_for() {
+        let room = ChosenRoom { id: 3, name: "den".to_owned(), has_password: true };
+        let mut dialog = Dialog::join(room);
+        type_in(&mut dialog, "sesame");
+        assert_eq!(dialog.fields[0].shown(), "******");
+        let line = DialogOutcome::Line("join 3 password=sesame".to_owned());
+        assert_eq!(press(&mut dialog, KeyCode::Enter), line);
+        assert_eq!(press(&mut dialog, KeyCode::Esc), DialogOutcome::Closed);
+    }
+
+    fn game(name: &str) -> GameListing {
+        GameListing {
+            name: name.to_owned(),
+            description: String::new(),
+            min_players: 1,
+            join_running: true,
+            quick_start: None,
+        }
+    }
+
+    fn description(game: &str) -> GameDescription {
+        GameDescription {
+            game: game.to_owned(),
+            parameters: vec![ParameterListing {
+                key: "size".to_owned(),
+                label: String::new(),
+                default: "200x200".to_owned(),
+                about: "of the map".to_owned(),
+                allowed: AllowedValues::Size { min: 60.0, max: 400.0 },
+            }],
+            default_capacity: 8,
+            max_capacity: 64,
+            schema: None,
+        }
+    }
+
+    fn type_in(dialog: &mut Dialog, text: &str) {
+        for letter in text.chars() {
+            press(dialog, KeyCode::Char(letter));
+        }
+    }
+
+    fn press(dialog: &mut Dialog, code: KeyCode) -> DialogOutcome {
+        dialog.handle_key(code.into())
+    }
+}

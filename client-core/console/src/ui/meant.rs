@@ -1,0 +1,79 @@
+//! The line that a player meant: a wrong word in it is replaced by the candidate that is nearest.
+//!
+//! A line and what is known go in, another line comes out. Which words can stand where is the
+//! matter of completion, so commands, games, rooms and choices of a game are all found.
+
+use ambit_client_text::completion::{self, KnownNames};
+
+/// The line with its first wrong word corrected; `None` if there is none, or nothing is near.
+pub(crate) fn meant(line: &str, known: &KnownNames) -> Option<String> {
+    let mut end = 0;
+    for word in line.split_whitespace() {
+        let start = end + line[end..].find(word)?;
+        end = start + word.len();
+        let (before, after) = (&line[..start], &line[end..]);
+        // Of an option, the value is completed after its key.
+        let key = word.find('=').filter(|_| !before.trim().is_empty()).map_or(0, |at| at + 1);
+        let begun = &line[..start + key];
+        let candidates = completion::complete(begun, begun.len(), known).candidates;
+        let names: Vec<&str> = candidates.iter().map(|it| it.text.trim_end()).collect();
+        if names.contains(&word) || names.is_empty() {
+            continue;
+        }
+        // Of two that are as near, the one that goes on as the word does.
+        let rank = |name: &&str| (strsim::osa_distance(name, word), !name.starts_with(word));
+        let name = names.iter().copied().min_by_key(rank)?;
+        // Of a short word, one letter may be wrong.
+        if rank(&name).0 <= word.chars().count().div_ceil(3).min(3) {
+            return Some(format!("{before}{name}{after}"));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ambit_client_core::client::event::{LobbyEvent, Welcome};
+    use ambit_client_core::client::model::GameListing;
+    use ambit_proto::ids::PlayerId;
+
+    use super::*;
+
+    #[test]
+    fn a_wrong_word_is_replaced_by_the_nearest_one() {
+        let field = GameListing {
+            name: "field".to_owned(),
+            description: String::new(),
+            min_players: 1,
+            join_running: true,
+            quick_start: None,
+        };
+        let welcome = Welcome {
+            player: PlayerId(1),
+            name: "ann".to_owned(),
+            resumed: false,
+            room: None,
+            grace: Duration::ZERO,
+            account: None,
+            login: None,
+            games: vec![field],
+        };
+        let mut known = KnownNames::default();
+        known.handle_event(&LobbyEvent::Welcome(welcome).into());
+        for (line, expected) in [
+            ("romos", Some("rooms")),
+            ("crate den game=field", Some("create den game=field")),
+            ("create den game=feild", Some("create den game=field")),
+            ("quick fild", Some("quick field")),
+            ("watch of", Some("watch off")),
+            ("wacth off", Some("watch off")),
+            ("rooms", None),
+            ("dance", None),
+            ("say helo", None),
+        ] {
+            assert_eq!(meant(line, &known).as_deref(), expected, "{line}");
+        }
+    }
+}
