@@ -15,6 +15,7 @@ mod metrics;
 pub(crate) mod operators;
 pub(crate) mod page_code;
 pub(crate) mod page_files;
+pub(crate) mod replay_page;
 pub(crate) mod snapshot;
 pub(crate) mod status;
 mod text_keys;

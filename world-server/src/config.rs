@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ambit_host::cli::{Advertise, MemoryLimit, parse_build};
+use ambit_host::cli::{Advertise, MemoryLimit, RecordOptions, parse_build};
 use ambit_host::logging::LogFormat;
 use ambit_room::logic::registry::Registry;
 use ambit_room::room_limits::{RoomLimit, RoomLimits};
@@ -420,9 +420,8 @@ pub struct Config {
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
     pub trace: Option<PathBuf>,
 
-    /// Records the inputs of each room to DIR/room-ID.rec, for a replay.
-    #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
-    pub record: Option<PathBuf>,
+    #[command(flatten)]
+    pub recordings: RecordOptions,
 
     /// Keeps rooms and sessions beyond the end of this process, in files of this folder: a
     /// server that starts with it goes on where the last one was, whether that was killed or got
@@ -489,12 +488,17 @@ impl Config {
         let has_pool = matches!(hosting, HostingMode::Process { min, max } if min < max);
         let has_children = matches!(hosting, HostingMode::Process { .. });
         let is_cluster = hosting == HostingMode::Cluster;
-        if self.keep.is_none()
-            && let Some(origin) = origin(matches, from_file, "keep-sync")
-        {
-            return Err(ConfigError::Conflict(format!(
-                "{origin} is for `--keep` only: set `--keep DIR`, or remove {origin}"
-            )));
+        let records = self.recordings.record.is_some();
+        for (flag, applies, used_by) in [
+            ("keep-sync", self.keep.is_some(), "--keep"),
+            ("record-mb", records, "--record"),
+            ("record-days", records, "--record"),
+        ] {
+            if !applies && let Some(origin) = origin(matches, from_file, flag) {
+                return Err(ConfigError::Conflict(format!(
+                    "{origin} is for `{used_by}` only: set `{used_by} DIR`, or remove {origin}"
+                )));
+            }
         }
         for (flag, applies, used_by) in [
             ("spare-hosts", has_pool, "process:MIN..MAX"),

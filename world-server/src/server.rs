@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 use self::components::ServerComponents;
 use crate::accounts::command;
 use crate::admin::operators::command as admin_command;
-use crate::admin::page_code;
+use crate::admin::{page_code, replay_page};
 use crate::config::{Config, ConfigError, HostingMode};
 use crate::hosts::process;
 
@@ -186,7 +186,7 @@ pub fn run_with(registry: Registry, subcommands: &[Subcommand]) -> ExitCode {
         return ambit_host::process::run_with(registry, arguments);
     }
     if first.is_some_and(|first| first == replay::SUBCOMMAND) {
-        return replay::run(&registry, arguments.drain(2..));
+        return replay::run(&registry, arguments.drain(2..), Some(&replay_page::show));
     }
     if first.is_some_and(|first| first == admin_command::SUBCOMMAND) {
         return admin_command::run(arguments);

@@ -10,7 +10,7 @@ use crate::calls::BoundaryError;
 
 /// Sets what `settings` has: a JSON object; all keys are optional: `name`, `password` (`login`,
 /// `password`, `is_new`), `token`, `reconnect_for_ms`, `render` (`room`, `100ms`, `adaptive`),
-/// `predict`, `coding`, `input_hz`.
+/// `predict`, `coding`, `input_hz`, `replay`.
 pub fn configure(config: &mut ClientConfig, settings: &str) -> Result<(), BoundaryError> {
     let settings: Json = serde_json::from_str(settings).map_err(BoundaryError::bad_option)?;
     let Json::Object(settings) = settings else {
@@ -42,6 +42,7 @@ fn set(config: &mut ClientConfig, key: &str, value: &Json) -> Result<(), String>
         "token" => config.sign_in = SignIn::Token(text()?.to_owned()),
         "render" => config.render = text()?.parse()?,
         "predict" => config.predict = Some(value.as_bool().ok_or("expected true or false")?),
+        "replay" => config.is_replay = value.as_bool().ok_or("expected true or false")?,
         "coding" => {
             let coding = text()?.parse();
             config.coding = coding.map_err(|error: UnknownCoding| error.to_string())?;
@@ -49,7 +50,7 @@ fn set(config: &mut ClientConfig, key: &str, value: &Json) -> Result<(), String>
         "input_hz" => config.inputs = value.to_string().parse()?,
         _ => {
             return Err("no setting is called so; there are name, password, token, \
-                        reconnect_for_ms, render, predict, coding, input_hz"
+                        reconnect_for_ms, render, predict, coding, input_hz, replay"
                 .to_owned());
         }
     }
@@ -76,11 +77,11 @@ mod tests {
     fn settings_are_read_and_a_wrong_one_is_named() {
         let mut config = ClientConfig::default();
         let all = r#"{"name": "ann", "reconnect_for_ms": 500, "render": "room", "predict": false,
-            "coding": "plain", "input_hz": 60}"#;
+            "coding": "plain", "input_hz": 60, "replay": true}"#;
         assert_eq!(configure(&mut config, all), Ok(()));
         assert_eq!((&*config.name, config.predict), ("ann", Some(false)));
         assert_eq!(config.reconnect_for, Duration::from_millis(500));
-        assert_eq!(config.inputs, InputRate::Hz60);
+        assert_eq!((config.inputs, config.is_replay), (InputRate::Hz60, true));
         let new = r#"{"password": {"login": "ann", "password": "correct horse", "is_new": true}}"#;
         assert_eq!(configure(&mut config, new), Ok(()));
         let (login, password) = ("ann".to_owned(), "correct horse".to_owned());

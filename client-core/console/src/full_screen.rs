@@ -8,6 +8,7 @@
 
 use std::io::{self, IsTerminal, Stdout, Write as _};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use ambit_client_core::client::event::ViewEvent;
@@ -33,6 +34,8 @@ use crate::ui::{Palette, Ui, UiAction};
 const MAX_INPUTS: usize = 256;
 /// Lines that wait for the script.
 const MAX_LINES: usize = 16;
+/// Whether there is something to restore: once, or what was printed since would be overwritten.
+static HAS_SCREEN: AtomicBool = AtomicBool::new(false);
 
 /// A terminal that is read and drawn.
 pub(crate) struct FullScreen {
@@ -198,6 +201,7 @@ impl Drop for FullScreen {
 }
 
 fn begin() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    HAS_SCREEN.store(true, Ordering::SeqCst);
     enable_raw_mode()?;
     execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture)?;
     // The other screen is empty: `clear` would ask the terminal where its cursor is, and wait.
@@ -206,6 +210,9 @@ fn begin() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
 
 /// The terminal may be gone: then there is nothing to restore.
 fn restore() {
+    if !HAS_SCREEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
     let mut out = io::stdout();
     let _ = execute!(out, DisableMouseCapture, LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();

@@ -565,7 +565,9 @@ impl Ui {
             x += width + 2;
             spans.extend([Span::raw(text), Span::raw("  ")]);
         }
-        spans.push(Span::raw("Tab completes  Ctrl-C quits"));
+        let fits = |text: &&str| x + wrap::width(text) as u16 <= area.right();
+        let others = ["Tab completes  Ctrl-C quits", "Ctrl-C quits"];
+        spans.extend(others.into_iter().find(fits).map(Span::raw));
         let style = Style::new().add_modifier(Modifier::DIM);
         frame.render_widget(Line::from(spans).style(style), area);
     }

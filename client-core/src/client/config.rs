@@ -78,6 +78,10 @@ pub struct ClientConfig {
     pub predict: Option<bool>,
     /// How often held keys are sent; a change is sent at once in any case.
     pub inputs: InputRate,
+    /// The games are recorded ones: the host's datagrams, which another client has answered, come
+    /// at the room times at which they were sent. Nothing is sent to the host, and what a replay
+    /// shows depends on what comes alone. The player's own avatar is not predicted.
+    pub is_replay: bool,
 }
 
 /// How often a client sends the held keys. 60 Hz sends three times as many datagrams (about 10
@@ -132,6 +136,7 @@ impl Default for ClientConfig {
             motions: Vec::new(),
             predict: None,
             inputs: InputRate::default(),
+            is_replay: false,
         }
     }
 }

@@ -143,7 +143,8 @@ impl<F: ViewFactory> GameClient<F> {
                 pose_decoding: config.pose_decoding,
                 render: config.render,
                 inputs: config.inputs,
-                predict: config.predict,
+                predict: if config.is_replay { Some(false) } else { config.predict },
+                is_replay: config.is_replay,
                 motion: None,
                 last_id: ClientObjectId::default(),
             },
@@ -476,6 +477,9 @@ impl<F: ViewFactory> GameClient<F> {
     /// Tells views when the host falls silent and when it is heard again, and asks for a ticket.
     fn watch_silence(&mut self, now: LocalTime) {
         let GameState::Playing(game) = &self.state else { return };
+        if self.settings.is_replay {
+            return;
+        }
         let is_silent = now.since(game.last_received_at()) >= silence::REDIALLED_AFTER;
         if let Some((_, ticket)) =
             self.spare_ticket.take_if(|(redial_at, _)| !is_silent || *redial_at <= now)
@@ -524,8 +528,9 @@ impl<F: ViewFactory> GameClient<F> {
             GameState::Joining { since, .. } => Some(*since + JOIN_TIMEOUT),
             GameState::Playing(game) => {
                 let silence = self.silence.next_deadline(game.host_heard());
+                let silence = (!self.settings.is_replay).then_some(silence);
                 let redial = self.spare_ticket.as_ref().map(|(redial_at, _)| *redial_at);
-                game.next_deadline().into_iter().chain(redial).chain([silence]).min()
+                game.next_deadline().into_iter().chain(redial).chain(silence).min()
             }
         }
     }

@@ -74,6 +74,8 @@ pub struct GameSettings {
     pub motion: Option<SharedMotion>,
     /// Whether the player's own avatar is predicted; without a choice, if it is steered.
     pub predict: Option<bool>,
+    /// Whether datagrams of a recording come, and nothing is sent.
+    pub is_replay: bool,
     /// The last object id that was used; new ids begin after it.
     pub last_id: ClientObjectId,
 }
@@ -105,6 +107,8 @@ pub struct RunningGame<V> {
     /// Messages of the datagram being handled; empty between calls.
     messages: Vec<Bytes>,
     uplinks: UplinkBuilder,
+    /// Whether nothing is sent.
+    is_replay: bool,
     /// How many axes the game has.
     axes: usize,
     sent_commands: SentCommands,
@@ -138,7 +142,12 @@ impl<V> RunningGame<V> {
         RunningGame {
             own_walk: None,
             predict: settings.predict,
-            link: Link::new(LinkConfig::client()),
+            link: Link::new(LinkConfig {
+                is_replay: settings.is_replay,
+                pings: LinkConfig::client().pings.filter(|_| !settings.is_replay),
+                ..LinkConfig::client()
+            }),
+            is_replay: settings.is_replay,
             replica,
             simulated_objects,
             jitter_buffer: JitterBuffer::new(settings.render, rules.delay),
@@ -356,6 +365,7 @@ impl<V> RunningGame<V> {
             .min();
         let link = link.map(|deadline| deadline.max(earliest_send));
         let link = link.into_iter().chain(self.uplinks.inputs.repeat_at()).min();
+        let link = link.filter(|_| !self.is_replay);
         // In shown time, which lags behind room time.
         let simulated =
             self.simulated_objects.next_due().map(|shown| shown + self.replica.lag().at(room_now));
@@ -560,7 +570,10 @@ impl<V> RunningGame<V> {
         let may_send = self.last_sent_at.is_none_or(|sent| now >= sent + MIN_SEND_INTERVAL)
             || self.uplinks.inputs.repeat_at().is_some_and(|at| at <= now);
         let activity = self.link_activity();
-        if !may_send || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, activity)) {
+        if self.is_replay
+            || !may_send
+            || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, activity))
+        {
             return;
         }
         if let Some(axis) = self.rules.schema.shown_behind() {

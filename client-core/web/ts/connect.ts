@@ -161,7 +161,8 @@ const workers = new Map<string, Worker>();
 /** Those of each worker. */
 const ports = new WeakMap<Worker, Set<CorePort>>();
 
-function workerOf(script: string | URL | undefined): Worker {
+/** @internal */
+export function workerOf(script: string | URL | undefined): Worker {
   const key = script === undefined ? "" : absolute(script);
   const known = workers.get(key);
   if (known) return known;
@@ -192,7 +193,11 @@ function startWorker(script: string | URL | undefined): Worker {
   return new Worker(new URL("./ambit-worker.js", import.meta.url), { type: "module" });
 }
 
-function openPort(worker: Worker, storeToken: (token: Uint8Array | undefined) => void): CorePort {
+/** @internal */
+export function openPort(
+  worker: Worker,
+  storeToken: (token: Uint8Array | undefined) => void,
+): CorePort {
   const { port1, port2 } = new MessageChannel();
   worker.postMessage(undefined, [port2]);
   const port = new CorePort(port1, storeToken);

@@ -15,10 +15,12 @@ import {
   type FromWorker,
   type GameState,
   NOBODY,
+  type ReplaySetup,
   type Setup,
   type ToWorker,
 } from "./messages.js";
 import type { NewTexts, Picture } from "./picture.js";
+import type { ReplayClock } from "./replay_clock.js";
 import type { Stats } from "./stats.js";
 
 interface Waiting {
@@ -51,6 +53,16 @@ export class CorePort {
   /** Begins to connect; fails if the worker cannot. */
   async connect(setup: Setup): Promise<void> {
     await this.#answer((call) => ({ do: "connect", call, setup }));
+  }
+
+  /** Begins to replay a recording instead. */
+  async replay(setup: ReplaySetup): Promise<void> {
+    await this.#answer((call) => ({ do: "replay", call, setup }));
+  }
+
+  /** Of a replay. */
+  setClock(clock: ReplayClock): void {
+    this.#post({ do: "clock", clock });
   }
 
   /** Calls a function of the core; returns what it returns. */

@@ -37,6 +37,21 @@ const CLOSE_GAME = 7;
 const ABANDON_WORLD = 8;
 const PROVE_ACCOUNT = 9;
 
+/** What drives a core: connections, or a recording. */
+export interface ClientDriver {
+  /** Reads from the core. One that has panicked cannot be read: then `instead` counts. */
+  read<R>(get: (core: WebClient) => R, instead: R): R;
+  /** Calls the core, and does what it asks for. */
+  run<R>(call: (core: WebClient, now: number) => R): R;
+  quit(): Promise<void>;
+  setLine(conditions: LineConditions): void;
+  /** The page is left, and may come back; `quits` if it does not. */
+  leave(quits: boolean): void;
+  stats(): Stats;
+  /** Fills the core's buffers with what is in sight; returns the room time. */
+  draw(time: number): number;
+}
+
 /** The private key of the player's account. */
 export interface Signer {
   sign(statement: Uint8Array): Promise<Uint8Array>;
@@ -64,7 +79,7 @@ class Line {
   }
 }
 
-export class Driver {
+export class Driver implements ClientDriver {
   /** How bad the line is: shared with all shapers. */
   readonly #conditions: LineConditions;
   readonly #physics: PhysicsLoader;

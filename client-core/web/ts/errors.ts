@@ -25,3 +25,10 @@ export function coreError(thrown: unknown): unknown {
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
+
+/** The code of an {@link AmbitError}, of whichever module has made it. */
+export function codeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && thrown.name === "AmbitError"
+    ? (thrown as AmbitError).code
+    : undefined;
+}

@@ -310,7 +310,7 @@ export class Frame {
   /** Moves positions and rotations to where they are at `time`. */
   #moveOn(time: number): void {
     if (!this.#picture) return;
-    const wanted = time + performance.timeOrigin - this.#picture.at;
+    const wanted = (time + performance.timeOrigin - this.#picture.at) * this.#picture.speed;
     const moved = Math.min(Math.max(wanted, -MAX_MOVED_MS), MAX_MOVED_MS);
     const seconds = (moved - this.#movedMs) / 1_000;
     this.#movedMs = moved;

@@ -14,6 +14,7 @@ import type { AccountKeys } from "./device_account.js";
 import type { LineConditions } from "./bad_line.js";
 import type { GameEvent, LobbyEvent } from "./events.js";
 import type { Picture } from "./picture.js";
+import type { ReplayClock } from "./replay_clock.js";
 import type { GameRules } from "./rules.js";
 import type { Schema } from "./schema.js";
 
@@ -42,12 +43,23 @@ export interface Setup {
   wasm: ModuleSource;
 }
 
+/** What a replay begins with. */
+export interface ReplaySetup {
+  settings: string;
+  /** What a client was sent: `replay_messages.ts`. */
+  messages: ArrayBuffer;
+  clock: ReplayClock;
+  wasm: ModuleSource;
+}
+
 /** Functions of the core that the page calls by their names; each takes the time first. */
 export type CoreFunction = "request" | "send" | "hold" | "set_axis";
 
 /** `call` is 0 if nobody waits for the end. */
 export type ToWorker =
   | { do: "connect"; call: number; setup: Setup }
+  | { do: "replay"; call: number; setup: ReplaySetup }
+  | { do: "clock"; clock: ReplayClock }
   | { do: "call"; call: number; name: CoreFunction; values: readonly unknown[] }
   | { do: "stats"; call: number }
   | { do: "quit"; call: number }

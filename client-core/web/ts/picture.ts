@@ -21,6 +21,8 @@ export interface Picture {
   at: number;
   /** The room time that it shows then, in milliseconds; NaN without a game. */
   time: number;
+  /** Room time for each unit of time: 1, but in a replay. */
+  speed: number;
   count: number;
   /** Room-wide objects: they follow the others. */
   roomWide: number;
@@ -81,7 +83,8 @@ export class PictureCopier {
     to.values.set(new Float64Array(from, ofValues, to.values.length));
     to.numbers.set(new Uint32Array(from, ofObjects, to.numbers.length));
     const own = avatar < count ? avatar : -1;
-    return { at, time, count, roomWide, avatar: own, values, buffer, texts: this.#newTexts() };
+    const texts = this.#newTexts();
+    return { at, time, speed: 1, count, roomWide, avatar: own, values, buffer, texts };
   }
 
   #newTexts(): NewTexts | undefined {

@@ -3,19 +3,21 @@
 import init, { type InitOutput, WebClient } from "./ambit-glue.js";
 import { Directory } from "./directory.js";
 import { signWith } from "./device_account.js";
-import { Driver } from "./driver.js";
-import { AmbitError, coreError, messageOf } from "./errors.js";
+import { type ClientDriver, Driver } from "./driver.js";
+import { codeOf, coreError, messageOf } from "./errors.js";
 import {
   type Envelope,
   type FromWorker,
   type GameState,
   type ModuleSource,
   NOBODY,
+  type ReplaySetup,
   type Setup,
   type ToWorker,
 } from "./messages.js";
 import { useClientMemory } from "./physics.js";
 import { PictureCopier } from "./picture.js";
+import type { ReplayDriver } from "./replay_driver.js";
 
 // For the client's module, whose glue imports them from here.
 export { createWorld, execute, removeWorld } from "./physics.js";
@@ -30,7 +32,9 @@ const MAX_SPARES = 3;
 type DrawMessage = Extract<ToWorker, { do: "draw" }>;
 
 class ServedClient {
-  #driver: Driver | undefined;
+  #driver: ClientDriver | undefined;
+  /** Of a replay. */
+  #replay: ReplayDriver | undefined;
   #copier: PictureCopier | undefined;
   #spares: ArrayBuffer[] = [];
   #redraw: ReturnType<typeof setTimeout> | undefined;
@@ -45,6 +49,12 @@ class ServedClient {
       case "connect":
         void this.#answer(message.call, () => this.#connect(message.setup));
         break;
+      case "replay":
+        void this.#answer(message.call, () => this.#openReplay(message.setup));
+        break;
+      case "clock":
+        this.#replay?.setClock(message.clock);
+        break;
       case "call":
         this.#call(message);
         break;
@@ -52,7 +62,10 @@ class ServedClient {
         void this.#answer(message.call, async () => this.#driver?.stats());
         break;
       case "quit":
-        void this.#answer(message.call, async () => this.#driver?.quit());
+        void this.#answer(message.call, async () => {
+          await this.#driver?.quit();
+          this.#endReplay();
+        });
         break;
       case "draw":
         this.#draw(message);
@@ -62,6 +75,7 @@ class ServedClient {
         break;
       case "leave":
         this.#driver?.leave(message.quits);
+        this.#endReplay();
         break;
     }
   }
@@ -75,14 +89,33 @@ class ServedClient {
     const core = new WebClient(settings, token, account?.public ?? new Uint8Array(0), seed);
     this.#copier = new PictureCopier(core, module.memory);
     const report = (events: Envelope[]) => this.#report(events);
-    this.#driver = new Driver(core, directory, report, setup.line, setup.physics, {
+    const driver = new Driver(core, directory, report, setup.line, setup.physics, {
       // Only a client with an account is asked.
       sign: (statement) => signWith(account?.private as CryptoKey, statement),
     });
-    this.#driver.run((_, now) => {
+    this.#driver = driver;
+    driver.run((_, now) => {
       core.set_servers(addresses);
       core.connect(now);
     });
+  }
+
+  async #openReplay({ settings, messages, clock, wasm }: ReplaySetup): Promise<void> {
+    const module = await load(wasm);
+    const core = new WebClient(settings, new Uint8Array(0), new Uint8Array(0), 0n);
+    this.#copier = new PictureCopier(core, module.memory);
+    // A module of its own: players who play do not load it.
+    const { ReplayDriver } = await import("./ambit-replay.js");
+    const replay = new ReplayDriver(core, messages, clock, (events) => this.#report(events));
+    this.#driver = this.#replay = replay;
+    replay.advance();
+  }
+
+  /** The core of a replay is gone once it is left: nothing draws it any more. */
+  #endReplay(): void {
+    if (!this.#replay) return;
+    clearTimeout(this.#redraw);
+    this.#driver = this.#replay = this.#copier = undefined;
   }
 
   #call({ call, name, values }: Extract<ToWorker, { do: "call" }>): void {
@@ -107,7 +140,7 @@ class ServedClient {
   }
 
   #fail(call: number, thrown: unknown): void {
-    const code = thrown instanceof AmbitError ? thrown.code : "client_failed";
+    const code = codeOf(thrown) ?? "client_failed";
     this.#post({ say: "failed", call, code, message: messageOf(thrown) });
   }
 
@@ -124,6 +157,7 @@ class ServedClient {
     const drawnFor = Math.min(at, now + MAX_AHEAD_MS);
     const time = this.#driver.draw(drawnFor - performance.timeOrigin);
     const picture = this.#copier.copy(drawnFor, time, this.#spares.pop());
+    if (this.#replay) picture.speed = this.#replay.speed;
     this.#post({ say: "picture", picture }, [picture.buffer]);
     const pause = at - now - LEAD_MS;
     if (pause < 2 * LEAD_MS) return;
@@ -148,7 +182,7 @@ class ServedClient {
     this.#post({ say: "news", state: this.#state, game, events });
   }
 
-  #game(driver: Driver): GameState | undefined {
+  #game(driver: ClientDriver): GameState | undefined {
     return driver.read((core) => {
       const [schema, rules] = [core.schema(), core.rules()];
       if (schema === undefined || rules === undefined) return undefined;

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ambit_transport::quic::Fingerprint;
 use clap::error::ErrorKind;
@@ -10,6 +11,8 @@ use clap::{CommandFactory as _, Parser};
 
 use crate::identity::parse_fingerprint;
 use crate::logging::LogFormat;
+use crate::record_bound::RecordBound;
+use crate::record_folder::RecordFolder;
 
 /// Rooms by default: at 20 ticks a second a core carries some dozens of busy ones.
 const CAPACITY: u32 = 64;
@@ -95,9 +98,61 @@ pub struct Options {
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
     pub trace: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub recordings: RecordOptions,
+}
+
+/// Whether and where rooms are recorded; the same for hosts and for servers.
+#[derive(clap::Args, Clone, Debug)]
+pub struct RecordOptions {
     /// Records the inputs of each room to DIR/room-ID.rec, for a replay.
     #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
     pub record: Option<PathBuf>,
+
+    /// For `--record`: the most that the recordings of the folder take, in MB; 0 for no limit. The
+    /// oldest are deleted for new ones. One that can't grow any more ends, and the log says so.
+    #[arg(
+        long,
+        value_name = "MB",
+        env = "AMBIT_RECORD_MB",
+        default_value_t = 1_000,
+        allow_negative_numbers = true
+    )]
+    pub record_mb: u32,
+
+    /// For `--record`: older recordings are deleted when another one begins or grows; 0 for no
+    /// limit.
+    #[arg(
+        long,
+        value_name = "DAYS",
+        env = "AMBIT_RECORD_DAYS",
+        default_value_t = 7,
+        allow_negative_numbers = true
+    )]
+    pub record_days: u32,
+}
+
+impl RecordOptions {
+    /// Where recordings are made, if they are.
+    pub fn folder(&self) -> Option<RecordFolder> {
+        let bytes = (self.record_mb > 0).then(|| u64::from(self.record_mb) * 1_000_000);
+        let age = (self.record_days > 0).then(|| Duration::from_hours(24) * self.record_days);
+        let bound = RecordBound { bytes, age };
+        self.record.clone().map(|directory| RecordFolder { directory, bound })
+    }
+
+    /// The flags that say the same to another process.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let Some(directory) = &self.record else { return Vec::new() };
+        vec![
+            "--record".into(),
+            directory.into(),
+            "--record-mb".into(),
+            self.record_mb.to_string().into(),
+            "--record-days".into(),
+            self.record_days.to_string().into(),
+        ]
+    }
 }
 
 impl Options {
@@ -274,6 +329,27 @@ mod tests {
         for wrong in ["here", ":1", "a:b", "::1", "a:1,b", "", "127.0.0.1:0", "[::1]:0", "a:0"] {
             assert!(wrong.parse::<WorldAddress>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn recordings_are_bounded_unless_a_bound_is_0() {
+        let folder = |flags: &[&str]| {
+            let flags = ["game-server", "--world", "stdio"].iter().chain(flags);
+            Options::from_arguments(flags).expect("good flags").recordings.folder()
+        };
+        assert!(folder(&[]).is_none());
+        let bound = |flags: &[&str]| {
+            let flags = [&["--record", "here"], flags].concat();
+            let folder = folder(&flags).expect("a folder");
+            assert_eq!(folder.directory, PathBuf::from("here"));
+            (folder.bound.bytes, folder.bound.age.map(|age| age.as_secs() / 3_600))
+        };
+        assert_eq!(bound(&[]), (Some(1_000_000_000), Some(7 * 24)));
+        assert_eq!(
+            bound(&["--record-mb", "20", "--record-days", "1"]),
+            (Some(20_000_000), Some(24))
+        );
+        assert_eq!(bound(&["--record-mb", "0", "--record-days", "0"]), (None, None));
     }
 
     #[test]

@@ -52,7 +52,8 @@ use crate::host_core::messages::HostMessage;
 use crate::host_core::{HostCore, HostProfile, HostTime};
 use crate::host_link::HostEnd;
 use crate::protocol::messages::ProcessEnded;
-use crate::room_files::check_directory;
+use crate::record_folder::RecordFolder;
+use crate::room_files::{OpenFiles, check_directory};
 use crate::web_certificates::WebCertificates;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
@@ -88,8 +89,8 @@ pub struct HostConfig {
     pub build: String,
     /// Directory of ground truth, a file a room.
     pub trace: Option<PathBuf>,
-    /// Directory of recordings, a file a room.
-    pub record: Option<PathBuf>,
+    /// Where recordings are made, a file a room.
+    pub record: Option<RecordFolder>,
 }
 
 /// What rooms, connections and the control task of one host share.
@@ -104,6 +105,7 @@ pub(crate) struct Shared {
     lease: Mutex<ServingLease>,
     pub(crate) rooms: DashMap<RoomId, Arc<RoomInlet>>,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) open_files: OpenFiles,
     /// What games have counted themselves, by "game/name".
     pub(crate) game_counts: Mutex<BTreeMap<String, u64>>,
     pub(crate) parted_clients: PartedClients,
@@ -209,7 +211,8 @@ pub struct HostControl {
 impl GameHost {
     /// A host without rooms.
     pub fn new(config: HostConfig, registry: Registry) -> anyhow::Result<(Self, HostControl)> {
-        for directory in [&config.trace, &config.record].into_iter().flatten() {
+        let record = config.record.as_ref().map(|folder| &folder.directory);
+        for directory in config.trace.iter().chain(record) {
             check_directory(directory)?;
         }
         let profile = HostProfile {
@@ -232,6 +235,7 @@ impl GameHost {
             lease: Mutex::default(),
             rooms: DashMap::new(),
             counters: Arc::default(),
+            open_files: OpenFiles::default(),
             game_counts: Mutex::default(),
             parted_clients: PartedClients::default(),
             greetings: AcceptanceLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
@@ -295,6 +299,12 @@ impl HostControl {
     /// What the watcher reports to the WorldServer when this process has ended.
     pub(crate) fn process_ended(&self) -> ProcessEnded {
         ProcessEnded { instance: self.shared.core().profile().instance.to_vec() }
+    }
+
+    /// Waits until the files of all rooms that have ended are complete, if the disk takes them in
+    /// time. For the end of the process: a recording that its process cuts off has no end.
+    pub async fn wait_for_files(&self) {
+        self.shared.open_files.wait().await;
     }
 
     pub fn has_rooms(&self) -> bool {

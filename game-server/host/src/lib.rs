@@ -7,6 +7,7 @@
 pub mod agones;
 mod build_name;
 pub mod cli;
+pub mod client_views;
 pub mod clock_thread;
 pub mod data_files;
 mod dial;
@@ -19,6 +20,9 @@ pub mod logging;
 pub mod process;
 mod process_watcher;
 pub mod protocol;
+pub mod record_bound;
+pub mod record_folder;
+pub mod recorded_frames;
 pub mod replay;
 mod room_files;
 pub mod web_certificates;

@@ -56,7 +56,7 @@ pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString
     }
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments.get(1).is_some_and(|first| first == replay::SUBCOMMAND) {
-        return replay::run(&registry, arguments.drain(2..));
+        return replay::run(&registry, arguments.drain(2..), None);
     }
     let options = Options::from_arguments(arguments).unwrap_or_else(|error| error.exit());
     if let Err(problem) = start_logging(options.log_format) {
@@ -149,7 +149,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         label: format!("process {}", std::process::id()),
         build: options.build.unwrap_or_else(|| build_name(&registry)),
         trace: options.trace,
-        record: options.record,
+        record: options.recordings.folder(),
     };
     tracing::info!(address = config.address, capacity = config.capacity, "hosting rooms");
     let (host, mut control) = GameHost::new(config, registry)?;
@@ -180,6 +180,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     if let (Some(agones), Ok(_)) = (agones, &served) {
         agones.shut_down().await;
     }
+    control.wait_for_files().await;
     if let Ok(ProcessEnd::Vanish) = served {
         // The clients get no message: the WorldServer sends them to other hosts. The last datagrams
         // leave before.

@@ -12,6 +12,10 @@
 //! its changes are `state` (`kind`, the `player` whose row it is, `components`). `room-ID.rec`: see
 //! `record`.
 //!
+//! The recording gets its end with the room: when it was closed or handed over, or has panicked.
+//! Its folder is kept within a bound ([`RecordFolder`]); when there is no more space, the recording
+//! ends before the room does.
+//!
 //! An existing file is never overwritten: each run numbers rooms from 1 again, so a later room of
 //! that id is `room-ID-2`, then `room-ID-3`, both files alike.
 
@@ -19,19 +23,23 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
 
 use ambit_proto::schema::{Component, ObjectKind};
 use ambit_proto::time::GameTime;
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
+use tokio::sync::watch;
 
 use crate::host::counters::{Counters, DropReason};
 use crate::host_core::making::PreparedRoom;
+use crate::record_folder::RecordFolder;
 use ambit_room::digest::{Digester, TickDigest};
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::world::{TraceEvent, TraceLine};
-use ambit_room::recording::{self, Header};
+use ambit_room::recording::{Header, Recorder};
 use ambit_room::room::{Room, RoomInput};
 
 /// Ticks that may wait for the disk: three seconds at 20 Hz. Then the room waits.
@@ -39,7 +47,38 @@ const QUEUE: usize = 64;
 
 enum Block {
     Trace(Vec<TraceLine>),
-    Record(Vec<u8>),
+    Record(JournalEntry, Option<TickDigest>),
+}
+
+/// How long the end of a process waits for the files of rooms.
+const WAIT_AT_MOST: Duration = Duration::from_secs(1);
+
+/// Counts the rooms whose files are open.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OpenFiles(Arc<watch::Sender<usize>>);
+
+impl OpenFiles {
+    /// Waits until all are complete, for a while.
+    pub(crate) async fn wait(&self) {
+        let mut count = self.0.subscribe();
+        if tokio::time::timeout(WAIT_AT_MOST, count.wait_for(|count| *count == 0)).await.is_err() {
+            tracing::warn!("not all traces and recordings are complete");
+        }
+    }
+
+    fn open(&self) -> OpenFile {
+        self.0.send_modify(|count| *count += 1);
+        OpenFile(self.clone())
+    }
+}
+
+/// Counts as long as it lives.
+struct OpenFile(OpenFiles);
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|count| *count -= 1);
+    }
 }
 
 /// Makes the directory if it does not exist, and checks that files can be made in it.
@@ -56,7 +95,8 @@ pub fn check_directory(directory: &Path) -> anyhow::Result<()> {
 #[derive(Default)]
 pub(crate) struct RoomFiles {
     blocks: Option<SyncSender<Block>>,
-    is_recorded: bool,
+    /// Until the recording ends, at the latest with the room.
+    is_recorded: Arc<AtomicBool>,
     digester: Digester,
     /// Of the state that the last tick has led to; goes into the entry of the next one.
     before: Option<TickDigest>,
@@ -67,49 +107,71 @@ impl RoomFiles {
     /// later is counted in `lost`.
     pub(crate) fn open(
         trace: Option<&Path>,
-        record: Option<&Path>,
+        record: Option<&RecordFolder>,
         prepared: &PreparedRoom,
         lost: Arc<Counters>,
+        open_files: &OpenFiles,
     ) -> io::Result<Self> {
         if trace.is_none() && record.is_none() {
             return Ok(Self::default());
         }
         let header = prepared.header();
         let room = prepared.room();
-        let (trace, record) = create_both(trace, record, header.room)?;
-        let mut files = Files { trace, record, kinds: kinds(room) };
+        let id = header.room;
+        let mut bytes = Vec::new();
+        let recorder = Recorder::begin(header, prepared.snapshot().as_ref(), &mut bytes);
+        let mut record = record;
+        let mut allowance = 0;
+        if let Some(folder) = record {
+            allowance = folder.step(bytes.len() as u64);
+            if !folder.make_space(allowance)? {
+                tracing::warn!(
+                    room = id,
+                    "the room is not recorded: its recording would exceed `--record-mb`, and all \
+                     others are being written"
+                );
+                lost.dropped(DropReason::RecordingsFull);
+                record = None;
+            }
+        }
+        let directory = record.map(|folder| &*folder.directory);
+        let (trace, file) = create_both(trace, directory, id)?;
+        let is_recorded = Arc::new(AtomicBool::new(file.is_some()));
+        let mut files = Files { room: id, trace, record: None, kinds: kinds(room), lost };
         if let Some(file) = &mut files.trace {
             write_line(file, &opening(header, room))?;
         }
-        if let Some(file) = &mut files.record {
-            let mut bytes = Vec::new();
-            recording::begin(header, prepared.snapshot().as_ref(), &mut bytes);
+        if let (Some(mut file), Some(folder)) = (file, record) {
+            // Where there are no locks, the bound of the folder ends recordings earlier.
+            let _ = file.get_ref().lock();
             file.write_all(&bytes)?;
             file.flush()?;
+            let folder = folder.clone();
+            allowance -= bytes.len() as u64;
+            let is_recorded = Arc::clone(&is_recorded);
+            files.record = Some(RecordFile { file, recorder, folder, allowance, is_recorded });
         }
-        let is_recorded = files.record.is_some();
         let (blocks, arrivals) = sync_channel(QUEUE);
-        let id = header.room;
-        std::thread::Builder::new()
-            .name(format!("ambit-files-{id}"))
-            .spawn(move || files.write_all(id, &arrivals, &lost))?;
+        let open_file = open_files.open();
+        std::thread::Builder::new().name(format!("ambit-files-{id}")).spawn(move || {
+            files.write_all(&arrivals);
+            drop((files, open_file));
+        })?;
         Ok(Self { blocks: Some(blocks), is_recorded, ..Self::default() })
     }
 
     /// Notes the inputs of a tick, before it runs: so the recording of a room that panics holds the
     /// tick that caused it.
     pub(crate) fn record(&mut self, now: GameTime, inputs: &[RoomInput]) {
-        if self.is_recorded {
-            let mut bytes = Vec::new();
+        if self.is_recorded() {
             let before = self.before.take();
-            recording::append(&JournalEntry::new(now, inputs), before.as_ref(), &mut bytes);
-            self.hand_over(Block::Record(bytes));
+            self.hand_over(Block::Record(JournalEntry::new(now, inputs), before));
         }
     }
 
     /// Notes what state the tick has led to, so that a replay can be compared.
     pub(crate) fn record_state(&mut self, room: &Room) {
-        if self.is_recorded {
+        if self.is_recorded() {
             self.before = Some(self.digester.digest(room));
         }
     }
@@ -121,6 +183,10 @@ impl RoomFiles {
         }
     }
 
+    fn is_recorded(&self) -> bool {
+        self.is_recorded.load(Ordering::Relaxed)
+    }
+
     fn hand_over(&mut self, block: Block) {
         if let Some(blocks) = &self.blocks {
             // The writer takes them for as long as there is a room, see `Files::write_all`.
@@ -130,20 +196,65 @@ impl RoomFiles {
 }
 
 struct Files {
+    room: u64,
     trace: Option<BufWriter<File>>,
-    record: Option<BufWriter<File>>,
+    record: Option<RecordFile>,
     kinds: Vec<ObjectKind>,
+    lost: Arc<Counters>,
+}
+
+/// A recording that goes on.
+struct RecordFile {
+    /// Locked, so that no process deletes it.
+    file: BufWriter<File>,
+    recorder: Recorder,
+    folder: RecordFolder,
+    /// Bytes for which there is space in the folder.
+    allowance: u64,
+    is_recorded: Arc<AtomicBool>,
+}
+
+impl RecordFile {
+    /// Writes a tick. `false` if the folder has no more space for it.
+    fn append(&mut self, entry: &JournalEntry, before: Option<&TickDigest>) -> io::Result<bool> {
+        let mut bytes = Vec::new();
+        let mut recorder = self.recorder.clone();
+        recorder.append(entry, before, &mut bytes);
+        let size = bytes.len() as u64;
+        if size > self.allowance {
+            // What waits for the disk counts, too.
+            self.file.flush()?;
+            let step = self.folder.step(size);
+            if !self.folder.make_space(step)? {
+                return Ok(false);
+            }
+            self.allowance = step;
+        }
+        self.allowance -= size;
+        self.recorder = recorder;
+        self.file.write_all(&bytes)?;
+        Ok(true)
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        self.is_recorded.store(false, Ordering::Relaxed);
+        let mut bytes = Vec::new();
+        self.recorder.end(&mut bytes);
+        self.file.write_all(&bytes)?;
+        self.file.flush()
+    }
 }
 
 impl Files {
     /// Takes blocks for as long as the room runs, also when they can't be written: then they are
     /// counted.
-    fn write_all(&mut self, room: u64, arrivals: &Receiver<Block>, lost: &Counters) {
+    fn write_all(&mut self, arrivals: &Receiver<Block>) {
         if let Err(error) = self.write(arrivals) {
+            let room = self.room;
             tracing::error!(room, "the room's files can't be written any more: {error}");
-            lost.dropped(DropReason::FilesFailed);
+            self.lost.dropped(DropReason::FilesFailed);
             for _ in arrivals {
-                lost.dropped(DropReason::FilesFailed);
+                self.lost.dropped(DropReason::FilesFailed);
             }
         }
     }
@@ -154,11 +265,12 @@ impl Files {
             while let Ok(next) = arrivals.try_recv() {
                 self.write_block(next)?;
             }
-            for file in [&mut self.trace, &mut self.record].into_iter().flatten() {
+            let record = self.record.as_mut().map(|record| &mut record.file);
+            for file in self.trace.iter_mut().chain(record) {
                 file.flush()?;
             }
         }
-        Ok(())
+        self.record.take().map_or(Ok(()), RecordFile::end)
     }
 
     fn write_block(&mut self, block: Block) -> io::Result<()> {
@@ -166,8 +278,19 @@ impl Files {
             (Block::Trace(lines), Some(file), _) => {
                 lines.iter().try_for_each(|line| write_line(file, &as_json(line, &self.kinds)))
             }
-            (Block::Record(bytes), _, Some(file)) => file.write_all(&bytes),
-            (Block::Trace(_) | Block::Record(_), ..) => Ok(()),
+            (Block::Record(entry, before), _, Some(record)) => {
+                if !record.append(&entry, before.as_ref())? {
+                    tracing::warn!(
+                        room = self.room,
+                        "the recording of the room ends here: it would exceed `--record-mb`, and \
+                         all others are being written"
+                    );
+                    self.lost.dropped(DropReason::RecordingsFull);
+                    return self.record.take().map_or(Ok(()), RecordFile::end);
+                }
+                Ok(())
+            }
+            (Block::Trace(_) | Block::Record(..), ..) => Ok(()),
         }
     }
 }
@@ -302,8 +425,10 @@ mod tests {
     use ambit_proto::ids::{ObjectId, PlayerId};
     use ambit_proto::schema::{Codec, ComponentSpec};
     use ambit_proto::space::Position;
+    use ambit_room::recording::Recording;
 
     use super::*;
+    use crate::record_bound::RecordBound;
 
     #[test]
     fn a_later_run_leaves_the_files_of_an_earlier_one_alone() {
@@ -352,17 +477,71 @@ mod tests {
     #[test]
     fn blocks_that_cannot_be_written_are_counted_as_lost() {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut files =
-            Files { trace: None, record: Some(BufWriter::new(full)), kinds: Vec::new() };
+        let mut files = files_to(full, None);
         let (blocks, arrivals) = sync_channel(QUEUE);
-        let lost = Counters::default();
         // A block is larger than the buffer, so that already the first one fails.
         for _ in 0..3 {
-            blocks.send(Block::Record(vec![0; 1 << 16])).unwrap();
+            blocks.send(block(1, 1 << 16)).unwrap();
         }
         drop(blocks);
-        files.write_all(1, &arrivals, &lost);
-        assert_eq!(lost.read().drops["room_files/failed"], 3);
+        files.write_all(&arrivals);
+        assert_eq!(files.lost.read().drops["room_files/failed"], 3);
+    }
+
+    #[test]
+    fn a_recording_ends_with_its_room_or_where_its_folder_is_full() {
+        let directory =
+            std::env::temp_dir().join(format!("ambit-record-bound-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let run = |name: &str, bytes: Option<u64>, ticks: u64| {
+            let path = directory.join(name);
+            let mut files = files_to(File::create_new(&path).unwrap(), bytes);
+            let record = files.record.as_mut().unwrap();
+            record.folder.directory.clone_from(&directory);
+            let mut begun = Vec::new();
+            record.recorder = Recorder::begin(&Header::default(), None, &mut begun);
+            record.file.write_all(&begun).unwrap();
+            let (blocks, arrivals) = sync_channel(QUEUE);
+            let is_recorded = Arc::clone(&record.is_recorded);
+            for tick in 1..=ticks {
+                blocks.send(block(tick, 1_000)).unwrap();
+            }
+            drop(blocks);
+            files.write_all(&arrivals);
+            assert!(!is_recorded.load(Ordering::Relaxed));
+            let bytes = fs::read(&path).unwrap();
+            Recording::read(&bytes).expect("it has its end");
+            // Each tick has its inputs, their length, its time and 20 bytes more.
+            let count = bytes.len() / 1_000;
+            (count, bytes.len() as u64, files.lost.read().drops["room_files/over_bound"])
+        };
+        let (count, bytes, over_bound) = run("room-1.rec", None, 20);
+        assert!((count, over_bound) == (20, 0) && bytes > 20_000, "{bytes}");
+        // The bound is that of the folder: the older recording goes, and this one ends.
+        let (count, bytes, over_bound) = run("room-2.rec", Some(12_000), 20);
+        assert!((8..12).contains(&count) && over_bound == 1, "{count}");
+        assert!((9_000..=12_000).contains(&bytes), "{bytes}");
+        assert!(!directory.join("room-1.rec").exists());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    fn files_to(file: File, bytes: Option<u64>) -> Files {
+        file.lock().unwrap();
+        let bound = RecordBound { bytes, age: None };
+        let record = RecordFile {
+            file: BufWriter::new(file),
+            recorder: Recorder::begin(&Header::default(), None, &mut Vec::new()),
+            folder: RecordFolder { directory: "/".into(), bound },
+            allowance: 0,
+            is_recorded: Arc::new(AtomicBool::new(true)),
+        };
+        let lost = Arc::new(Counters::default());
+        Files { room: 1, trace: None, record: Some(record), kinds: Vec::new(), lost }
+    }
+
+    fn block(tick: u64, bytes: usize) -> Block {
+        let at = GameTime::from_millis(50 * tick);
+        Block::Record(JournalEntry { at, inputs: vec![0; bytes] }, None)
     }
 
     #[test]

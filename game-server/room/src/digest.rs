@@ -185,8 +185,8 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// A time for people.
-struct Seconds(GameTime);
+/// A room time for people: seconds with three decimals, and the unit.
+pub struct Seconds(pub GameTime);
 
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

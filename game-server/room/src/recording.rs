@@ -7,15 +7,21 @@
 //! After a panic the file holds the tick that caused it: an entry is recorded before the room is
 //! ticked.
 //!
-//! Format: the magic `AMBITREC`, version (32 bits big-endian), then entries, each a 32-bit
-//! big-endian length and that many bytes of postcard. The first entry is the [`Header`] and the
-//! snapshot, each other one a tick: the room's time, its inputs, and a digest of the room's state
-//! before it ([`crate::digest`]), by which a replay is compared; the first tick has none. Cost: a
-//! copy of the inputs.
+//! Format: the magic `AMBITREC`, version (32 bits big-endian), then entries. Each is the 32-bit
+//! big-endian length of its content, a checksum of 16 bytes, and the content, which is postcard.
+//! The first entry is the [`Header`] and the snapshot, each other one a tick: the room's time, its
+//! inputs, and a digest of the room's state before it ([`crate::digest`]), by which a replay is
+//! compared; the first tick has none. An entry without content is the end, and nothing follows it.
+//! Cost: a copy of the inputs, 20 bytes a tick, and SHA-256 of all of it.
+//!
+//! A checksum is the first half of the SHA-256 of the checksum before it (zeros at first), the
+//! length and the content. So a changed byte, an entry that was taken out, put in or moved, and a
+//! file that was cut are found before the replay. It protects from damage and from careless edits.
+//! It is no signature: [`seal`] makes the checksums of any content.
 
 use std::time::Duration;
 
-use crate::digest::{Comparison, TickDigest};
+use crate::digest::{Comparison, Seconds, TickDigest};
 use crate::journal::{JournalEntry, RoomSnapshot, SavedRoom};
 pub use crate::logic::registry::Header;
 use crate::logic::registry::Registry;
@@ -23,11 +29,15 @@ use crate::room::{Room, RoomInput, RoomOutput};
 use crate::saved::{self, BadState};
 use crate::tick_schedule::TickSchedule;
 use ambit_proto::time::GameTime;
+use ring::digest::{Context, SHA256};
 
-const MAGIC: &[u8; 8] = b"AMBITREC";
+/// The first bytes of each recording.
+pub const MAGIC: &[u8; 8] = b"AMBITREC";
+/// Magic and version.
+const PREAMBLE_BYTES: usize = MAGIC.len() + 4;
 /// Datagrams, inputs and snapshots are recorded as they are, so a new shape of these
 /// (`ambit_proto::message::VERSION`, [`RoomInput`], [`Room::save`]) is a new version here.
-pub const VERSION: u32 = 19;
+pub const VERSION: u32 = 20;
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,9 +51,38 @@ pub enum BadRecording {
          that made it"
     )]
     Version(u32),
-    /// The process died while it wrote an entry.
-    #[error("the recording ends within an entry")]
-    Truncated,
+    /// The file was cut, its process died while it wrote an entry, or a length was changed.
+    #[error("the recording ends within entry {number}, after {} of room time", Seconds(*.after))]
+    Truncated {
+        /// The first one is 1.
+        number: usize,
+        /// The time of the last tick before.
+        after: GameTime,
+    },
+    /// Each entry is whole, and the end is missing.
+    #[error(
+        "the recording has no end: its server was killed, or the file was cut, after {} of room \
+         time",
+        Seconds(*.after)
+    )]
+    Unfinished {
+        /// The time of the last tick.
+        after: GameTime,
+    },
+    /// Not as it was written, or not where it was written.
+    #[error(
+        "entry {number} (room time {}) was changed: its checksum does not fit",
+        Seconds(*.after)
+    )]
+    Changed {
+        /// The first one is 1.
+        number: usize,
+        /// The time of the last tick before.
+        after: GameTime,
+    },
+    /// More bytes than were written.
+    #[error("{0} bytes follow the end of the recording")]
+    Trailing(usize),
     /// An entry does not decode.
     #[error("an entry of the recording can't be read: {0}")]
     Entry(#[from] BadState),
@@ -52,14 +91,25 @@ pub enum BadRecording {
     Room(String),
 }
 
-/// A recording, entry by entry.
+/// A recording, entry by entry. All its checksums fit.
 #[derive(Debug)]
 pub struct Recording<'a> {
     /// How the room was made.
     pub header: Header,
+    /// Why it is not whole, if it was read as one that may not be.
+    pub lack: Option<BadRecording>,
     snapshot: Option<RoomSnapshot>,
+    /// Whole ticks.
     rest: &'a [u8],
 }
+
+/// Writes a recording, entry by entry.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    checksum: Checksum,
+}
+
+type Checksum = [u8; 16];
 
 /// A tick, as what follows the first entry.
 #[derive(Debug, PartialEq)]
@@ -71,6 +121,16 @@ pub struct RecordedTick {
     pub before: Option<TickDigest>,
 }
 
+/// What a replay shows of each tick, in this order.
+pub enum ReplayStep<'a> {
+    /// The room before the tick, and what goes in.
+    Begins { at: GameTime, room: &'a Room, inputs: &'a [RoomInput] },
+    /// What has come out.
+    Ends { at: GameTime, outputs: &'a [RoomOutput] },
+    /// The room after the tick, which may be asked what operators ask.
+    Rests { at: GameTime, room: &'a mut Room },
+}
+
 /// A room that has run again.
 pub struct Replayed {
     pub room: Room,
@@ -78,45 +138,90 @@ pub struct Replayed {
     pub comparison: Comparison,
 }
 
-/// Appends the beginning of a recording to `out`. `snapshot` is the room before the first tick that
-/// is recorded, unless that is its first one.
-pub fn begin(header: &Header, snapshot: Option<&RoomSnapshot>, out: &mut Vec<u8>) {
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&VERSION.to_be_bytes());
-    let snapshot = snapshot.map(|snapshot| (snapshot.at, &snapshot.state));
-    put_entry(&saved::section(&(header, snapshot)), out);
-}
+impl Recorder {
+    /// Appends the beginning of a recording to `out`. `snapshot` is the room before the first tick
+    /// that is recorded, unless that is its first one.
+    pub fn begin(header: &Header, snapshot: Option<&RoomSnapshot>, out: &mut Vec<u8>) -> Self {
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&VERSION.to_be_bytes());
+        let snapshot = snapshot.map(|snapshot| (snapshot.at, &snapshot.state));
+        let mut this = Self { checksum: Checksum::default() };
+        this.put(&saved::section(&(header, snapshot)), out);
+        this
+    }
 
-/// Appends one tick to `out`, with a digest of the room before it.
-pub fn append(entry: &JournalEntry, before: Option<&TickDigest>, out: &mut Vec<u8>) {
-    put_entry(&saved::section(&(entry.at, &entry.inputs, before)), out);
+    /// Appends one tick to `out`, with a digest of the room before it.
+    pub fn append(&mut self, entry: &JournalEntry, before: Option<&TickDigest>, out: &mut Vec<u8>) {
+        self.put(&saved::section(&(entry.at, &entry.inputs, before)), out);
+    }
+
+    /// Appends the end to `out`.
+    pub fn end(mut self, out: &mut Vec<u8>) {
+        self.put(&[], out);
+    }
+
+    fn put(&mut self, content: &[u8], out: &mut Vec<u8>) {
+        let length = u32::try_from(content.len()).expect("an entry is shorter than 4 GiB");
+        self.checksum = next_checksum(self.checksum, content);
+        out.extend_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(&self.checksum);
+        out.extend_from_slice(content);
+    }
 }
 
 /// A whole recording of what is known of a room.
 pub fn recording_of(header: &Header, saved: &SavedRoom) -> Vec<u8> {
     let mut out = Vec::new();
-    begin(header, Some(&saved.snapshot), &mut out);
+    let mut recorder = Recorder::begin(header, Some(&saved.snapshot), &mut out);
     for entry in &saved.journal {
-        append(entry, None, &mut out);
+        recorder.append(entry, None, &mut out);
     }
+    recorder.end(&mut out);
     out
 }
 
+/// Gives each whole entry the checksum that fits, for tests that change what a recording contains.
+pub fn seal(recording: &mut [u8]) {
+    let mut checksum = Checksum::default();
+    let mut rest = recording.get_mut(PREAMBLE_BYTES..).unwrap_or_default();
+    while let Some((length, after)) = rest.split_first_chunk_mut() {
+        let length = u32::from_be_bytes(*length) as usize;
+        let Some((written, after)) = after.split_first_chunk_mut() else { return };
+        let Some((content, after)) = after.split_at_mut_checked(length) else { return };
+        checksum = next_checksum(checksum, content);
+        *written = checksum;
+        rest = after;
+    }
+}
+
 impl<'a> Recording<'a> {
+    /// Reads a whole recording, to its end.
     pub fn read(bytes: &'a [u8]) -> Result<Self, BadRecording> {
+        let recording = Self::read_unfinished(bytes)?;
+        recording.lack.clone().map_or(Ok(recording), Err)
+    }
+
+    /// Reads a recording that may have no end, or end within a tick: then [`Self::lack`] says so,
+    /// and its whole ticks are there. Its first entry has to be whole.
+    pub fn read_unfinished(bytes: &'a [u8]) -> Result<Self, BadRecording> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(BadRecording::Foreign)?;
-        let (version, rest) = rest.split_first_chunk().ok_or(BadRecording::Truncated)?;
+        let cut = BadRecording::Truncated { number: 1, after: GameTime::ZERO };
+        let (version, rest) = rest.split_first_chunk().ok_or_else(|| cut.clone())?;
         let version = u32::from_be_bytes(*version);
         if version != VERSION {
             return Err(BadRecording::Version(version));
         }
-        let (entry, rest) = split_entry(rest)?.ok_or(BadRecording::Truncated)?;
-        let (header, snapshot): (Header, Option<(GameTime, Vec<u8>)>) = saved::only_section(entry)?;
-        Ok(Recording {
-            header,
-            snapshot: snapshot.map(|(at, state)| RoomSnapshot { at, state }),
-            rest,
-        })
+        let mut checksum = Checksum::default();
+        let first = split_entry(rest).ok_or(cut)?;
+        if !first.continues(&mut checksum) {
+            return Err(BadRecording::Changed { number: 1, after: GameTime::ZERO });
+        }
+        let (header, snapshot): (Header, Option<(GameTime, Vec<u8>)>) =
+            saved::only_section(first.content)?;
+        let snapshot = snapshot.map(|(at, state)| RoomSnapshot { at, state });
+        let begins_at = snapshot.as_ref().map_or(GameTime::ZERO, |snapshot| snapshot.at);
+        let (length, lack) = check_ticks(first.rest, checksum, begins_at)?;
+        Ok(Recording { header, lack, snapshot, rest: &first.rest[..length] })
     }
 
     /// The room before the first tick that was recorded.
@@ -132,24 +237,23 @@ impl<'a> Recording<'a> {
 
     /// The next tick; `None` at the end.
     pub fn next_tick(&mut self) -> Result<Option<RecordedTick>, BadRecording> {
-        let Some((entry, rest)) = split_entry(self.rest)? else {
+        let Some(SplitEntry { content, rest, .. }) = split_entry(self.rest) else {
             return Ok(None);
         };
         self.rest = rest;
-        let (at, inputs, before) = saved::only_section(entry)?;
+        let (at, inputs, before) = saved::only_section(content)?;
         let inputs = JournalEntry { at, inputs }.inputs()?;
         Ok(Some(RecordedTick { at, inputs, before }))
     }
 }
 
-/// Runs a recording through a new room, and compares it with what was played; `each` sees what
-/// comes out of every tick.
+/// Runs a recording through a new room, and compares it with what was played; `each` sees every
+/// tick.
 pub fn replay(
-    bytes: &[u8],
+    mut recording: Recording<'_>,
     registry: &Registry,
-    mut each: impl FnMut(GameTime, &[RoomOutput]),
+    mut each: impl FnMut(ReplayStep<'_>),
 ) -> Result<Replayed, BadRecording> {
-    let mut recording = Recording::read(bytes)?;
     let mut comparison = Comparison::default();
     let mut room = recording.room(registry)?;
     let mut outputs = Vec::new();
@@ -158,8 +262,10 @@ pub fn replay(
             comparison.note(&played, &room);
         }
         outputs.clear();
+        each(ReplayStep::Begins { at, room: &room, inputs: &inputs });
         room.tick(at, &mut inputs, &mut outputs);
-        each(at, &outputs);
+        each(ReplayStep::Ends { at, outputs: &outputs });
+        each(ReplayStep::Rests { at, room: &mut room });
     }
     Ok(Replayed { room, comparison })
 }
@@ -180,23 +286,67 @@ pub fn room(header: &Header, registry: &Registry) -> Result<Room, BadRecording> 
     registry.create_room(header).map_err(|error| BadRecording::Room(error.to_string()))
 }
 
-fn put_entry(entry: &[u8], out: &mut Vec<u8>) {
-    let length = u32::try_from(entry.len()).expect("an entry is shorter than 4 GiB");
-    out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(entry);
+/// Of `content`, after the entry with the checksum `before`.
+fn next_checksum(before: Checksum, content: &[u8]) -> Checksum {
+    let mut hash = Context::new(&SHA256);
+    hash.update(&before);
+    hash.update(&(content.len() as u32).to_be_bytes());
+    hash.update(content);
+    let hash = hash.finish();
+    *hash.as_ref().first_chunk().expect("SHA-256 has 32 bytes")
+}
+
+/// Checks the entries after the first one, which has this checksum. Returns how long the ticks are
+/// together, and why the recording is not whole, if it is not.
+fn check_ticks(
+    ticks: &[u8],
+    mut checksum: Checksum,
+    mut after: GameTime,
+) -> Result<(usize, Option<BadRecording>), BadRecording> {
+    let mut rest = ticks;
+    for number in 2.. {
+        let length = ticks.len() - rest.len();
+        if rest.is_empty() {
+            return Ok((length, Some(BadRecording::Unfinished { after })));
+        }
+        let Some(entry) = split_entry(rest) else {
+            return Ok((length, Some(BadRecording::Truncated { number, after })));
+        };
+        if !entry.continues(&mut checksum) {
+            return Err(BadRecording::Changed { number, after });
+        }
+        rest = entry.rest;
+        if entry.content.is_empty() {
+            let trailing = (!rest.is_empty()).then_some(BadRecording::Trailing(rest.len()));
+            return trailing.map_or(Ok((length, None)), Err);
+        }
+        after = saved::take(&mut { entry.content })?;
+    }
+    unreachable!("a file has fewer entries than there are numbers")
 }
 
 /// An entry, and what follows it.
-type SplitEntry<'a> = (&'a [u8], &'a [u8]);
+struct SplitEntry<'a> {
+    checksum: &'a Checksum,
+    content: &'a [u8],
+    rest: &'a [u8],
+}
 
-/// The next entry; `None` at the end.
-fn split_entry(bytes: &[u8]) -> Result<Option<SplitEntry<'_>>, BadRecording> {
-    if bytes.is_empty() {
-        return Ok(None);
+impl SplitEntry<'_> {
+    /// Whether this was written after the entry with the checksum `before`, which becomes that of
+    /// this one.
+    fn continues(&self, before: &mut Checksum) -> bool {
+        *before = next_checksum(*before, self.content);
+        before == self.checksum
     }
-    let (length, rest) = bytes.split_first_chunk().ok_or(BadRecording::Truncated)?;
-    let length = u32::from_be_bytes(*length) as usize;
-    rest.split_at_checked(length).ok_or(BadRecording::Truncated).map(Some)
+}
+
+/// The next entry; `None` if it is not whole.
+fn split_entry(bytes: &[u8]) -> Option<SplitEntry<'_>> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let (checksum, rest) = rest.split_first_chunk()?;
+    let (content, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+    Some(SplitEntry { checksum, content, rest })
 }
 
 #[cfg(test)]
@@ -224,22 +374,79 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_recording_is_read_up_to_its_last_whole_tick() {
+    fn a_recording_that_was_cut_is_refused_or_read_up_to_its_last_whole_tick() {
         let bytes = recording();
         for length in 0..bytes.len() {
-            let Ok(mut recording) = Recording::read(&bytes[..length]) else {
+            let cut = &bytes[..length];
+            let refused = Recording::read(cut).expect_err("it has no end");
+            let Ok(mut recording) = Recording::read_unfinished(cut) else {
                 continue;
             };
-            let mut ticks = 0;
-            let end = loop {
-                match recording.next_tick() {
-                    Ok(Some(_)) => ticks += 1,
-                    end => break end,
+            assert_eq!(recording.lack, Some(refused), "{length}");
+            let mut times = vec![GameTime::ZERO];
+            while let Some(tick) = recording.next_tick().expect("it is whole") {
+                times.push(tick.at);
+            }
+            let last = times.last().copied().expect("one");
+            match recording.lack {
+                Some(BadRecording::Unfinished { after }) => assert_eq!(after, last),
+                Some(BadRecording::Truncated { number, after }) => {
+                    assert_eq!((number, after), (times.len() + 1, last));
                 }
-            };
-            assert!(ticks < 2, "{length} of {} bytes", bytes.len());
-            assert!(matches!(end, Ok(None) | Err(BadRecording::Truncated)), "{length}: {end:?}");
+                lack => panic!("{length}: {lack:?}"),
+            }
         }
+        let of_killed = Recording::read(&bytes[..bytes.len() - 20]).expect_err("it has no end");
+        assert_eq!(
+            of_killed.to_string(),
+            "the recording has no end: its server was killed, or the file was cut, after 0.100 s \
+             of room time"
+        );
+    }
+
+    #[test]
+    fn each_changed_byte_is_found_before_anything_runs() {
+        let whole = recording();
+        for index in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[index] ^= 1;
+            Recording::read(&bytes).expect_err("it was changed");
+        }
+        let mut bytes = whole.clone();
+        // The last one of the first tick's content; the second tick and the end follow.
+        let index = whole.len() - 20 - (20 + 8);
+        let second = Recording::read_unfinished(&bytes[..index]).expect("a beginning").lack;
+        let at = GameTime::from_millis(50);
+        assert_eq!(second, Some(BadRecording::Unfinished { after: at }));
+        bytes[index - 1] ^= 1;
+        let changed = Recording::read_unfinished(&bytes).expect_err("it was changed");
+        assert_eq!(changed, BadRecording::Changed { number: 2, after: GameTime::ZERO });
+        bytes[index - 1] ^= 1;
+        *bytes.last_mut().expect("bytes") ^= 1;
+        assert_eq!(
+            Recording::read(&bytes).expect_err("it was changed").to_string(),
+            "entry 4 (room time 0.100 s) was changed: its checksum does not fit"
+        );
+    }
+
+    #[test]
+    fn entries_that_were_taken_out_repeated_or_added_are_found() {
+        let whole = recording();
+        let end = whole.len() - 20;
+        let second = end - (20 + 8);
+        let parts = [&whole[..second], &whole[second..end], &whole[end..]];
+        let changed = |number, after| {
+            Some(BadRecording::Changed { number, after: GameTime::from_millis(after) })
+        };
+        let refused = |parts: &[&[u8]]| Recording::read(&parts.concat()).err();
+        assert_eq!(refused(&[parts[0], parts[1], parts[2]]), None);
+        assert_eq!(refused(&[parts[0], parts[2]]), changed(3, 50));
+        assert_eq!(refused(&[parts[0], parts[1], parts[1], parts[2]]), changed(4, 100));
+        assert_eq!(refused(&[&whole, parts[2]]), Some(BadRecording::Trailing(20)));
+        // What was changed on purpose can be sealed again.
+        let mut again = [parts[0], parts[2]].concat();
+        seal(&mut again);
+        assert!(Recording::read(&again).is_ok());
     }
 
     #[test]
@@ -251,7 +458,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 19")
+                .starts_with("a recording of version 1, and this build runs those of version 20")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
@@ -302,10 +509,12 @@ mod tests {
 
     fn recording() -> Vec<u8> {
         let mut bytes = Vec::new();
-        begin(&header(), None, &mut bytes);
+        let mut recorder = Recorder::begin(&header(), None, &mut bytes);
         for (ms, inputs) in [(50, inputs()), (100, Vec::new())] {
-            append(&JournalEntry::new(GameTime::from_millis(ms), &inputs), None, &mut bytes);
+            let entry = JournalEntry::new(GameTime::from_millis(ms), &inputs);
+            recorder.append(&entry, None, &mut bytes);
         }
+        recorder.end(&mut bytes);
         bytes
     }
 }

@@ -19,7 +19,10 @@ use ambit_room::digest::Digester;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
 use ambit_room::logic::registry::Registry;
 use ambit_room::logic::world::World;
-use ambit_room::recording::{self, Header, recording_of, replay, room, run_without_players};
+use ambit_room::recording::{
+    self, Header, Recorder, Recording, ReplayStep, Replayed, recording_of, room,
+    run_without_players,
+};
 use ambit_room::room::{RoomInput, RoomOutput};
 
 use super::ANN;
@@ -52,7 +55,7 @@ fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
         journal: vec![JournalEntry::new(GameTime::from_millis(50), first.journal())],
     };
     let recording = recording_of(&header, &saved);
-    let mut replayed = replay(&recording, &registry, |_, _| {}).expect("a recording").room;
+    let mut replayed = replay(&recording, &registry).room;
     assert_eq!(replayed.last_tick(), first.last_tick());
     assert_eq!(replayed.avatar(ANN), first.avatar(ANN));
     run_without_players(&mut replayed, Duration::from_millis(120));
@@ -73,7 +76,7 @@ fn a_replay_codes_poses_as_each_client_asked() {
         let mut links = [(); 2].map(|()| Link::new(LinkConfig::client()));
         let mut recorded = Vec::new();
         let mut sent = Vec::new();
-        recording::begin(&header, None, &mut recorded);
+        let mut recorder = Recorder::begin(&header, None, &mut recorded);
         let joins = (0..).zip(codings).map(|(client, coding)| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
@@ -85,7 +88,7 @@ fn a_replay_codes_poses_as_each_client_asked() {
         for tick in 0..40 {
             let now = GameTime::from_millis(50 * tick);
             let entry = JournalEntry::new(now, &inputs);
-            recording::append(&entry, None, &mut recorded);
+            recorder.append(&entry, None, &mut recorded);
             let mut outputs = Vec::new();
             original.tick(now, &mut inputs, &mut outputs);
             inputs.clear();
@@ -113,12 +116,16 @@ fn a_replay_codes_poses_as_each_client_asked() {
             sent.push((now, outputs));
         }
         assert!(original.stats().poses.sent > 40, "{:?}", original.stats().poses);
+        recorder.end(&mut recorded);
         (recorded, sent)
     };
     let (recorded, sent) = run([PoseCoding::Plain, PoseCoding::Fine]);
     let mut replayed = Vec::new();
-    replay(&recorded, &registry, |now, outputs| {
-        replayed.push((now, outputs.to_vec()));
+    let recording = Recording::read(&recorded).expect("a recording");
+    recording::replay(recording, &registry, |step| {
+        if let ReplayStep::Ends { at, outputs } = step {
+            replayed.push((at, outputs.to_vec()));
+        }
     })
     .expect("a recording");
     assert_eq!(replayed, sent);
@@ -133,7 +140,8 @@ fn play<G: Game>(meddles: impl Fn(&mut World)) -> (Registry, Vec<u8>, usize) {
         Header { game: G::INFO.name.to_owned(), capacity: 5, grace_ms: 1_000, ..Header::default() };
     let mut room = room(&header, &registry).expect("a room");
     let mut recorded = Vec::new();
-    recording::begin(&header, None, &mut recorded);
+    let mut recorder = Recorder::begin(&header, None, &mut recorded);
+    let mut bare_recorder = recorder.clone();
     let mut without = recorded.len();
     let mut digester = Digester::default();
     let mut before = None;
@@ -147,9 +155,9 @@ fn play<G: Game>(meddles: impl Fn(&mut World)) -> (Registry, Vec<u8>, usize) {
     for tick in 1..=80 {
         let now = GameTime::from_millis(50 * tick);
         let entry = JournalEntry::new(now, &inputs);
-        recording::append(&entry, before.as_ref(), &mut recorded);
+        recorder.append(&entry, before.as_ref(), &mut recorded);
         let mut bare = Vec::new();
-        recording::append(&entry, None, &mut bare);
+        bare_recorder.append(&entry, None, &mut bare);
         without += bare.len();
         room.tick(now, &mut inputs, &mut Vec::new());
         if tick == 41 {
@@ -157,13 +165,21 @@ fn play<G: Game>(meddles: impl Fn(&mut World)) -> (Registry, Vec<u8>, usize) {
         }
         before = Some(digester.digest(&room));
     }
+    let before_end = recorded.len();
+    recorder.end(&mut recorded);
+    without += recorded.len() - before_end;
     (registry, recorded, without)
+}
+
+fn replay(bytes: &[u8], registry: &Registry) -> Replayed {
+    let recording = Recording::read(bytes).expect("a recording");
+    recording::replay(recording, registry, |_| {}).expect("a recording")
 }
 
 #[test]
 fn a_replay_is_compared_with_what_was_played() {
     let (registry, recorded, without) = play::<FieldGame>(|_| {});
-    let comparison = replay(&recorded, &registry, |_, _| {}).expect("a recording").comparison;
+    let comparison = replay(&recorded, &registry).comparison;
     assert_eq!((comparison.compared, comparison.departure), (79, None));
     // Two hashes of the whole, and for each object that has turned its id and 16 bits.
     let each = (recorded.len() - without) / 4;
@@ -176,7 +192,7 @@ fn a_replay_says_when_and_in_which_object_it_departs() {
         let lowest = world.objects().min().expect("wanderers");
         world.teleport(lowest, Position::on_ground(3.0, 4.0));
     });
-    let replayed = replay(&recorded, &registry, |_, _| {}).expect("a recording");
+    let replayed = replay(&recorded, &registry);
     let strayed = replayed.room.world().objects().min();
     let departure = replayed.comparison.departure.expect("one was moved");
     assert_eq!(departure.same_until, Some(GameTime::from_millis(2_000)));
@@ -196,7 +212,7 @@ fn an_object_of_a_large_world_is_named_when_its_turn_comes() {
     let (registry, recorded, _) = play::<Flock>(|world| {
         world.teleport(hundredth(world), Position::on_ground(3.0, 4.0));
     });
-    let replayed = replay(&recorded, &registry, |_, _| {}).expect("a recording");
+    let replayed = replay(&recorded, &registry);
     let departure = replayed.comparison.departure.expect("one was moved");
     assert_eq!(departure.at, GameTime::from_millis(2_050));
     let named_at = departure.named_at.expect("all objects have had their turn");
@@ -290,7 +306,7 @@ impl Game for Unordered {
 #[test]
 fn a_game_whose_state_has_no_order_is_found() {
     let (registry, recorded, _) = play::<Unordered>(|_| {});
-    let comparison = replay(&recorded, &registry, |_, _| {}).expect("a recording").comparison;
+    let comparison = replay(&recorded, &registry).comparison;
     let departure = comparison.departure.expect("the order differs in each map");
     assert_eq!((departure.same_until, departure.at), (None, GameTime::from_millis(50)));
     assert_eq!((departure.is_of_game, departure.is_of_world), (true, false));
@@ -309,13 +325,14 @@ fn avatars_of_connected_clients_leave_after_a_replay() {
         coding: PoseCoding::Auto,
     };
     let mut bytes = Vec::new();
-    recording::begin(&header, None, &mut bytes);
+    let mut recorder = Recorder::begin(&header, None, &mut bytes);
     for (ms, inputs) in [(0, vec![]), (50, vec![join]), (100, vec![])] {
         let entry = JournalEntry::new(GameTime::from_millis(ms), &inputs);
-        recording::append(&entry, None, &mut bytes);
+        recorder.append(&entry, None, &mut bytes);
     }
+    recorder.end(&mut bytes);
     let registry = ambit_game_server::standard();
-    let mut replayed = replay(&bytes, &registry, |_, _| {}).expect("a recording").room;
+    let mut replayed = replay(&bytes, &registry).room;
     assert_eq!(replayed.network().viewers().count(), 1);
     assert!(replayed.avatar(ANN).is_some());
     run_without_players(&mut replayed, Duration::from_secs(2));

@@ -40,6 +40,9 @@ pub struct LinkConfig {
     pub budget: Option<BudgetConfig>,
     /// How blocks are sent, and which are accepted.
     pub chunks: ChunkConfig,
+    /// For datagrams of a recording, which another link has answered: what they say of its
+    /// datagrams (acknowledgements, sets of slices, pongs) counts for nothing.
+    pub is_replay: bool,
     /// Number of the first datagram.
     pub first_seq: Seq,
     /// Id of the first message.
@@ -60,6 +63,7 @@ impl Default for LinkConfig {
             pings: None,
             budget: None,
             chunks: ChunkConfig::default(),
+            is_replay: false,
             first_seq: Seq(0),
             first_message: 0,
         }

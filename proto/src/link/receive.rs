@@ -63,7 +63,9 @@ impl<P: Copy + Default> Link<P> {
     fn read_parts(&mut self, reader: &mut Reader<'_>) -> Result<Option<DatagramParts>, WireError> {
         let mut header = DatagramHeader::default();
         header.wire(reader)?;
-        let acked = header.ack.map(|ack| self.sent_packets.check(ack)).transpose()?;
+        let is_replay = self.config.is_replay;
+        let ack = header.ack.filter(|_| !is_replay);
+        let acked = ack.map(|ack| self.sent_packets.check(ack)).transpose()?;
         let Some(number) = self.fresh_number(header.number) else {
             return Ok(None);
         };
@@ -71,6 +73,7 @@ impl<P: Copy + Default> Link<P> {
         if header.extras.is_some() {
             self.messages.wire(reader)?;
             reader.option(&mut parts.set)?;
+            parts.set = parts.set.filter(|_| !is_replay);
             parts.set.map_or(Ok(()), |set| self.check_set(&set))?;
             parts.slice = self.read_slice(reader)?;
         }
@@ -185,7 +188,7 @@ impl<P: Copy + Default> Link<P> {
         if extras.ping {
             self.pings.handle_ping(now, number);
         }
-        let Some(pong) = extras.pong else { return };
+        let Some(pong) = extras.pong.filter(|_| !self.config.is_replay) else { return };
         // A pong for a ping that was not sent, or a second one, is ignored.
         let Some(sent) = self.sent_packets.take_ping(pong.pinged) else {
             return;

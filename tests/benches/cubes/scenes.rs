@@ -174,7 +174,7 @@ fn print_wide(quick: bool) {
 /// Replays the room's recording and measures each tick except the first.
 fn tick_times(players: &CubePlayers) -> Vec<Duration> {
     let (recording, _) = players.system.recording(players.room).expect("the room runs");
-    let mut recording = Recording::read(recording).expect("the room's own recording");
+    let mut recording = Recording::read(&recording).expect("the room's own recording");
     let started = now();
     let mut room =
         recording.room(&ambit_game_server::standard()).expect("the header of a room that has run");

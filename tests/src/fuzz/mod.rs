@@ -146,7 +146,7 @@ pub const TARGETS: [Target; 24] = [
     Target {
         name: "recording",
         run: recording,
-        goals: &["a tick with inputs", "a tick without inputs"],
+        goals: &["a tick with inputs", "a tick without inputs", "an end"],
         seeds: streams::recording_seeds,
     },
     Target {

@@ -15,7 +15,7 @@ use ambit_proto::time::GameTime;
 use ambit_proto::wishes::Wishes;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::game::Left;
-use ambit_room::recording::{self, Recording};
+use ambit_room::recording::{self, Recorder, Recording};
 use ambit_room::room::RoomInput;
 use ambit_transport::ticket::{Ticket, TicketSigner, TicketVerifier};
 use ambit_world_server::directory;
@@ -166,23 +166,30 @@ fn example_ticket() -> Ticket {
     }
 }
 
-/// A recording, up to its end or its first error.
+/// A recording, up to its end or its first error; its checksums are made to fit.
 pub fn recording(data: &[u8]) -> Reached {
     let mut reached = Reached::new();
-    let Ok(mut recording) = Recording::read(data) else {
+    // As it is, too.
+    let _ = Recording::read(data);
+    let mut sealed = data.to_vec();
+    recording::seal(&mut sealed);
+    let Ok(mut recording) = Recording::read_unfinished(&sealed) else {
         return reached;
     };
     let mut again = Vec::new();
-    recording::begin(&recording.header, None, &mut again);
+    let mut recorder = Recorder::begin(&recording.header, None, &mut again);
     while let Ok(Some(tick)) = recording.next_tick() {
         again.clear();
         let entry = JournalEntry::new(tick.at, &tick.inputs);
-        recording::append(&entry, tick.before.as_ref(), &mut again);
+        recorder.append(&entry, tick.before.as_ref(), &mut again);
         reached.insert(if tick.inputs.is_empty() {
             "a tick without inputs"
         } else {
             "a tick with inputs"
         });
+    }
+    if recording.lack.is_none() {
+        reached.insert("an end");
     }
     reached
 }
@@ -273,7 +280,7 @@ pub(super) fn ticket_seeds() -> Vec<Vec<u8>> {
 pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
     let mut out = Vec::new();
     let header = header("field", &[("npcs", "0"), ("size", "40x40")]);
-    recording::begin(&header, None, &mut out);
+    let mut recorder = Recorder::begin(&header, None, &mut out);
     let client = ClientId(1);
     let inputs = [
         RoomInput::Join {
@@ -295,7 +302,8 @@ pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
     let ticks = [(50, &inputs[..]), (100, &[])];
     for (ms, inputs) in ticks {
         let entry = JournalEntry::new(GameTime::from_millis(ms), inputs);
-        recording::append(&entry, None, &mut out);
+        recorder.append(&entry, None, &mut out);
     }
+    recorder.end(&mut out);
     vec![out]
 }

@@ -107,7 +107,7 @@ impl AmbitScenario {
 /// The first frame of a room's world, and the frames in which players joined.
 fn find_joins(system: &System, room: RoomId) -> (u64, PlayerJoins) {
     let (recording, _) = system.recording(room).expect("the room runs");
-    let mut recording = Recording::read(recording).expect("the room's own recording");
+    let mut recording = Recording::read(&recording).expect("the room's own recording");
     let delay = system.room(room).expect("the room runs").config().delay;
     let mut joins = PlayerJoins::new();
     let mut first = None;

@@ -101,6 +101,12 @@ impl Page {
         Ok(Self { browser, url })
     }
 
+    /// Opens the page of a replay, at the address that its program has printed.
+    pub async fn open_replay(browser: Browser, url: &str) -> Result<Self> {
+        browser.open(url).await?;
+        Ok(Self { browser, url: url.to_owned() })
+    }
+
     /// Runs the body of an async function, with `args` and the functions above.
     pub async fn run(&self, body: &str, args: Json) -> Result<Json> {
         self.browser.run(&format!("{HELPERS}{body}"), args).await

@@ -26,7 +26,7 @@ use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::digest::{Digester, TickDigest};
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
-use ambit_room::recording;
+use ambit_room::recording::Recorder;
 use ambit_room::room::{Room, RoomOutput};
 use ambit_room::tick_schedule::TickSchedule;
 use ambit_transport::quic::Fingerprint;
@@ -66,7 +66,7 @@ pub struct SimHost {
     /// Rooms that are being created.
     plans: BTreeMap<RoomId, RoomPlan>,
     /// A room that was created, until the core starts or discards it.
-    made: Option<(MadeRoom, Option<Vec<u8>>)>,
+    made: Option<(MadeRoom, Option<SimRecording>)>,
     /// Number of the newest journal entry that survives the loss of the process.
     journal_saved: u64,
     next_client: u32,
@@ -78,6 +78,13 @@ pub struct SimHost {
     pub calendar_ms: Option<u64>,
 }
 
+/// A recording that goes on.
+#[derive(Clone)]
+struct SimRecording {
+    bytes: Vec<u8>,
+    recorder: Recorder,
+}
+
 /// A room and its connections.
 pub struct SimRoom {
     host: RoomHost,
@@ -87,7 +94,7 @@ pub struct SimRoom {
     conns: BTreeMap<ClientId, GameConn>,
     /// The room's recording. Rooms of hosts in their own processes are not recorded, because their
     /// runs are long.
-    recording: Option<Vec<u8>>,
+    recording: Option<SimRecording>,
     digester: Digester,
     /// The second of the room's time of the last digest.
     digested_s: u64,
@@ -191,7 +198,7 @@ impl SimHost {
     pub fn clear_recording(&mut self, room: RoomId) {
         let room = self.rooms.get_mut(&room);
         if let Some(recording) = room.and_then(|room| room.recording.as_mut()) {
-            recording.clear();
+            recording.bytes.clear();
         }
     }
 
@@ -295,8 +302,9 @@ impl SimHost {
                     room.host.note_calendar(at, began + now.micros() / 1_000);
                 }
                 if let Some(recording) = room.recording.as_mut().filter(|_| !is_over) {
+                    let SimRecording { bytes, recorder } = recording;
                     let entry = JournalEntry::new(at, room.host.inputs());
-                    recording::append(&entry, room.before.take().as_ref(), recording);
+                    recorder.append(&entry, room.before.take().as_ref(), bytes);
                 }
                 at.hash(&mut room.outputs);
                 room.host.tick(at);
@@ -315,13 +323,15 @@ impl SimHost {
         };
         let incarnation = plan.incarnation;
         let result = plan.prepare(&self.registry, false, |game| game, || now).map(|prepared| {
-            let mut recording = (!self.is_separate).then(Vec::new);
-            if let Some(recording) = &mut recording {
-                recording::begin(prepared.header(), prepared.snapshot().as_ref(), recording);
-            }
+            let mut recording = (!self.is_separate).then(|| {
+                let mut bytes = Vec::new();
+                let snapshot = prepared.snapshot();
+                let recorder = Recorder::begin(prepared.header(), snapshot.as_ref(), &mut bytes);
+                SimRecording { bytes, recorder }
+            });
             let mut new = prepared.finish(|at| {
-                if let Some(recording) = &mut recording {
-                    recording::append(&JournalEntry::new(at, &[]), None, recording);
+                if let Some(SimRecording { bytes, recorder }) = &mut recording {
+                    recorder.append(&JournalEntry::new(at, &[]), None, bytes);
                 }
             });
             let snapshot = new.snapshot.take();
@@ -514,7 +524,12 @@ impl SimHost {
 }
 
 impl SimRoom {
-    fn new(host: RoomHost, incarnation: u32, clock: RoomClock, recording: Option<Vec<u8>>) -> Self {
+    fn new(
+        host: RoomHost,
+        incarnation: u32,
+        clock: RoomClock,
+        recording: Option<SimRecording>,
+    ) -> Self {
         let room = host.room();
         let last = room.last_tick().unwrap_or_default();
         // The first tick has no clients.
@@ -552,9 +567,13 @@ impl SimRoom {
         self.host.capacity()
     }
 
-    /// The room's recording since the start, or since it was emptied.
-    pub fn recording(&self) -> &[u8] {
-        self.recording.as_deref().unwrap_or_default()
+    /// The room's recording since the start, or since it was emptied, with an end here.
+    pub fn recording(&self) -> Vec<u8> {
+        let Some(SimRecording { mut bytes, recorder }) = self.recording.clone() else {
+            return Vec::new();
+        };
+        recorder.end(&mut bytes);
+        bytes
     }
 
     pub fn connection(&self, client: ClientId) -> Option<GameConn> {

@@ -219,7 +219,7 @@ impl System {
     }
 
     /// A room's recording, and a hash of all datagrams that it sent.
-    pub fn recording(&self, room: RoomId) -> Option<(&[u8], u64)> {
+    pub fn recording(&self, room: RoomId) -> Option<(Vec<u8>, u64)> {
         let (_, room) = self.running(room)?;
         Some((room.recording(), room.outputs.finish()))
     }

@@ -4,6 +4,7 @@ mod accounts;
 mod game;
 mod line;
 mod lobby;
+mod replay;
 mod top_lists;
 
 use std::collections::BTreeMap;

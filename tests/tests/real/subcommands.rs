@@ -34,7 +34,7 @@ fn one_program_serves_plays_and_replays_its_own_game() -> Result<()> {
     assert_eq!(misfit.status.code(), Some(2), "{}", text(&misfit));
     assert!(text(&misfit).contains("not for `greeting`"), "{}", text(&misfit));
     drop(host);
-    drop(server);
+    assert_eq!(server.terminate()?, Some(0));
 
     let recordings = std::fs::read_dir(scratch.path())?.flatten().map(|entry| entry.path());
     let recording =
@@ -46,6 +46,32 @@ fn one_program_serves_plays_and_replays_its_own_game() -> Result<()> {
     let second = second?;
     assert!(text(&first).contains("game greeting") && text(&first).contains("ran until"));
     assert_eq!(text(&first), text(&second));
+
+    // As it was written, or not at all.
+    let bytes = std::fs::read(recording)?;
+    let refuse = |bytes: &[u8], why: &str| {
+        std::fs::write(recording, bytes)?;
+        let refused = run(&scratch, &["replay", recording])?;
+        assert_eq!(refused.status.code(), Some(1), "{}", text(&refused));
+        assert!(text(&refused).contains(why), "{}", text(&refused));
+        run(&scratch, &["replay", "--unfinished", recording])
+    };
+    let end = bytes.len() - 20;
+    let killed = refuse(&bytes[..end], "its server was killed, or the file was cut, after")?;
+    assert!(killed.status.success(), "{}", text(&killed));
+    assert!(text(&killed).contains("unfinished       the recording has no end"));
+    let hash = |output: &Output| {
+        let lines = text(output);
+        let hash = lines.lines().find(|line| line.starts_with("datagrams' hash"));
+        hash.map(str::to_owned)
+    };
+    assert_eq!(hash(&killed), hash(&first));
+    let cut = refuse(&bytes[..end - 1], "the recording ends within entry ")?;
+    assert!(cut.status.success(), "{}", text(&cut));
+    let mut changed = bytes.clone();
+    changed[end / 2] ^= 1;
+    let changed = refuse(&changed, " was changed: its checksum does not fit")?;
+    assert_eq!(changed.status.code(), Some(1), "{}", text(&changed));
 
     let help = run(&scratch, &["--help"])?;
     for name in ["console", "bots", "replay FILE"] {

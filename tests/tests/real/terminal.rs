@@ -255,9 +255,9 @@ impl Terminal {
             printed: String::new(),
         };
         terminal.wait_for(" .")?;
-        let begun = terminal.screen.screen().contents();
-        let mut words = begun.split_whitespace().skip_while(|word| *word != "pid").skip(1);
-        terminal.console = words.next().context("a number")?.parse().context(begun.clone())?;
+        let first = terminal.screen.screen().contents();
+        let mut words = first.split_whitespace().skip_while(|word| *word != "pid").skip(1);
+        terminal.console = words.next().context("a number")?.parse().context(first.clone())?;
         words.next().context("a path")?.clone_into(&mut terminal.tty);
         terminal.type_in("\r")?;
         Ok(terminal)

@@ -26,6 +26,7 @@ mod prediction;
 mod quiet;
 mod reckoning;
 mod releases;
+mod replayed;
 mod script;
 mod shots;
 mod steering;

@@ -20,7 +20,8 @@ const SHELLS: &[(&str, &str)] = &[
         "agones agones/sidecar clock_thread data_files dial endpoint host host/actor \
          host/connection host/control host/control_stream host/cpu host/inbox host/inlet \
          host/measured_game host/outlet host/parted_clients host/recent host/room_thread \
-         host_link logging process process_watcher replay room_files web_certificates",
+         host_link logging process process_watcher record_folder replay room_files \
+         web_certificates",
     ),
     ("game-server", "main"),
     ("game-server/ambit", "serve serve/endings serve/new_project serve/own_page"),
@@ -29,7 +30,8 @@ const SHELLS: &[(&str, &str)] = &[
         "world-server",
         "accounts accounts/command actor actor/calls actor/questions admin admin/asked_host \
          admin/listener admin/operators admin/operators/command admin/operators/events \
-         admin/page_files admin/status admin/tls_stream admin/top_lists \
+         admin/page_files admin/replay_page admin/status admin/tls_stream \
+         admin/top_lists \
          client_connection cluster cluster/follow cluster/kept_rooms cluster/lead cluster/nats \
          cluster/server_list cluster/store cluster/write_queue config config/file config/values \
          contended_places data_lock hosts hosts/embedded hosts/heard_hosts hosts/process \

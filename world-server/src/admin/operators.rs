@@ -10,7 +10,7 @@ pub(super) mod description;
 mod events;
 mod guests;
 pub(crate) mod keys;
-mod room_answers;
+pub(super) mod room_answers;
 mod table;
 
 use std::net::IpAddr;

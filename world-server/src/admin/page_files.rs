@@ -56,7 +56,7 @@ macro_rules! contained {
 }
 
 /// All files of the page in this program; a test compares the list with the folder.
-const CONTAINED: [(&str, &[u8]); 27] = contained![
+const CONTAINED: [(&str, &[u8]); 28] = contained![
     "index.html",
     "style.css",
     "page.js",
@@ -64,6 +64,7 @@ const CONTAINED: [(&str, &[u8]); 27] = contained![
     "ambit.wasm",
     "ambit-worker.js",
     "ambit-glue.js",
+    "ambit-replay.js",
     "ambit-cubes-physics.wasm",
     "client-ambit.js",
     "client-bad_line.d.ts",

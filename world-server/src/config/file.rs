@@ -135,7 +135,7 @@ mod tests {
             parse("cert = \"c.pem\"\nkey = \"k.pem\"\ntrace = \"t\"", &["world-server"]).unwrap();
         assert_eq!(config.trace, Some("t".into()));
         assert_eq!((config.cert, config.key), (Some("c.pem".into()), Some("k.pem".into())));
-        assert!(parse("trace = \"t\"", &["world-server"]).unwrap().record.is_none());
+        assert!(parse("trace = \"t\"", &["world-server"]).unwrap().recordings.record.is_none());
     }
 
     #[test]

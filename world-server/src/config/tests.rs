@@ -126,6 +126,20 @@ fn a_nats_url_has_a_host_and_no_path() {
 }
 
 #[test]
+fn bounds_of_recordings_are_for_a_server_that_records() {
+    for flag in ["--record-mb", "--record-days"] {
+        let error = error_of(&[flag, "5"]);
+        let expected = format!("`{flag}` is for `--record` only: set `--record DIR`");
+        assert!(error.starts_with(&expected), "{error}");
+        assert!(Config::from_arguments(["world-server", "--record", "x", flag, "5"]).is_ok());
+    }
+    let bounded = Config::from_arguments(["world-server", "--record", "x"]).unwrap();
+    let bound = bounded.recordings.folder().expect("it records").bound;
+    assert_eq!(bound.bytes, Some(1_000_000_000));
+    assert_eq!(bound.age, Some(Duration::from_hours(7 * 24)));
+}
+
+#[test]
 fn settings_of_another_way_of_hosting_are_refused() {
     let nats = ["--nats", "nats://a:4222"];
     let key = ["--host-key", "0123456789abcdef"];

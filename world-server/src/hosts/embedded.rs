@@ -27,10 +27,16 @@ pub(crate) async fn start(
     let (host, mut control) = GameHost::new(config, registry)?;
     let (world_end, host_end) = host_link();
     // It ends with this process.
-    tokio::spawn(async move { control.run(host_end, &CancellationToken::new()).await });
+    let running = tokio::spawn(async move {
+        control.run(host_end, &CancellationToken::new()).await;
+        control.wait_for_files().await;
+    });
     let session = HostSession::register(world_end, world, Origin::Embedded, |_| Ok(()))
         .await
         .map_err(anyhow::Error::msg)?;
-    let ended = tokio::spawn(session.run(|| async { DisconnectCause::new("it was shut down") }));
+    let ended = tokio::spawn(async {
+        session.run(|| async { DisconnectCause::new("it was shut down") }).await;
+        let _ = running.await;
+    });
     Ok(EmbeddedHost { host, ended })
 }

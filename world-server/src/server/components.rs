@@ -477,7 +477,7 @@ fn advertised_address(config: &Config, addresses: &Addresses) -> String {
 fn check(config: &Config, registry: &Registry) -> anyhow::Result<()> {
     config.check_complete().map_err(anyhow::Error::msg)?;
     config.check_games(registry).map_err(anyhow::Error::msg)?;
-    for directory in [&config.trace, &config.record].into_iter().flatten() {
+    for directory in [&config.trace, &config.recordings.record].into_iter().flatten() {
         ambit_host::check_directory(directory)?;
     }
     Ok(())

@@ -46,7 +46,7 @@ pub(super) async fn start_hosts(
                 label: "embedded".into(),
                 build: build_of(config, &registry),
                 trace: config.trace.clone(),
-                record: config.record.clone(),
+                record: config.recordings.folder(),
             };
             let embedded = embedded::start(host, registry, world.clone()).await?;
             tasks.spawn(async {
@@ -106,9 +106,7 @@ fn child_arguments(config: &Config, registry: &Registry) -> Vec<OsString> {
     if let Some(directory) = &config.trace {
         add("--trace", directory.into());
     }
-    if let Some(directory) = &config.record {
-        add("--record", directory.into());
-    }
+    arguments.extend(config.recordings.arguments());
     arguments
 }
 
@@ -118,16 +116,29 @@ mod tests {
 
     use super::*;
 
+    fn options_of_child(flags: &[&str]) -> Options {
+        let flags = ["world-server", "--hosts", "process:2"].iter().chain(flags);
+        let config = Config::from_arguments(flags).expect("good flags");
+        let registry = ambit_game_server::standard();
+        let arguments = child_arguments(&config, &registry);
+        let arguments = [OsString::from("game-server")].into_iter().chain(arguments);
+        Options::from_arguments(arguments).expect("good flags of a host")
+    }
+
+    #[test]
+    fn children_record_as_their_server_does() {
+        let bound = |flags: &[&str]| {
+            let folder = options_of_child(flags).recordings.folder()?;
+            Some((folder.directory, folder.bound.bytes, folder.bound.age))
+        };
+        assert_eq!(bound(&[]), None);
+        let flags = ["--record", "here", "--record-mb", "5", "--record-days", "0"];
+        assert_eq!(bound(&flags), Some(("here".into(), Some(5_000_000), None)));
+    }
+
     #[test]
     fn children_have_the_build_of_their_server() {
-        let build_of_child = |flags: &[&str]| {
-            let flags = ["world-server", "--hosts", "process:2"].iter().chain(flags);
-            let config = Config::from_arguments(flags).expect("good flags");
-            let registry = ambit_game_server::standard();
-            let arguments = child_arguments(&config, &registry);
-            let arguments = [OsString::from("game-server")].into_iter().chain(arguments);
-            Options::from_arguments(arguments).expect("good flags of a host").build
-        };
+        let build_of_child = |flags: &[&str]| options_of_child(flags).build;
         let of_games = build_name(&ambit_game_server::standard());
         assert_eq!(build_of_child(&[]), Some(of_games));
         assert_eq!(build_of_child(&["--build", "next"]), Some("next".to_owned()));

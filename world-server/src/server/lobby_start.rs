@@ -117,7 +117,7 @@ pub(super) fn start_lobby(
         desks,
         children: children.unwrap_or_else(|| watch::Sender::new(0)),
         write_queue,
-        recording_directory: config.record.clone(),
+        recording_directory: config.recordings.record.clone(),
         checkpoints: of_actor,
         stop,
         lifeline,

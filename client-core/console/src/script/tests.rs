@@ -34,6 +34,14 @@ fn the_next_line_waits_for_the_answer() {
 }
 
 #[test]
+fn a_list_of_rooms_does_not_end_what_a_view_hears_of_them() {
+    let mut harness = ScriptHarness::new();
+    harness.script.watch_rooms();
+    let subscribed = ScriptStep::Request(LobbyRequest::ListRooms { subscribe: true });
+    assert_eq!(harness.line("rooms"), [subscribed]);
+}
+
+#[test]
 fn an_error_is_an_answer_too() {
     let mut harness = ScriptHarness::new();
     harness.line("start");

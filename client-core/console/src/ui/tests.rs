@@ -37,7 +37,7 @@ fn the_lobby_shows_rooms_players_and_what_keys_do() {
                                                             ¦
                                                             ¦
 >                                                           ¦
-F1 help  F2 network  F3 rooms  F4 new room  Tab completes  C¦
+F1 help  F2 network  F3 rooms  F4 new room  Ctrl-C quits    ¦
 ";
     assert_eq!(format!("\n{}", screen(&mut ui, 60, 20)), expected);
 }

@@ -8,6 +8,7 @@ import { el } from "./dom.js";
 import { showWayOut } from "./invitation.js";
 import { readLanguage } from "./language.js";
 import { endProblem, showError, showProblem } from "./problem_banner.js";
+import { isReplay, showReplay } from "./replay/replay_page.js";
 import { askToSignIn, showNewLogin } from "./sign_in_dialog.js";
 import { texts } from "./texts.js";
 
@@ -57,4 +58,4 @@ function retryAfter(code: string): void {
   if (comesBack(problemOf(code))) retries.begin();
 }
 
-void readLanguage().then(() => start());
+void readLanguage().then(() => (isReplay() ? showReplay(page) : start()));

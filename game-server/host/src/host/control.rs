@@ -380,9 +380,10 @@ fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
             plan.prepare(&shared.registry, trace.is_some(), measured, || shared.clock.now())?;
         let files = RoomFiles::open(
             trace.as_deref(),
-            record.as_deref(),
+            record.as_ref(),
             &prepared,
             Arc::clone(&shared.counters),
+            &shared.open_files,
         );
         // A full disk ends no game.
         let mut files = files.unwrap_or_else(|error| {

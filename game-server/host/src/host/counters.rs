@@ -44,6 +44,8 @@ pub(crate) enum DropReason {
     FilesFailed,
     /// Rooms that run without their files since these could not be made.
     FilesNotMade,
+    /// Recordings that ended before their rooms, or were not begun: the folder's bound.
+    RecordingsFull,
     /// Messages that the WorldServer did not read.
     MessagesFull,
     /// Figures and heartbeats that the WorldServer did not read.
@@ -51,7 +53,7 @@ pub(crate) enum DropReason {
 }
 
 impl DropReason {
-    const ALL: [(DropReason, &'static str); 14] = [
+    const ALL: [(DropReason, &'static str); 15] = [
         (DropReason::InboxFull, "game_inbox/full"),
         (DropReason::SendBufferFull, "game_datagrams/send_buffer_full"),
         (DropReason::SendBehind, "game_datagrams/network_behind"),
@@ -64,6 +66,7 @@ impl DropReason {
         (DropReason::PostsFull, "room_posts/full"),
         (DropReason::FilesFailed, "room_files/failed"),
         (DropReason::FilesNotMade, "room_files/not_made"),
+        (DropReason::RecordingsFull, "room_files/over_bound"),
         (DropReason::MessagesFull, "host_news/full"),
         (DropReason::StatsFull, "host_stats/full"),
     ];

@@ -10,7 +10,7 @@ use ambit_room::network::replication::pose_at_client::PoseAtClient;
 use ambit_room::network::why::{ObjectAtClient, SightRule, Why, Zones};
 use serde_json::{Value as Json, json};
 
-pub(super) fn map(map: &MapAbove) -> Json {
+pub(in crate::admin) fn map(map: &MapAbove) -> Json {
     let kinds = map.kinds.iter().map(|kind| {
         json!({
             "name": kind.name, "colour": format!("#{:06x}", kind.colour), "size": kind.size_m,
@@ -27,7 +27,7 @@ pub(super) fn map(map: &MapAbove) -> Json {
     })
 }
 
-pub(super) fn above(above: &RoomAbove) -> Json {
+pub(in crate::admin) fn above(above: &RoomAbove) -> Json {
     json!({
         "at_ms": above.at.millis(),
         "objects": above.objects.iter().map(object).collect::<Vec<_>>(),

@@ -185,8 +185,9 @@ export class MapView {
       watched && [text.follows, amount(watched.follows)],
       watched && [text.roundTrip, milliseconds(watched.round_trip_ms)],
       watched && [text.budget, bytesPerSecond(watched.budget)],
-      view && [text.sent, bytesPerSecond(view.bytes)],
-      view && [text.waiting, amount(view.waiting)],
+      // Of a recorded room these are not known.
+      view && view.bytes !== null && [text.sent, bytesPerSecond(view.bytes)],
+      view && view.waiting !== null && [text.waiting, amount(view.waiting)],
     ].filter(Boolean);
     renew(this.figures, lines.join(), () =>
       lines.flatMap(([label, value]) => [el("dt", {}, label), el("dd", {}, value)]),
@@ -268,7 +269,7 @@ export class MapView {
       has && has[HAS.class] !== null && [text.class, text.classes[has[HAS.class]]],
       why?.at_client?.pose && [text.priority, amount(why.at_client.pose.priority)],
       why?.at_client && [text.parts, text.unsent(why.at_client)],
-      has && [text.sent, bytesPerSecond(has[HAS.bytes])],
+      has && this.source.why && [text.sent, bytesPerSecond(has[HAS.bytes])],
       !this.above.view && [text.why, text.chooseClient],
     ].filter(Boolean);
     renew(this.object, lines.join(), () =>

@@ -215,6 +215,17 @@ export const words = {
       wall: "a wall is in between",
     },
   },
+  replay: {
+    title: (room, game) => `Replay of room ${room}, ${game}`,
+    asPlayer: "As a player sees it",
+    play: "Play",
+    pause: "Pause",
+    time: "Time",
+    speed: "Speed",
+    times: (speed) => `${speed} ×`,
+    full: "The recording is too long to be shown whole: its beginning is.",
+    silent: "The replay has ended: start it again.",
+  },
   hosts: {
     columns: {
       name: "Host",
