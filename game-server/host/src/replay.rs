@@ -382,7 +382,8 @@ mod tests {
         recorder.end(&mut bytes);
         assert!(read(&bytes, false).unwrap().lack.is_none());
         // A changed one is refused in any case.
-        bytes[40] ^= 1;
+        // In the first entry, behind the preamble, a length and a checksum.
+        bytes[33] ^= 1;
         let refused = read(&bytes, true).unwrap_err();
         assert!(refused.contains("was changed: its checksum does not fit"), "{refused}");
     }

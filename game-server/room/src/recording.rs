@@ -413,8 +413,8 @@ mod tests {
             Recording::read(&bytes).expect_err("it was changed");
         }
         let mut bytes = whole.clone();
-        // The last one of the first tick's content; the second tick and the end follow.
-        let index = whole.len() - 20 - (20 + 8);
+        // The second tick: the byte before is the last one of the first tick's content.
+        let index = entries(&whole)[2];
         let second = Recording::read_unfinished(&bytes[..index]).expect("a beginning").lack;
         let at = GameTime::from_millis(50);
         assert_eq!(second, Some(BadRecording::Unfinished { after: at }));
@@ -429,11 +429,21 @@ mod tests {
         );
     }
 
+    /// Where each entry begins.
+    fn entries(recording: &[u8]) -> Vec<usize> {
+        let mut starts = Vec::new();
+        let mut at = PREAMBLE_BYTES;
+        while let Some(entry) = split_entry(&recording[at..]) {
+            starts.push(at);
+            at = recording.len() - entry.rest.len();
+        }
+        starts
+    }
+
     #[test]
     fn entries_that_were_taken_out_repeated_or_added_are_found() {
         let whole = recording();
-        let end = whole.len() - 20;
-        let second = end - (20 + 8);
+        let [_, _, second, end] = entries(&whole)[..] else { panic!("two ticks") };
         let parts = [&whole[..second], &whole[second..end], &whole[end..]];
         let changed = |number, after| {
             Some(BadRecording::Changed { number, after: GameTime::from_millis(after) })

@@ -376,9 +376,7 @@ pub(super) fn routes<S: Clone + Send + Sync + 'static>(desk: OperatorDesk) -> Ro
                 Ok(body) => {
                     answer(endpoint, (state.0, from.0), (parameter, query), &headers, body).await
                 }
-                Err(problem) => {
-                    Refused::new(problem.status(), problem.body_text()).into_response()
-                }
+                Err(problem) => Refused::new(problem.status(), problem.body_text()).into_response(),
             }
         };
         router.route(&format!("/admin/v1{}", endpoint.path), axum::routing::on(method, handle))

@@ -141,9 +141,11 @@ async fn watch(page: &Page) -> Result<()> {
     let key = run("press('ArrowLeft'); await near(0); return true;");
     key.await.context("five seconds back")?;
 
-    // Another client, from there on, four times as fast.
+    // Another client, when it is there, four times as fast.
     let script = format!(
-        "{TIMES} choose('View of', args.client);
+        "{TIMES} choose('Time', 7000);
+        await near(7000);
+        choose('View of', args.client);
         const is = name => name.startsWith('bot');
         await until(() => is(shown().objects.find(({{ own }}) => own)?.label ?? ''));
         choose('Speed', '4');

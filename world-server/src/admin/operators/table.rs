@@ -6,27 +6,32 @@ use serde_json::{Map, Value as Json};
 
 /// Members that come first, where a row has them.
 const FIRST: [&str; 2] = ["id", "name"];
+/// A longer list that is no table is counted.
+const MOST_IN_A_LINE: usize = 12;
 
 /// An answer, with line ends.
 pub(super) fn shown(answer: &Json) -> String {
     let Json::Object(members) = answer else {
         return format!("{answer}\n");
     };
-    let list = members.iter().find_map(|(name, value)| Some((name, value.as_array()?)));
-    match list {
-        Some((name, rows)) if rows.iter().all(Json::is_object) => {
-            if name == "events" {
-                return rows.iter().map(|row| event(row) + "\n").collect();
-            }
-            if rows.is_empty() { format!("no {name}\n") } else { table(rows) }
+    if let Some(events) = members.get("events").and_then(Json::as_array) {
+        return events.iter().map(|row| event(row) + "\n").collect();
+    }
+    members.iter().map(|(name, value)| member(name, value, members.len() == 1)).collect()
+}
+
+/// One member of an answer: a list of things as a table, below its name unless it is alone.
+fn member(name: &str, value: &Json, is_alone: bool) -> String {
+    match value.as_array() {
+        Some(rows) if rows.is_empty() && is_alone => format!("no {name}\n"),
+        Some(rows) if !rows.is_empty() && rows.iter().all(Json::is_object) => {
+            let head = if is_alone { String::new() } else { format!("{name}:\n") };
+            head + &table(rows)
         }
-        _ => {
-            let mut text = String::new();
-            for (name, value) in members {
-                let _ = writeln!(text, "{name}: {}", cell(value));
-            }
-            text
+        Some(rows) if rows.len() > MOST_IN_A_LINE => {
+            format!("{name}: {}, which `--json` shows\n", rows.len())
         }
+        _ => format!("{name}: {}\n", cell(value)),
     }
 }
 
@@ -73,6 +78,11 @@ fn table(rows: &[Json]) -> String {
 fn cell(value: &Json) -> String {
     match value {
         Json::Null => "-".to_owned(),
+        // No one reads more digits.
+        Json::Number(number) if number.is_f64() => {
+            let rounded = number.as_f64().map(|value| (value * 1_000.0).round() / 1_000.0);
+            rounded.unwrap_or_default().to_string()
+        }
         Json::String(text) => text.chars().filter(|character| !character.is_control()).collect(),
         other => other.to_string(),
     }
@@ -97,6 +107,11 @@ id  name    account  loss
 ";
         assert_eq!(shown(&players), expected);
         assert_eq!(shown(&json!({ "rooms": [] })), "no rooms\n");
+        let many = json!({ "at_ms": 5, "clients": [{ "follows": 3 }], "kinds": [],
+            "objects": vec![[1, 2]; 30], "size": 0.800_000_011_920_929 });
+        let expected = "at_ms: 5\nclients:\nfollows\n3\nkinds: []\n\
+                        objects: 30, which `--json` shows\nsize: 0.8\n";
+        assert_eq!(shown(&many), expected);
         assert_eq!(shown(&json!({ "reached": 1 })), "reached: 1\n");
         assert_eq!(shown(&json!({ "targets": ["name:bob"] })), "targets: [\"name:bob\"]\n");
     }

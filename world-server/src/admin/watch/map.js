@@ -117,6 +117,8 @@ export class MapView {
         setText(this.problem, "");
       } catch (problem) {
         if (problem.status === undefined) throw problem;
+        // Of a map that is not there nothing is shown.
+        if (problem.status === 404) this.#forget();
         setText(this.problem, problem.message);
       }
       const took = performance.now() - began;
@@ -127,13 +129,14 @@ export class MapView {
 
   async #turn() {
     const place = readPlace(location.hash);
+    if (place.map !== this.place.map) this.#forget();
+    this.place = place;
+    this.update();
     if (place.map === undefined) return;
-    if (place.map !== this.place.map || !this.map) {
+    if (!this.map) {
       this.map = await this.source.map(place.map);
       this.picture.setMap(this.map);
-      this.picture.selected = undefined;
     }
-    this.place = place;
     const query = place.player === undefined ? "" : `?player=${place.player}`;
     const above = await this.source.above(place.map, query);
     this.above = above;
@@ -144,6 +147,14 @@ export class MapView {
       ? await this.source.why(place.map, `${query}&object=${selected}`)
       : undefined;
     this.#show();
+  }
+
+  #forget() {
+    this.map = this.above = this.why = undefined;
+    this.picture.setMap(undefined);
+    this.picture.selected = undefined;
+    this.objectPart.hidden = this.oldestPart.hidden = true;
+    for (const list of [this.figures, this.clients, this.kinds]) renew(list, "", () => []);
   }
 
   #pick(id) {
