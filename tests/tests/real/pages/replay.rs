@@ -86,7 +86,10 @@ fn a_recorded_room_is_seen_through_each_of_its_clients() -> Result<()> {
 }
 
 async fn watch(page: &Page) -> Result<()> {
-    let run = async |script: &str| page.run(&format!("{TIMES}{script}"), json!({})).await;
+    let run = async |script: &str| {
+        let done = page.run(&format!("{TIMES}{script}"), json!({})).await;
+        done.with_context(|| script.to_owned())
+    };
     let names = "return [...document.querySelectorAll('.replay-bar option')]
         .map(({ value, textContent }) => [value, textContent]);";
     page.wait_for("the game", "shown().objects.length > 1 && ambit().game", json!({})).await?;
@@ -100,8 +103,10 @@ async fn watch(page: &Page) -> Result<()> {
         .find(|option| option[1].as_str().is_some_and(|name| name.starts_with("bot")))
         .context("a bot")?;
 
-    // It plays, and its pictures have the time of the bar.
-    let played = run("const from = times();
+    // It plays, and its pictures have the time of the bar. It may have come to its end meanwhile.
+    let played = run("choose('Time', 500);
+        await until(() => times().bar < 3_000 && times().frame < 3_000);
+        const from = times();
         await until(() => times().bar > from.bar + 1_000);
         return [from, times()];");
     let played = played.await?;
@@ -143,8 +148,8 @@ async fn watch(page: &Page) -> Result<()> {
 
     // Another client, when it is there, four times as fast.
     let script = format!(
-        "{TIMES} choose('Time', 7000);
-        await near(7000);
+        "{TIMES} choose('Time', 4000);
+        await near(4000);
         choose('View of', args.client);
         const is = name => name.startsWith('bot');
         await until(() => is(shown().objects.find(({{ own }}) => own)?.label ?? ''));
