@@ -26,7 +26,11 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** The code of an {@link AmbitError}, of whichever module has made it. */
+/**
+ * The code of an {@link AmbitError}, which any module may have made.
+ *
+ * @internal
+ */
 export function codeOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && thrown.name === "AmbitError"
     ? (thrown as AmbitError).code

@@ -242,7 +242,13 @@ fn an_operator_sees_a_map_from_above_and_why() -> Result<()> {
     let far = why(&far[0])?.1;
     assert_eq!((&far["rule"], &far["at_client"]), (&json!("too_far"), &Json::Null), "{far}");
     assert_eq!(why(&json!(1))?.1["rule"], "no_object");
-    for wrong in ["/why?player=1", "/why?player=1&object=x", "/above?who=1", "/above?player=-1"] {
+    for wrong in [
+        "/why?player=1",
+        "/why?player=1&object=x",
+        "/above?who=1",
+        "/above?player=-1",
+        "/above?player=1&player=1",
+    ] {
         let (status, problem) = asked(&format!("/maps/{id}{wrong}"))?;
         assert_eq!(status, 400, "{wrong}: {problem}");
     }

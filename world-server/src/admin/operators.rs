@@ -97,6 +97,8 @@ pub(crate) struct OperatorDesk {
     history: Arc<Mutex<History>>,
 }
 
+/// Characters of a wrong query that its refusal repeats.
+const SAID_CHARS: usize = 60;
 /// A body is this long at most.
 const MAX_BODY_BYTES: usize = 65_536;
 /// Characters of a request's body that are in its event.
@@ -715,10 +717,14 @@ impl AdminRequest {
         let mut members = Map::new();
         for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let number: u64 = value
-                .parse()
-                .map_err(|_| bad(format!("the query: expected `{name}=NUMBER`, not `{pair}`")))?;
-            members.insert(name.to_owned(), number.into());
+            let wrong = |expected: &str| {
+                let said: String = pair.chars().take(SAID_CHARS).collect();
+                bad(format!("the query: expected {expected}, not `{said}`"))
+            };
+            let number: u64 = value.parse().map_err(|_| wrong("`NAME=NUMBER`"))?;
+            if members.insert(name.to_owned(), number.into()).is_some() {
+                return Err(wrong("each member once"));
+            }
         }
         serde_json::from_value(members.into())
             .map_err(|problem| bad(format!("the query: {problem}")))

@@ -273,6 +273,7 @@ mod tests {
     use ambit_client_core::client::model::ParameterListing;
 
     use super::*;
+    use crate::ui::tests::game;
 
     #[test]
     fn a_new_room_becomes_a_command_line() {
@@ -304,16 +305,6 @@ mod tests {
         let line = DialogOutcome::Line("join 3 password=sesame".to_owned());
         assert_eq!(press(&mut dialog, KeyCode::Enter), line);
         assert_eq!(press(&mut dialog, KeyCode::Esc), DialogOutcome::Closed);
-    }
-
-    fn game(name: &str) -> GameListing {
-        GameListing {
-            name: name.to_owned(),
-            description: String::new(),
-            min_players: 1,
-            join_running: true,
-            quick_start: None,
-        }
     }
 
     fn description(game: &str) -> GameDescription {

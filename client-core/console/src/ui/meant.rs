@@ -33,35 +33,13 @@ pub(crate) fn meant(line: &str, known: &KnownNames) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use ambit_client_core::client::event::{LobbyEvent, Welcome};
-    use ambit_client_core::client::model::GameListing;
-    use ambit_proto::ids::PlayerId;
-
     use super::*;
+    use crate::ui::tests::welcome;
 
     #[test]
     fn a_wrong_word_is_replaced_by_the_nearest_one() {
-        let field = GameListing {
-            name: "field".to_owned(),
-            description: String::new(),
-            min_players: 1,
-            join_running: true,
-            quick_start: None,
-        };
-        let welcome = Welcome {
-            player: PlayerId(1),
-            name: "ann".to_owned(),
-            resumed: false,
-            room: None,
-            grace: Duration::ZERO,
-            account: None,
-            login: None,
-            games: vec![field],
-        };
         let mut known = KnownNames::default();
-        known.handle_event(&LobbyEvent::Welcome(welcome).into());
+        known.handle_event(&welcome(&["field"]));
         for (line, expected) in [
             ("romos", Some("rooms")),
             ("crate den game=field", Some("create den game=field")),

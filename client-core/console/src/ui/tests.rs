@@ -267,15 +267,8 @@ fn the_panel_of_the_network_opens_and_closes() {
     assert!(!screen(&mut ui, 100, 26).contains("round trip"));
 }
 
-fn in_lobby(palette: Palette) -> Ui {
-    let mut ui = Ui::new(palette);
-    let games = ["field", "deus"].map(|name| GameListing {
-        name: name.to_owned(),
-        description: String::new(),
-        min_players: 1,
-        join_running: true,
-        quick_start: None,
-    });
+/// A server with these games greets ann.
+pub(super) fn welcome(games: &[&str]) -> ViewEvent {
     let welcome = Welcome {
         player: PlayerId(1),
         name: "ann".to_owned(),
@@ -284,9 +277,24 @@ fn in_lobby(palette: Palette) -> Ui {
         grace: Duration::ZERO,
         account: None,
         login: None,
-        games: games.to_vec(),
+        games: games.iter().map(|name| game(name)).collect(),
     };
-    ui.handle_event(&LobbyEvent::Welcome(welcome).into());
+    LobbyEvent::Welcome(welcome).into()
+}
+
+pub(super) fn game(name: &str) -> GameListing {
+    GameListing {
+        name: name.to_owned(),
+        description: String::new(),
+        min_players: 1,
+        join_running: true,
+        quick_start: None,
+    }
+}
+
+fn in_lobby(palette: Palette) -> Ui {
+    let mut ui = Ui::new(palette);
+    ui.handle_event(&welcome(&["field", "deus"]));
     ui.handle_event(&LobbyEvent::Rooms { rooms: rooms() }.into());
     ui.handle_event(&LobbyEvent::Players { room: None, players: players() }.into());
     ui

@@ -236,7 +236,7 @@ fn client_above(viewer: &Viewer, name: impl Fn(PlayerId) -> String) -> ClientAbo
         player: viewer.player,
         name: name(viewer.player),
         avatar: viewer.avatar,
-        follows: viewer.slots.objects().count() as u32,
+        follows: viewer.slots.followed_count() as u32,
         budget_bytes_per_s: viewer.link().stats().budget_bytes_per_s,
         round_trip_ms: viewer.ping_ms(),
     }

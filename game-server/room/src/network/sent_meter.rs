@@ -87,7 +87,8 @@ impl SentMeter {
         }
     }
 
-    /// What a client was not sent at this tick, for want of room: these objects, and so many more.
+    /// What a client was not sent at this tick, for want of room: these objects, and a number of
+    /// others.
     pub fn note_waiting(
         &mut self,
         client: ClientId,

@@ -39,6 +39,18 @@ const ANN: PlayerId = PlayerId(1);
 const BOB: PlayerId = PlayerId(2);
 const TICK: Duration = Duration::from_millis(50);
 
+/// The inputs with which players with these numbers join.
+fn joins(numbers: impl Iterator<Item = u32>) -> Vec<RoomInput> {
+    let join = |number: u32| RoomInput::Join {
+        client: ClientId(number),
+        player: PlayerId(number.into()),
+        account: None,
+        name: format!("player {number}"),
+        coding: PoseCoding::Auto,
+    };
+    numbers.map(join).collect()
+}
+
 #[test]
 fn a_game_without_saving_returns_no_saved_state() {
     let mut scene = Scene::new();

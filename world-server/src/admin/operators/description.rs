@@ -260,7 +260,8 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
         about: "A map from above, now: at_ms (the room's time), objects (each id, kind, x, y, yaw, \
             owner), left_out, clients, bytes_by_kind (a second), regions (columns, rows, \
             edge_cells, and of each objects, players, changes in 4 s); view: what the client of \
-            `player` has.",
+            `player` has (objects, each id, the newest confirmed x and y and their age, the age \
+            of what was sent last, urgency, whether it waits for room, bytes a second).",
         members: &[("player", "integer", false, "the id of a player")],
         answer: "these members",
     },

@@ -127,6 +127,7 @@ function route() {
   if (!store.me) return;
   const [name, id] = location.hash.slice(1).split("=");
   const isThing = name in VIEW_OF && /^\d+$/.test(id ?? "");
+  if (name === "map" && store.me.guest) tell(words.map.needsKey, "warning");
   if (name === "map" && allowedViews().includes("map")) {
     open("map");
     details.show(undefined);

@@ -350,6 +350,11 @@ impl ObjectSlots {
         self.by_object.get(&object).copied()
     }
 
+    /// How many objects the client follows.
+    pub fn followed_count(&self) -> usize {
+        self.by_object.len()
+    }
+
     /// The objects that the client follows, in the order of their slots.
     pub fn objects(&self) -> impl Iterator<Item = ObjectId> + '_ {
         let followed = self

@@ -6,21 +6,10 @@ use crate::questions::{RoomAnswer, RoomQuestion};
 
 const CLIENTS: u32 = 4;
 
-fn joins() -> Vec<RoomInput> {
-    let join = |number: u32| RoomInput::Join {
-        client: ClientId(number),
-        player: PlayerId(number.into()),
-        account: None,
-        name: format!("player {number}"),
-        coding: PoseCoding::Auto,
-    };
-    (1..=CLIENTS).map(join).collect()
-}
-
 #[test]
 fn a_room_that_is_looked_at_sends_the_same_bytes() {
     let (mut seen, mut unseen) = (strait(1), strait(1));
-    let (mut inputs, mut same) = (joins(), joins());
+    let (mut inputs, mut same) = (joins(1..=CLIENTS), joins(1..=CLIENTS));
     for tick in 1..100_u32 {
         let now = GameTime::ZERO + tick * TICK;
         let (mut outputs, mut expected) = (Vec::new(), Vec::new());
@@ -35,7 +24,7 @@ fn a_room_that_is_looked_at_sends_the_same_bytes() {
 #[test]
 fn a_picture_has_all_objects_and_what_a_client_follows() {
     let mut room = strait(2);
-    let mut inputs = joins();
+    let mut inputs = joins(1..=CLIENTS);
     let bob = PlayerId(2);
     let mut metered = 0;
     for tick in 1..60_u32 {
@@ -77,7 +66,7 @@ fn a_picture_has_all_objects_and_what_a_client_follows() {
 #[test]
 fn questions_and_answers_are_read_back_and_other_bytes_are_refused() {
     let mut room = strait(3);
-    let mut inputs = joins();
+    let mut inputs = joins(1..=CLIENTS);
     for tick in 1..5_u32 {
         room.tick(GameTime::ZERO + tick * TICK, &mut inputs, &mut Vec::new());
     }

@@ -77,23 +77,11 @@ impl Game for FoggySea {
     }
 }
 
-/// The inputs with which `players` players join.
-fn joins(players: u32) -> Vec<RoomInput> {
-    let join = |number: u32| RoomInput::Join {
-        client: ClientId(number),
-        player: PlayerId(number.into()),
-        account: None,
-        name: format!("player {number}"),
-        coding: PoseCoding::Auto,
-    };
-    (0..players).map(join).collect()
-}
-
 /// The ticks at which each of three ships gets the others into sight: none if it never does.
 fn ticks_of_sight(checks: SightChecks, says: fn(&mut World, &[ObjectId])) -> [Vec<u32>; 3] {
     let game = FoggySea::new(checks, says);
     let mut room = Room::new(RoomConfig::default(), Box::new(game));
-    let mut inputs = joins(3);
+    let mut inputs = joins(0..3);
     let mut found = [const { Vec::new() }; 3];
     let mut followed = [1; 3];
     for tick in 1..40 {
@@ -156,7 +144,7 @@ fn with_200_ships_a_room_asks_about_what_is_near_and_about_nothing_else() {
     let config = RoomConfig { inner: 21, outer: 24, ..RoomConfig::default() };
     let config = RoomConfig { width: 1_000.0, height: 1_000.0, ..config };
     let mut room = Room::new(config, Box::new(game));
-    let mut inputs = joins(SHIPS);
+    let mut inputs = joins(0..SHIPS);
     for tick in 1..=CLEARS_AT + 2 {
         let followed = |room: &Room, client, ship| room.network().interest().follows(client, ship);
         let before: Vec<Vec<ObjectId>> = (0..SHIPS)

@@ -88,14 +88,7 @@ fn the_answer_agrees_with_an_oracle_and_with_what_is_sent() {
     let mut counts = BTreeMap::new();
     for seed in 0..4 {
         let mut room = Strait::room(seed);
-        let join = |number: u32| RoomInput::Join {
-            client: ClientId(number),
-            player: PlayerId(number.into()),
-            account: None,
-            name: format!("player {number}"),
-            coding: PoseCoding::Auto,
-        };
-        let mut inputs: Vec<_> = (1..=CLIENTS).map(join).collect();
+        let mut inputs = joins(1..=CLIENTS);
         let mut rng = fastrand::Rng::with_seed(seed + 100);
         for tick in 1..200_u32 {
             room.tick(GameTime::ZERO + tick * TICK, &mut inputs, &mut Vec::new());
