@@ -37,6 +37,25 @@ pub struct HttpAnswer {
 }
 
 impl HttpAnswer {
+    /// Asks the HTTP port at this address, with these header lines alone.
+    pub fn ask(
+        http: SocketAddr,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> Result<Self> {
+        use std::io::{Read, Write};
+        let mut stream =
+            std::net::TcpStream::connect(http).context("the HTTP port does not answer")?;
+        stream.set_read_timeout(Some(WAIT_LIMIT))?;
+        let headers = format!("{headers}Connection: close\r\n");
+        write!(stream, "{method} {path} HTTP/1.1\r\n{headers}\r\n{body}")?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Self::parse(answer)
+    }
+
     /// Of all bytes of an answer.
     pub fn parse(mut answer: Vec<u8>) -> Result<Self> {
         let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
@@ -246,15 +265,7 @@ impl Server {
         headers: &str,
         body: &str,
     ) -> Result<HttpAnswer> {
-        use std::io::{Read, Write};
-        let mut stream =
-            std::net::TcpStream::connect(self.http).context("the HTTP port does not answer")?;
-        stream.set_read_timeout(Some(WAIT_LIMIT))?;
-        let headers = format!("{headers}Connection: close\r\n");
-        write!(stream, "{method} {path} HTTP/1.1\r\n{headers}\r\n{body}")?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer)?;
-        HttpAnswer::parse(answer)
+        HttpAnswer::ask(self.http, method, path, headers, body)
     }
 
     /// Sends SIGTERM, waits for the end, and returns the exit status.

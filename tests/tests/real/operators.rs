@@ -1,7 +1,7 @@
 //! What an operator reads when something is wrong around a server (files, hosts with another key),
 //! and what one sees and does by HTTP.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -322,15 +322,8 @@ fn admin(scratch: &ScratchFolder, server: &Server, key: &str, words: &[&str]) ->
 
 /// Asks with a key that no operator has. Returns the status.
 fn guess_key(http: SocketAddr, number: usize) -> Result<u16> {
-    let mut stream = TcpStream::connect(http)?;
-    write!(
-        stream,
-        "GET /admin/v1/players HTTP/1.1\r\nHost: {http}\r\nConnection: close\r\n\
-         Authorization: Bearer wrong-key-{number:08}\r\n\r\n"
-    )?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer)?;
-    Ok(HttpAnswer::parse(answer)?.status)
+    let headers = format!("Host: {http}\r\nAuthorization: Bearer wrong-key-{number:08}\r\n");
+    Ok(HttpAnswer::ask(http, "GET", "/admin/v1/players", &headers, "")?.status)
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! are not in it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ambit_store::{Period, TopResult};
 use axum::http::{StatusCode, header};
@@ -16,6 +17,8 @@ use crate::accounts::AccountDesk;
 
 /// Requests that the store has at a time: it is there for rooms.
 const AT_A_TIME: usize = 4;
+/// How long a request waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(2);
 const COUNT: u32 = 20;
 const MAX_COUNT: u32 = 100;
 
@@ -46,7 +49,9 @@ impl TopLists {
             Ok(asked) => asked,
             Err(problem) => return (StatusCode::BAD_REQUEST, problem).into_response(),
         };
-        let Ok(_permit) = self.permits.try_acquire() else {
+        // A page asks about all games at once.
+        let permit = tokio::time::timeout(PATIENCE, self.permits.acquire()).await;
+        let Ok(Ok(_permit)) = permit else {
             return (StatusCode::SERVICE_UNAVAILABLE, "too many ask at once\n").into_response();
         };
         let TopListQuery { game, board, period, count } = asked;

@@ -1,7 +1,9 @@
 //! The best results of a game, in the lobby of a real browser.
 
+use std::thread;
+
 use ambit_tests::real::page::Page;
-use ambit_tests::real::{Console, ScratchFolder, Server, wait_until};
+use ambit_tests::real::{Console, HttpAnswer, ScratchFolder, Server, wait_until};
 use anyhow::{Result, ensure};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -25,6 +27,16 @@ fn the_page_shows_the_best_results_of_a_game() -> Result<()> {
         let list = server.get("/results.json?game=wallet&board=winners")?.1;
         Ok(list.contains("30").then_some(()))
     })?;
+    // The store has a few requests at a time; the others wait for their turn.
+    let http = server.http;
+    let ask = move || {
+        let headers = format!("Host: {http}\r\n");
+        HttpAnswer::ask(http, "GET", "/results.json?game=wallet", &headers, "")
+    };
+    let asked: Vec<_> = (0..32).map(|_| thread::spawn(ask)).collect();
+    for answer in asked {
+        assert_eq!(answer.join().expect("no panic")?.status, 200);
+    }
     Runtime::new()?.block_on(async {
         let ann = Page::open(&scratch, &server, "ann").await?;
         let cups = format!("{CUPS}.length === 1 || undefined");
