@@ -21,6 +21,7 @@ mod client;
 pub mod corpus;
 mod dance;
 mod datagrams;
+mod endpoint;
 mod kept;
 mod link;
 mod lobby;
@@ -39,6 +40,7 @@ use ambit_room::recording::Header;
 pub use self::choices::Choices;
 pub use self::client::client;
 pub use self::datagrams::{body, command, formats, notice, static_map, uplink};
+pub use self::endpoint::endpoint;
 pub use self::kept::kept_log;
 pub use self::link::link;
 pub use self::lobby::lobby;
@@ -63,7 +65,7 @@ pub struct Target {
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
     Target {
         name: "link",
         run: link,
@@ -191,6 +193,12 @@ pub const TARGETS: [Target; 24] = [
         run: agones,
         goals: &["an address", "a health period", "no health calls"],
         seeds: text::agones_seeds,
+    },
+    Target {
+        name: "endpoint",
+        run: endpoint,
+        goals: &["a connection", "a datagram", "a stream", "an end"],
+        seeds: endpoint::seeds,
     },
     Target { name: "token", run: token, goals: &["a token"], seeds: text::token_seeds },
 ];

@@ -10,9 +10,10 @@
 //! Each client's clock has its own offset, so tests fail if code assumes that clocks agree.
 //!
 //! The simulator replaces the shells. It differs from the real ones in these points:
-//! - Connections: QUIC's handshakes, flow control and timeouts are simplified. Connection limits,
-//!   the time limit for a `Join` and the bounds of queues (a client's datagrams and control
-//!   messages, two batches of datagrams, orders to a stuck room) do not exist.
+//! - Connections: QUIC's handshakes, flow control and timeouts are simplified ([`quic`] runs the
+//!   real ones, without the rest). Connection limits, the time limit for a `Join` and the bounds of
+//!   queues (a client's datagrams and control messages, two batches of datagrams, orders to a
+//!   stuck room) do not exist.
 //! - A client's messages, its datagrams and the end of its connection reach the room in order; in a
 //!   real host two tasks forward them to the room's mailbox.
 //! - Threads: a room is created, ticked and ended at once. Only hosts in their own processes need
@@ -29,6 +30,7 @@
 
 pub mod host;
 pub mod net;
+pub mod quic;
 pub mod store;
 mod system;
 pub mod wire;

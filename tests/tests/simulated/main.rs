@@ -23,6 +23,7 @@ mod loss;
 mod month;
 mod own_walk;
 mod prediction;
+mod quic;
 mod quiet;
 mod reckoning;
 mod releases;

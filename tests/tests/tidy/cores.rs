@@ -9,6 +9,7 @@ use super::source::{APART, Source, files, members, product};
 
 /// The shells of each crate: files below its `src/`.
 const SHELLS: &[(&str, &str)] = &[
+    ("proto/endpoint", "udp"),
     ("proto/training", "cubes lib main"),
     (
         "proto/transport",

@@ -22,6 +22,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("proto/training", &["ambit-proto"]),
     ("proto/steering", &["ambit-proto"]),
+    ("proto/endpoint", &[]),
     ("proto/transport", &["ambit-proto"]),
     ("game-server/room", &["ambit-proto", "ambit-steering"]),
     ("game-server/host", &["ambit-proto", "ambit-room", "ambit-transport"]),
@@ -261,6 +262,22 @@ fn only_the_listed_files_are_at_the_top() {
             "{name} is not in the list of top-level files"
         );
     }
+}
+
+/// The simulator's TLS protects nothing, so that its runs can be repeated.
+#[test]
+fn the_simulator_s_tls_is_in_no_package_that_is_shipped() {
+    let shipped = ALLOWED_DEPENDENCIES.iter().map(|(folder, _)| folder);
+    for folder in shipped {
+        let needs_tests = dependencies(folder).iter().any(|name| name == "ambit-tests");
+        assert!(!needs_tests, "{folder} must not depend on the tests");
+    }
+    // What a random source or a key exchange of one's own goes through.
+    let names = [concat!("kx_", "groups"), concat!("secure_", "random:")];
+    let sources = files(&[".rs"]);
+    let found = sources.iter().filter(|source| names.iter().any(|name| source.text.contains(name)));
+    let found: Vec<&str> = found.map(|source| source.path.as_str()).collect();
+    assert_eq!(found, ["tests/src/sim/quic/seeded_tls.rs"]);
 }
 
 #[test]

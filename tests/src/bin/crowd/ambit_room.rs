@@ -148,7 +148,7 @@ fn measure_run(
         connected: found["connected"].as_u64(),
         errors: found["errors"].as_u64(),
         client_cores: of_bots.cores,
-        ratio: None,
+        ratios: [None; 2],
         sharing: Some(sharing),
     })
 }

@@ -2,14 +2,18 @@
 //!
 //! N connections. The server sends each client a 400-byte datagram 20 times a second; each client
 //! sends an 8-byte datagram 20 times a second, at its own phase. No game, no interest management,
-//! no state. This is plain quinn in a good configuration: ring, a congestion controller that does
-//! not limit, large socket buffers, otherwise defaults. One socket for each client, as the bots
-//! have.
+//! no state. There are two: plain quinn in a good configuration (ring, a congestion controller that
+//! does not limit, large socket buffers, otherwise defaults), and one loop over `quinn-proto`, with
+//! the same configuration. One socket for each client, as the bots have.
 
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ambit_endpoint::endpoint_core::{Admission, ConnectionKey, EndpointCore, EndpointEvent};
+use ambit_endpoint::packets::Packets;
+use ambit_endpoint::udp::BatchSocket;
 use ambit_host::endpoint::bind;
 use ambit_host::identity::ServerIdentity;
 use ambit_transport::quic::{
@@ -33,6 +37,8 @@ use crate::table::{Row, ServerCost};
 const DOWN_BYTES: usize = 400;
 const UP_BYTES: usize = 8;
 const PERIOD: Duration = Duration::from_millis(50);
+/// How often a tick the loop reads its socket.
+const READS: u32 = 4;
 /// Between the last arrival and the measured window.
 pub(crate) const SETTLE_TIME: Duration = Duration::from_secs(2);
 /// Handshakes at the same time.
@@ -45,11 +51,26 @@ pub(crate) struct ClientsArgs {
     seconds: u32,
 }
 
+/// On what the floor's server is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, derive_more::Display)]
+pub(crate) enum FloorKind {
+    /// quinn: a task a connection.
+    #[display("bare quinn")]
+    Quinn,
+    /// `ambit-endpoint`: one loop for all connections.
+    #[display("bare loop")]
+    Loop,
+}
+
 /// Measures one row of the table.
-pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
+pub(crate) fn measure(kind: FloorKind, count: u32, window: Duration) -> anyhow::Result<Row> {
     let scratch = ScratchFolder::new()?;
     let own = std::env::current_exe()?;
-    let server = PinnedProcess::start(SERVER_CORE, &own, &["floor-server".into()], &scratch.0)?;
+    let program = match kind {
+        FloorKind::Quinn => "floor-server",
+        FloorKind::Loop => "floor-loop",
+    };
+    let server = PinnedProcess::start(SERVER_CORE, &own, &[program.into()], &scratch.0)?;
     let ready = server.wait_for_line("ready ", WAIT_LIMIT)?;
     let address = ready.trim_start_matches("ready ").to_owned();
     let arguments =
@@ -61,7 +82,7 @@ pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
     let found: Value = serde_json::from_str(&clients.wait_for_line("{", WAIT_LIMIT)?)?;
     let figure = |key: &str| found[key].as_f64().unwrap_or_default();
     Ok(Row {
-        label: "bare quinn".to_owned(),
+        label: kind.to_string(),
         count,
         server: ServerCost::new(of_server, rss_mib, count, f64::from(crate::ambit_room::TICK_HZ)),
         bytes_per_s: figure("bytes_down_per_s"),
@@ -107,6 +128,51 @@ async fn send_datagrams(connections: Arc<Mutex<Vec<Connection>>>) {
             let _ = connection.send_datagram(payload.clone());
         }
     }
+}
+
+/// The same on `ambit-endpoint`: one thread, which reads the socket four times a tick.
+pub(crate) fn run_loop() -> anyhow::Result<()> {
+    let identity = ServerIdentity::generate()?;
+    let mut config = server_config(identity.chain.clone(), identity.key.clone_key(), &[ALPN_GAME])?;
+    config.transport_config(transport());
+    let mut socket = BatchSocket::new(bind((Ipv4Addr::LOCALHOST, 0).into())?)?;
+    writeln!(std::io::stdout(), "ready {}", socket.local_addr()?)?;
+    let whole = socket.sends_whole();
+    let mut core = EndpointCore::new(clock(), EndpointConfig::default(), Some(config), whole);
+    let payload = Bytes::from(vec![7; DOWN_BYTES]);
+    let mut connections: Vec<ConnectionKey> = Vec::new();
+    let mut packets = Packets::default();
+    let began = clock();
+    for step in 0.. {
+        std::thread::sleep((began + PERIOD / READS * step).saturating_duration_since(clock()));
+        let now = clock();
+        while socket.receive(|packet| core.handle_packet(now, packet, |_| Admission::Accept))? {}
+        while let Some(event) = core.poll_event() {
+            match event {
+                EndpointEvent::Connected(key) => connections.push(key),
+                EndpointEvent::Lost(lost, _) => connections.retain(|key| *key != lost),
+                _ => {}
+            }
+        }
+        if step % READS == 0 {
+            for key in &connections {
+                // Fails once the client has disconnected.
+                let _ = core.send_datagram(*key, payload.clone());
+            }
+        }
+        if core.next_deadline().is_some_and(|deadline| deadline <= now) {
+            core.handle_timeout(now);
+        }
+        loop {
+            let is_more = core.write_packets(now, &mut packets);
+            socket.send(&packets);
+            packets.clear();
+            if !is_more {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The client process: connects, prints that it measures, measures, prints the result.

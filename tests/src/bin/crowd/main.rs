@@ -1,10 +1,11 @@
 //! Cost of a crowd, beside the cost of bare QUIC in the same minutes: a table in Markdown on
 //! stdout, progress on stderr.
 //!
-//! For each number of clients three servers are measured one after the other, pinned to core 0,
-//! with their clients pinned to core 1: the floor ([`floor`]: 400-byte datagrams at 20 Hz and
-//! 8-byte inputs on plain quinn, no game), and a world-server whose room moves N avatars, by
-//! waypoints and steered. The ratio to the floor can be compared between machines. At the end a
+//! For each number of clients four servers are measured one after the other, pinned to core 0, with
+//! their clients pinned to core 1: two floors ([`floor`]: 400-byte datagrams at 20 Hz and 8-byte
+//! inputs on plain quinn, and on one loop over `quinn-proto`; no game), and a world-server whose
+//! room moves N avatars, by waypoints and steered. The ratios to the floors can be compared between
+//! machines. At the end a
 //! small room is compared with its own trace ([`accuracy`]), and a room in which nothing moves
 //! shows the idle cost.
 //!
@@ -24,6 +25,7 @@ use ambit_tests::data_file;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::ambit_room::Motion;
+use crate::floor::FloorKind;
 use crate::table::Row;
 
 /// Measures what a crowd costs, beside what bare QUIC costs in the same minutes.
@@ -78,19 +80,22 @@ enum Walk {
 /// The benchmark's own child processes.
 #[derive(Debug, Subcommand)]
 enum Subprocess {
-    /// The server of the floor.
-    #[command(hide = true)]
-    FloorServer,
+    /// The servers of the floors.
+    #[command(name = "floor-server", hide = true)]
+    Server,
+    #[command(name = "floor-loop", hide = true)]
+    Loop,
     /// The clients of the floor.
-    #[command(hide = true)]
-    FloorClients(floor::ClientsArgs),
+    #[command(name = "floor-clients", hide = true)]
+    Clients(floor::ClientsArgs),
 }
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     match args.part {
-        Some(Subprocess::FloorServer) => floor::run_server(),
-        Some(Subprocess::FloorClients(args)) => floor::run_clients(&args),
+        Some(Subprocess::Server) => floor::run_server(),
+        Some(Subprocess::Loop) => floor::run_loop(),
+        Some(Subprocess::Clients(args)) => floor::run_clients(&args),
         None => bench(&args),
     }
 }
@@ -103,18 +108,22 @@ fn bench(args: &Args) -> anyhow::Result<()> {
     let mut counts: std::collections::VecDeque<u32> = counts.into();
     while let Some(count) = counts.pop_front() {
         let measured = rows.len();
-        let floor =
-            run_reported(&format!("floor, {count} clients"), || floor::measure(count, window));
-        let floor_us = floor.as_ref().ok().map(|floor| floor.server.us_per_client_tick);
-        rows.extend(floor.ok());
+        let floors = [FloorKind::Quinn, FloorKind::Loop].map(|kind| {
+            let what = format!("{kind}, {count} clients");
+            let floor = run_reported(&what, || floor::measure(kind, count, window));
+            let us = floor.as_ref().ok().map(|floor| floor.server.us_per_client_tick);
+            rows.extend(floor.ok());
+            us
+        });
+        let beside_floors = |run: Row| {
+            let us = run.server.us_per_client_tick;
+            Row { ratios: floors.map(|floor| floor.map(|floor| us / floor)), ..run }
+        };
         if args.ships {
             let run = run_reported(&format!("ships, {count} clients"), || {
                 ambit_room::measure_ships(count, window)
             });
-            rows.extend(run.ok().map(|run| Row {
-                ratio: floor_us.map(|floor_us| run.server.us_per_client_tick / floor_us),
-                ..run
-            }));
+            rows.extend(run.ok().map(beside_floors));
             continue;
         }
         for motion in motions(args.walk) {
@@ -122,10 +131,7 @@ fn bench(args: &Args) -> anyhow::Result<()> {
             let run = run_reported(&format!("{motion}, {count} clients"), || {
                 ambit_room::measure(count, motion, full, window)
             });
-            rows.extend(run.ok().map(|run| Row {
-                ratio: floor_us.map(|floor_us| run.server.us_per_client_tick / floor_us),
-                ..run
-            }));
+            rows.extend(run.ok().map(beside_floors));
         }
         let holds =
             rows[measured..].iter().filter(|row| row.work_ms.is_some()).all(Row::keeps_ticks);

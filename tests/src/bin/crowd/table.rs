@@ -36,7 +36,8 @@ pub(crate) struct Row {
     pub(crate) label: String,
     pub(crate) count: u32,
     pub(crate) server: ServerCost,
-    pub(crate) ratio: Option<f64>,
+    /// To bare quinn, and to the bare loop.
+    pub(crate) ratios: [Option<f64>; 2],
     pub(crate) bytes_per_s: f64,
     pub(crate) datagrams_per_s: f64,
     pub(crate) datagrams_up_per_s: f64,
@@ -111,11 +112,11 @@ pub(crate) fn idle(idle: &anyhow::Result<IdleRoom>) -> String {
 /// The rows with their heading.
 pub(crate) fn table_of(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| run | N | cores | us | ratio | bytes/s | datagrams/s | up/s | ticks/s \
+        "| run | N | cores | us | / quinn | / loop | bytes/s | datagrams/s | up/s | ticks/s \
          | work ms p50, p99, max | late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz \
          | age ms p50, p99 | full | in, errors | clients' cores | shared |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- \
-         | --- | --- | --- | --- | --- | --- |\n",
+         | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for row in rows {
         push_formatted(&mut text, format_args!("{}\n", format_row(row)));
@@ -139,7 +140,8 @@ fn format_row(row: &Row) -> String {
         row.count.to_string(),
         format!("{cores:.3}"),
         format!("{us_per_client_tick:.1}"),
-        number(row.ratio, 2),
+        number(row.ratios[0], 2),
+        number(row.ratios[1], 2),
         format!("{:.0}", row.bytes_per_s),
         format!("{:.1}", row.datagrams_per_s),
         format!("{:.1}", row.datagrams_up_per_s),
