@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
 use crate::pages::reload;
-use crate::watch::watch_and_act;
+use crate::watch::{look_from_above, open_a_map_as_guest, watch_and_act};
 
 const FIREFOX: BrowserKind<'static> = BrowserKind {
     engine: BrowserEngine::Firefox,
@@ -77,6 +77,16 @@ fn a_player_with_firefox_joins_walks_chats_reloads_and_leaves() -> Result<()> {
 #[test]
 fn an_operator_watches_and_acts_with_firefox() -> Result<()> {
     watch_and_act(BrowserEngine::Firefox)
+}
+
+#[test]
+fn an_operator_looks_at_a_map_through_a_player_with_firefox() -> Result<()> {
+    look_from_above(BrowserEngine::Firefox)
+}
+
+#[test]
+fn a_guest_who_opens_a_map_reads_that_it_needs_a_key_with_firefox() -> Result<()> {
+    open_a_map_as_guest(BrowserEngine::Firefox)
 }
 
 /// Both ways, beside the game and in it.

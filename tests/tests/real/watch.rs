@@ -35,9 +35,18 @@ struct Operator(Browser);
 
 impl Operator {
     async fn open(scratch: &ScratchFolder, server: &Server, engine: BrowserEngine) -> Result<Self> {
+        Self::open_at(scratch, server, engine, "#players").await
+    }
+
+    async fn open_at(
+        scratch: &ScratchFolder,
+        server: &Server,
+        engine: BrowserEngine,
+        view: &str,
+    ) -> Result<Self> {
         let kind = BrowserKind { engine, ..BrowserKind::default() };
         let browser = Browser::start_as(scratch, kind).await?;
-        browser.open(&format!("http://{}/watch#players", server.http)).await?;
+        browser.open(&format!("http://{}/watch{view}", server.http)).await?;
         Ok(Self(browser))
     }
 
@@ -55,10 +64,7 @@ fn an_operator_watches_and_acts_with_chromium() -> Result<()> {
 
 /// Signs in, and does what operators do to players, with consoles as these.
 pub(crate) fn watch_and_act(engine: BrowserEngine) -> Result<()> {
-    let scratch = ScratchFolder::new(match engine {
-        BrowserEngine::Chromium => "watch-chromium",
-        BrowserEngine::Firefox => "watch-firefox",
-    });
+    let scratch = ScratchFolder::new(&format!("watch-{engine:?}"));
     let server = start_with_keys(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &["--account", "off"])?;
     Runtime::new()?.block_on(async {
@@ -101,14 +107,19 @@ pub(crate) fn watch_and_act(engine: BrowserEngine) -> Result<()> {
 
 #[test]
 fn an_operator_looks_at_a_map_through_a_player_with_chromium() -> Result<()> {
-    let scratch = ScratchFolder::new("watch-map");
+    look_from_above(BrowserEngine::Chromium)
+}
+
+/// Looks at a map from above, through a player, at what it sees and why.
+pub(crate) fn look_from_above(engine: BrowserEngine) -> Result<()> {
+    let scratch = ScratchFolder::new(&format!("watch-map-{engine:?}"));
     let server = start_with_keys(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     ann.run_command("create den game=shooter", "created")?;
     ann.run_command("start", "started")?;
     ann.wait_for("enter")?;
     Runtime::new()?.block_on(async {
-        let page = Operator::open(&scratch, &server, BrowserEngine::Chromium).await?;
+        let page = Operator::open(&scratch, &server, engine).await?;
         page.does(&format!("await fill('Key', '{LOOK}'); await press('Sign in');")).await?;
         page.does("await press('ann'); await press('What this player sees');").await?;
         page.does("await read('Objects in its sight'); await read('Its line may carry');").await?;
@@ -133,6 +144,28 @@ fn an_operator_looks_at_a_map_through_a_player_with_chromium() -> Result<()> {
         page.does(click).await?;
         page.does("await press('Load'); await press('Closer'); await press('Whole map');").await?;
         page.does("await press('all that is there'); await gone('Its line may carry');").await?;
+        // A link may name a player who is not there.
+        page.does("location.hash += '&player=999';").await?;
+        page.does("await read('there is no player with the id 999');").await?;
+        page.0.close().await
+    })
+}
+
+#[test]
+fn a_guest_who_opens_a_map_reads_that_it_needs_a_key_with_chromium() -> Result<()> {
+    open_a_map_as_guest(BrowserEngine::Chromium)
+}
+
+/// Opens the link to a map without a key, then signs in.
+pub(crate) fn open_a_map_as_guest(engine: BrowserEngine) -> Result<()> {
+    let scratch = ScratchFolder::new(&format!("watch-map-guest-{engine:?}"));
+    let server = start_with_keys(&scratch, &["--watch-guests"])?;
+    Runtime::new()?.block_on(async {
+        let page = Operator::open_at(&scratch, &server, engine, "#map=1").await?;
+        page.does("await read('Maps are for those with a key'); await read('Guest');").await?;
+        page.does("await press('Sign in');").await?;
+        page.does(&format!("await fill('Key', '{LOOK}'); await press('Sign in');")).await?;
+        page.does("await read('Map 1'); await gone('Maps are for those with a key');").await?;
         page.0.close().await
     })
 }

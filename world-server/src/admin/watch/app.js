@@ -127,8 +127,7 @@ function route() {
   if (!store.me) return;
   const [name, id] = location.hash.slice(1).split("=");
   const isThing = name in VIEW_OF && /^\d+$/.test(id ?? "");
-  if (name === "map" && store.me.guest) tell(words.map.needsKey, "warning");
-  if (name === "map" && allowedViews().includes("map")) {
+  if (name === "map") {
     open("map");
     details.show(undefined);
     return wake();
@@ -140,7 +139,7 @@ function route() {
 }
 
 function allowedViews() {
-  const hidden = store.me.guest ? ["bans", "map"] : [];
+  const hidden = store.me.guest ? ["bans"] : [];
   return Object.keys(VIEWS).filter((name) => !hidden.includes(name));
 }
 

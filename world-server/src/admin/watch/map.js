@@ -37,6 +37,10 @@ const live = {
 };
 
 export function make(store) {
+  if (store.me.guest) {
+    const why = el("p", { class: "empty", role: "status" }, text.needsKey);
+    return { root: el("section", { class: "panel" }, why), update() {} };
+  }
   const view = new MapView(store, live);
   view.run();
   return view;
@@ -191,7 +195,7 @@ export class MapView {
     const away = this.place.player !== undefined && !view;
     const lines = [
       [text.objects, amount(above.objects.length + above.left_out)],
-      away && [text.view, text.away],
+      away && [text.view, above.no_view ?? text.away],
       watched && [text.view, watched.name],
       watched && [text.follows, amount(watched.follows)],
       watched && [text.roundTrip, milliseconds(watched.round_trip_ms)],

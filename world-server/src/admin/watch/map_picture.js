@@ -309,9 +309,10 @@ export class MapPicture {
   }
 
   #press(event) {
-    this.canvas.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, [event.offsetX, event.offsetY]);
     this.pressed = this.pointers.size === 1 ? [event.offsetX, event.offsetY] : undefined;
+    // Last: of a pointer that is gone already it throws.
+    this.canvas.setPointerCapture(event.pointerId);
   }
 
   #move(event) {

@@ -171,7 +171,8 @@ export const words = {
     nothingMoves: "Nothing in its sight moves freely: it knows the paths of what moves.",
     kinds: "What clients are sent, by kind",
     kindsNote: "Bytes of the last second; of poses, which move, an estimate.",
-    needsKey: "Maps show what players hide from each other: they need a key.",
+    needsKey:
+      "Maps are for those with a key: they show what players hide from each other. Sign in first.",
     nothingSent: "Nothing in the last second.",
     object: "Chosen object",
     named: (kind, id) => `${kind} #${id}`,
