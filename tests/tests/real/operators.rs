@@ -69,6 +69,8 @@ pub(crate) const LOOK: &str = "look-key-0123456789";
 pub(crate) const MODERATE: &str = "moderate-key-0123456789";
 pub(crate) const OPERATE: &str = "operate-key-0123456789";
 
+const JSON: &str = "application/json";
+
 /// Sends a request of an operator. Returns the status, and the answer.
 pub(crate) fn ask(server: &Server, key: &str, request: &str, body: &Json) -> Result<(u16, Json)> {
     let (method, path) = request.split_once(' ').context("a method and a path")?;
@@ -228,6 +230,19 @@ fn an_operator_sees_a_map_from_above_and_why() -> Result<()> {
         let is_whole = !seen["view"].is_null() && !seen["bytes_by_kind"][0].is_null();
         Ok(is_whole.then_some(seen))
     })?;
+    // Of a player who is not there, why.
+    let _bob = Console::start(&scratch, server.world, "bob", &[])?;
+    let (_, players) = asked("/players")?;
+    let mut others = players["players"].as_array().context("players")?.iter();
+    let bob = &others.find(|player| player["name"] == "bob").context("bob")?["id"];
+    for (player, expected) in
+        [(bob, "bob is in no room"), (&json!(999), "there is no player with the id 999")]
+    {
+        let (status, without) = asked(&format!("/maps/{id}/above?player={player}"))?;
+        let why = (&without["view"], &without["no_view"]);
+        assert_eq!((status, why), (200, (&Json::Null, &json!(expected))), "{player}");
+    }
+
     let objects = seen["objects"].as_array().context("objects")?;
     let npcs: Vec<&Json> = objects.iter().filter(|object| object[1] == npc).collect();
     assert_eq!(npcs.len(), 30, "{seen}");
@@ -297,6 +312,19 @@ fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
         }
     }
     assert_eq!(server.request("GET", "/healthz", "")?.status, 200);
+    // What is no request of theirs is named, with what there is.
+    for (request, status, expected) in [
+        ("POST /players", 405, "`/admin/v1/players` takes GET, and not POST"),
+        ("GET /players/7/kik", 404, "there is no `/admin/v1/players/7/kik`; below `/admin/v1`"),
+        ("GET /playrs", 404, "`/admin/v1/openapi.json` lists all that there are"),
+    ] {
+        let (found, problem) = ask(&server, LOOK, request, &Json::Null)?;
+        assert_eq!(found, status, "{request}: {problem}");
+        assert!(problem["error"].to_string().contains(expected), "{request}: {problem}");
+    }
+    let answer = server.request("POST", "/admin/v1/players", "")?;
+    assert_eq!(answer.header("allow"), Some("GET,HEAD"), "{}", answer.head);
+    assert_eq!(server.request("GET", "/admin/v1", "")?.header("content-type"), Some(JSON));
     let wrong = |number: usize| {
         let header = format!("Authorization: bearer wrong-key-{number:08}\r\n");
         server.request_with("GET", "/admin/v1/rooms", &header, "")

@@ -12,6 +12,7 @@ mod guests;
 pub(crate) mod keys;
 pub(super) mod room_answers;
 mod table;
+mod unknown;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use axum::Router;
 use axum::extract::connect_info::Connected;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, RawQuery, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodFilter;
@@ -381,9 +382,12 @@ pub(super) fn routes<S: Clone + Send + Sync + 'static>(desk: OperatorDesk) -> Ro
                 Err(problem) => Refused::new(problem.status(), problem.body_text()).into_response(),
             }
         };
-        router.route(&format!("/admin/v1{}", endpoint.path), axum::routing::on(method, handle))
+        router.route(endpoint.path, axum::routing::on(method, handle))
     };
     let all = ENDPOINTS.iter().fold(Router::new(), add);
+    let unknown = async |method: Method, uri: Uri| unknown::refusal(&method, uri.path());
+    let all = all.fallback(unknown).method_not_allowed_fallback(unknown);
+    let all = Router::new().nest("/admin/v1", all);
     all.layer(DefaultBodyLimit::max(MAX_BODY_BYTES)).with_state(desk)
 }
 
@@ -499,10 +503,16 @@ impl AdminRequest {
             AdminAction::ShowAbove => {
                 let AboveQuery { player } = self.read_query()?;
                 let player = player.map(PlayerId);
-                match self.ask(desk, RoomQuestion::Above { player }).await? {
-                    RoomAnswer::Above(above) => Ok(room_answers::above(&above)),
-                    RoomAnswer::Map(_) | RoomAnswer::Why(_) => Err(wrong_answer()),
+                let RoomAnswer::Above(above) =
+                    self.ask(desk, RoomQuestion::Above { player }).await?
+                else {
+                    return Err(wrong_answer());
+                };
+                let mut answer = room_answers::above(&above);
+                if let (Some(player), None) = (player, &above.view) {
+                    answer["no_view"] = self.why_no_view(desk, player).await?.into();
                 }
+                Ok(answer)
             }
             AdminAction::Why => {
                 let WhyQuery { player, object } = self.read_query()?;
@@ -558,6 +568,16 @@ impl AdminRequest {
             return Err(unavailable("the map is asked too often: ask again"));
         }
         RoomAnswer::decode(&answer).map_err(|_| wrong_answer())
+    }
+
+    /// Why the room of a map has no client of this player.
+    async fn why_no_view(&self, desk: &OperatorDesk, player: PlayerId) -> Result<String, Refused> {
+        let known = call(move |world, _| (world.operated_player(player), world.operated_maps()));
+        let (known, maps) = in_actor(desk, known).await?;
+        Ok(match known {
+            Ok(known) => answers::why_no_view(RoomId(self.number()?), &known, &maps),
+            Err(problem) => problem.to_string(),
+        })
     }
 
     async fn set_lock(&self, desk: &OperatorDesk, is_locked: bool) -> Result<Json, Refused> {

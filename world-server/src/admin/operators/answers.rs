@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ambit_proto::ids::RoomId;
 use ambit_proto::standing::OperatorRole;
 use ambit_store::ServerBan;
 use serde_json::{Map, Value as Json, json};
@@ -47,6 +48,20 @@ pub(super) fn map(map: &OperatedMap) -> Json {
     })
 }
 
+/// Why the client of a player is not on `map`, as far as the lobby knows.
+pub(super) fn why_no_view(map: RoomId, player: &OperatedPlayer, maps: &[OperatedMap]) -> String {
+    let OperatedPlayer { name, room, map: number, conn, .. } = player;
+    let is_there = |known: &&OperatedMap| {
+        Some(known.room) == *room && number.is_none_or(|number| known.map == number)
+    };
+    match maps.iter().find(is_there) {
+        None => format!("{name} is in no room"),
+        Some(other) if other.id != map => format!("{name} is on map {}, not on this one", other.id),
+        Some(_) if conn.is_none() => format!("{name} has a seat here, but has lost its connection"),
+        Some(_) => format!("{name} has a seat here, but its client has not joined the game yet"),
+    }
+}
+
 pub(super) fn server(snapshot: &Snapshot, uptime: Duration) -> Json {
     let lobby = &snapshot.lobby;
     let shutdown = snapshot.planned_end.as_ref();
@@ -87,4 +102,46 @@ pub(super) fn ban(ban: &ServerBan) -> Json {
         "ends_at": term.ends_at, "made_at": note.made_at, "made_by": note.made_by,
         "player": note.player,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::ids::PlayerId;
+
+    use super::*;
+    use crate::lobby::ConnId;
+
+    #[test]
+    fn a_player_without_a_view_is_elsewhere_or_on_the_way() {
+        let ann = OperatedPlayer {
+            id: PlayerId(7),
+            name: "ann".to_owned(),
+            account: None,
+            address: None,
+            conn: Some(ConnId(1)),
+            agent: String::new(),
+            since: 0,
+            room: Some(RoomId(3)),
+            map: Some(1),
+            host: None,
+            role: None,
+            mute: None,
+        };
+        let map = |id, map| OperatedMap {
+            id: RoomId(id),
+            room: RoomId(3),
+            map,
+            host: None,
+            players: 1,
+            is_running: true,
+        };
+        let maps = [map(3, 0), map(8, 1)];
+        let why = |player: &OperatedPlayer, map| why_no_view(RoomId(map), player, &maps);
+        assert_eq!(why(&ann, 3), "ann is on map 8, not on this one");
+        assert_eq!(why(&ann, 8), "ann has a seat here, but its client has not joined the game yet");
+        let away = OperatedPlayer { conn: None, ..ann.clone() };
+        assert_eq!(why(&away, 8), "ann has a seat here, but has lost its connection");
+        let outside = OperatedPlayer { room: None, map: None, ..ann };
+        assert_eq!(why(&outside, 3), "ann is in no room");
+    }
 }

@@ -261,7 +261,8 @@ pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
             owner), left_out, clients, bytes_by_kind (a second), regions (columns, rows, \
             edge_cells, and of each objects, players, changes in 4 s); view: what the client of \
             `player` has (objects, each id, the newest confirmed x and y and their age, the age \
-            of what was sent last, urgency, whether it waits for room, bytes a second).",
+            of what was sent last, urgency, whether it waits for room, bytes a second), or null, \
+            and no_view: why.",
         members: &[("player", "integer", false, "the id of a player")],
         answer: "these members",
     },
@@ -453,7 +454,12 @@ fn operation(endpoint: &AdminEndpoint) -> Json {
         "400": { "description": "the body or an id is wrong; `error` says what was expected" },
         "401": { "description": "no key, or an unknown one" },
         "403": { "description": "the key has a lower role" },
-        "404": { "description": "there is no such player, room, host, ban, mute or shutdown" },
+        "404": {
+            "description": "there is no such path, player, room, host, ban, mute or shutdown",
+        },
+        "405": {
+            "description": "the path takes other methods, which `error` and `allow` list",
+        },
         "409": { "description": "another server of the cluster leads" },
         "413": { "description": "the body is longer than 65,536 bytes" },
         "429": { "description": "too many wrong keys; `retry-after` says how long to wait" },
