@@ -42,6 +42,8 @@ use super::request::LobbyRequest;
 
 /// How long the server may take to answer `Hello`.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+/// A client that has said hello this short before the server closes was late itself.
+const LATE_HELLO: Duration = Duration::from_secs(2);
 /// A lobby that lives answers a request for a ticket within this.
 const ANSWERED_WITHIN: Duration = Duration::from_millis(1_500);
 /// The shortest and the longest pause before dialling again.
@@ -184,6 +186,21 @@ pub enum RequestError {
     /// The request is longer than a message may be.
     #[error("a request has at most {MAX_TO_WORLD} bytes")]
     TooLong,
+}
+
+/// Why a hello has not arrived in time that was sent this long before: a server starts counting
+/// when the connection is there, and so does this client.
+fn who_was_slow(waited: Duration) -> String {
+    let waited_s = waited.as_secs_f32();
+    if waited < LATE_HELLO {
+        return format!(
+            "this client said hello {waited_s:.1} s ago: this machine is short of processor time"
+        );
+    }
+    format!(
+        "this client said hello {waited_s:.1} s ago: the server is short of processor time, or the \
+         way there loses packets"
+    )
 }
 
 /// A WorldServer of a cluster, as announced by another one.
@@ -379,7 +396,11 @@ impl LobbySession {
     pub fn handle_closed(&mut self, now: LocalTime, close_reason: CloseReason) {
         match (self.state, close_reason) {
             (LobbyState::New | LobbyState::Pausing { .. } | LobbyState::Closed, _) => {}
-            (LobbyState::Greeting { .. }, CloseReason::Final { code, message }) => {
+            (LobbyState::Greeting { deadline }, CloseReason::Final { code, mut message }) => {
+                if code == protocol::name(pb::ErrorCode::Idle) {
+                    let waited = HELLO_TIMEOUT.saturating_sub(deadline.since(now));
+                    message = format!("{message}: {}", who_was_slow(waited));
+                }
                 self.handle_refused(code, message);
             }
             (_, CloseReason::Final { code, message }) => {

@@ -6,16 +6,18 @@
 //! tens of milliseconds late under load, this one well below one. Cost: a pass over the host's
 //! rooms at each wake-up.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::tick_schedule::TickSchedule;
 
+use crate::hindrance::{Hindrance, ProcessorUse};
 use crate::host_core::clock::RoomClock;
+use crate::processor_time::ThreadMeter;
 
 /// How long the thread sleeps when there is no room.
 const IDLE_SLEEP: Duration = Duration::from_secs(1);
@@ -27,6 +29,10 @@ const QUEUE: usize = 64;
 /// A room that takes none of its waiting ticks for this time is reported: its game may never
 /// return.
 const STUCK_AFTER: Duration = Duration::from_secs(2);
+/// From this time on the processor time of its thread is watched, to know why, and for how long at
+/// least.
+const WATCHED_AFTER: Duration = Duration::from_secs(1);
+const WATCHED_FOR: Duration = Duration::from_millis(900);
 
 /// The clock of this process: the time since it was started.
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +64,20 @@ pub struct TickState {
     has_stopped: AtomicBool,
     is_asleep: AtomicBool,
     skipped: AtomicU64,
+    /// Of the room's thread, once that runs; `None` where the system does not tell.
+    thread: OnceLock<Option<ThreadMeter>>,
 }
 
 impl TickState {
+    /// The room runs on the thread that calls this.
+    pub(crate) fn begin_on_this_thread(&self) {
+        self.thread.get_or_init(ThreadMeter::of_this_thread);
+    }
+
+    fn processor_use(&self) -> Option<ProcessorUse> {
+        self.thread.get()?.as_ref()?.read()
+    }
+
     /// The room has taken a tick out of its mailbox.
     pub fn took_one(&self) {
         self.waiting.fetch_sub(1, Ordering::AcqRel);
@@ -107,21 +124,36 @@ pub struct TickingRoom {
 pub struct Progress {
     /// How many it had taken at the last change, and when that was.
     last: Option<(u64, LocalTime)>,
+    /// What its thread had used when that was first looked at since then.
+    looked: Option<(LocalTime, Option<ProcessorUse>)>,
     is_reported: bool,
 }
 
 impl Progress {
-    /// Returns for how long the room has taken no tick, once when that becomes too long.
-    fn note(&mut self, now: LocalTime, taken: u64) -> Option<Duration> {
+    /// Returns for how long the room has taken no tick, and why, once when that becomes too long.
+    /// `look` tells what its thread has used; it is called twice at most while nothing changes.
+    fn note(
+        &mut self,
+        now: LocalTime,
+        taken: u64,
+        look: impl FnOnce() -> Option<ProcessorUse>,
+    ) -> Option<(Duration, Hindrance)> {
         let (before, since) = *self.last.get_or_insert((taken, now));
         if taken != before {
-            (self.last, self.is_reported) = (Some((taken, now)), false);
+            *self = Self { last: Some((taken, now)), ..Self::default() };
             return None;
         }
         let stuck = now.since(since);
-        let is_news = stuck >= STUCK_AFTER && !self.is_reported;
-        self.is_reported |= is_news;
-        is_news.then_some(stuck)
+        if self.is_reported || stuck < WATCHED_AFTER {
+            return None;
+        }
+        let Some((at, begin)) = self.looked else {
+            self.looked = Some((now, look()));
+            return None;
+        };
+        let watched = now.since(at);
+        self.is_reported = stuck >= STUCK_AFTER && watched >= WATCHED_FOR;
+        self.is_reported.then(|| (stuck, Hindrance::of(watched, begin, look())))
     }
 }
 
@@ -195,11 +227,12 @@ fn send_due(now: LocalTime, room: &mut TickingRoom) {
     }
     room.state.skipped.fetch_add(skipped, Ordering::AcqRel);
     let taken = room.state.taken.load(Ordering::Acquire);
-    if let Some(stuck) = room.progress.note(now, taken) {
+    let look = || room.state.processor_use();
+    if let Some((stuck, why)) = room.progress.note(now, taken, look) {
         tracing::error!(
             room = room.id.0,
-            "the room has not returned from a tick for {} s: does its game loop for ever? Only the \
-             end of this process ends such a tick",
+            "the room has not returned from a tick for {} s: its thread {why}. Only the end of \
+             this process ends a tick that never returns",
             stuck.as_secs()
         );
     }
@@ -209,12 +242,35 @@ fn send_due(now: LocalTime, room: &mut TickingRoom) {
 mod tests {
     use super::*;
 
+    fn used(ms: u64) -> Option<ProcessorUse> {
+        Some(ProcessorUse { used: Duration::from_millis(ms), is_runnable: true })
+    }
+
     #[test]
     fn a_room_that_takes_no_tick_is_reported_once() {
         let mut progress = Progress::default();
-        let mut note = |ms, taken| progress.note(LocalTime::from_millis(ms), taken).is_some();
-        assert_eq!([note(0, 0), note(1_900, 1), note(3_800, 1)], [false; 3]);
+        let mut note = |ms, taken| {
+            let noted = progress.note(LocalTime::from_millis(ms), taken, || None);
+            noted.is_some_and(|(_, why)| why == Hindrance::Unknown)
+        };
+        assert_eq!([note(0, 0), note(1_900, 1), note(2_900, 1), note(3_800, 1)], [false; 4]);
         assert_eq!([note(3_900, 1), note(9_000, 1)], [true, false]);
-        assert_eq!([note(9_100, 2), note(11_000, 2), note(11_100, 2)], [false, false, true]);
+        assert_eq!([note(9_100, 2), note(10_100, 2), note(11_000, 2)], [false; 3]);
+        assert!(note(11_100, 2));
+    }
+
+    #[test]
+    fn the_report_says_whether_the_room_loops_or_has_no_processor() {
+        for (used_at_end, expected) in [(1_950, "may loop for ever"), (1_050, "short of")] {
+            let mut progress = Progress::default();
+            let mut note = |ms, look| progress.note(LocalTime::from_millis(ms), 7, || look);
+            assert_eq!(note(0, None), None);
+            // The clock's own thread may be late, too: then the watch begins later.
+            assert_eq!(note(2_500, used(1_000)), None);
+            assert_eq!(note(3_300, used(1_500)), None);
+            let (stuck, why) = note(3_500, used(used_at_end)).expect("a report");
+            assert_eq!(stuck, Duration::from_millis(3_500));
+            assert!(why.to_string().contains(expected), "{why}");
+        }
     }
 }

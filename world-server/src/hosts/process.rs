@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use actix::Addr;
+use ambit_host::hindrance::{Hindrance, ProcessorUse};
 use ambit_host::host_link::{WorldEnd, world_end_over};
+use ambit_host::processor_time;
 use anyhow::Context as _;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::process::{Child, Command};
@@ -21,7 +23,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{DisconnectCause, HostSession};
+use super::{DisconnectCause, HostSession, READY_TIMEOUT};
 use crate::actor::WorldServer;
 use crate::lobby::Origin;
 
@@ -106,6 +108,7 @@ impl ChildSupervisor {
     /// Runs one child from its start to its end.
     async fn run_child(&self) -> anyhow::Result<()> {
         let mut child = spawn(&self.arguments)?;
+        let started = now();
         let link = connect(&mut child, self.stop.clone())?;
         let session = match HostSession::register(link, self.world.clone(), Origin::Child, |_| {
             Ok(())
@@ -113,7 +116,13 @@ impl ChildSupervisor {
         .await
         {
             Ok(session) => session,
-            Err(reason) => {
+            Err(mut reason) => {
+                let took = started.elapsed();
+                if took >= READY_TIMEOUT {
+                    let used = child.id().and_then(processor_time::of_process);
+                    let why = Hindrance::of(took, Some(ProcessorUse::default()), used);
+                    reason = format!("{reason}: it {why}");
+                }
                 let exit = wait_for_exit(&mut child, Duration::ZERO).await;
                 anyhow::bail!("{reason} ({})", exit_text(&exit))
             }

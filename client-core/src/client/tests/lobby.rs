@@ -182,6 +182,23 @@ fn a_server_that_refuses_the_session_is_passed_over_for_the_others() {
 }
 
 #[test]
+fn a_client_whose_hello_came_late_says_which_side_was_slow() {
+    for (waited, expected) in [
+        (100, "no hello within 5 s: this client said hello 0.1 s ago: this machine is short of"),
+        (5_200, "no hello within 5 s: this client said hello 5.2 s ago: the server is short of"),
+    ] {
+        let mut harness = ClientHarness::new();
+        harness.connect_lobby();
+        harness.advance(ms(waited));
+        let reason = CloseReason::by_peer(pb::ErrorCode::Idle as u64, b"no hello within 5 s");
+        harness.client.handle_world_closed(harness.now, reason);
+        let (code, message) = closed(&mut harness);
+        assert_eq!(code, "idle");
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
 fn a_server_that_is_full_ends_a_first_attempt_with_its_code() {
     let mut harness = ClientHarness::new();
     let ending = CloseReason::Busy { code: "too_many_connections".into(), message: "full".into() };

@@ -120,6 +120,11 @@ impl RoomActor {
         }
     }
 
+    /// This is the room's thread.
+    pub(super) fn begin_on_this_thread(&self) {
+        self.setup.ticks.begin_on_this_thread();
+    }
+
     fn now(&self) -> GameTime {
         self.setup.clock.room_time(self.setup.shared.clock.now())
     }

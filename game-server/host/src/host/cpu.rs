@@ -1,12 +1,10 @@
 //! How much processor time this process uses.
 //!
-//! Linux tells in `/proc/self/stat`; elsewhere the answer is zero. Units: thousandths of one core.
+//! Where the system does not tell, the answer is zero. Units: thousandths of one core.
 
 use std::time::{Duration, Instant};
 
-/// Ticks a second of the times in `/proc`: fixed at 100 towards programs, whatever the kernel
-/// counts in.
-const TICKS_PER_S: u64 = 100;
+use crate::processor_time::of_this_process;
 
 /// Remembers the last reading.
 #[derive(Debug)]
@@ -34,31 +32,5 @@ impl CpuMeter {
 }
 
 fn process_time() -> Duration {
-    std::fs::read_to_string("/proc/self/stat")
-        .ok()
-        .and_then(|stat| parse(&stat))
-        .unwrap_or_default()
-}
-
-/// User and system time are fields 14 and 15; the second field is the program's name, which may
-/// hold anything.
-fn parse(stat: &str) -> Option<Duration> {
-    let after_name = stat.rsplit_once(')')?.1;
-    let mut fields = after_name.split_ascii_whitespace().skip(11);
-    let user: u64 = fields.next()?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    Some(Duration::from_millis((user + system) * 1_000 / TICKS_PER_S))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cpu_time_is_parsed_after_any_process_name() {
-        let stat = "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 123 77 0 0 20 0 5 0 1000 1 2";
-        assert_eq!(parse(stat), Some(Duration::from_secs(2)));
-        assert_eq!(parse(""), None);
-        assert_eq!(parse("42 (name) S 1"), None);
-    }
+    of_this_process().unwrap_or_default().used
 }

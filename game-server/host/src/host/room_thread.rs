@@ -25,9 +25,10 @@ impl RoomThread {
     pub(super) fn start(room: RoomId) -> io::Result<Self> {
         // Only runs the actor: the network has a runtime of its own.
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-        let (start, starting) = sync_channel(1);
+        let (start, starting) = sync_channel::<(RoomActor, AddressReceiver<RoomActor>)>(1);
         thread::Builder::new().name(format!("room {room}")).spawn(move || {
             if let Ok((actor, messages)) = starting.recv() {
+                actor.begin_on_this_thread();
                 let room = Context::with_receiver(messages).into_future(actor);
                 LocalSet::new().block_on(&runtime, room);
             }
