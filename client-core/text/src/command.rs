@@ -307,7 +307,11 @@ fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
     }
     let mut parameters = options_of(options)?;
     let game = parameters.remove("game").ok_or_else(|| {
-        UsageError("no game given; expected create NAME game=GAME, for example game=field".into())
+        let given = options.join(" ");
+        let but = if given.is_empty() { String::new() } else { format!(", but '{given}'") };
+        UsageError(format!(
+            "no game given{but}; expected create NAME game=GAME, for example game=field"
+        ))
     })?;
     let password = parameters.remove("password").unwrap_or_default();
     let capacity = match parameters.remove("capacity") {
@@ -601,6 +605,7 @@ mod tests {
         for (line, hint) in [
             ("start now", "start"),
             ("create den", "game="),
+            ("create den gme=field npcs=5", "no game given, but 'gme=field npcs=5'; expected"),
             ("create den game=field npcs", "key=value"),
             ("create den game=field capacity=0", "1 or more"),
             ("create den game=field capacity=many", "1 or more"),

@@ -16,10 +16,14 @@ use super::wrap;
 
 /// The longest value.
 const MAX_CHARS: usize = 64;
-/// Columns of a dialog, with its frame.
-const COLUMNS: u16 = 60;
-/// Columns of the labels of its fields.
+/// Columns of a dialog, with its frame: at least, and at most if labels are long.
+const COLUMNS: (usize, usize) = (60, 78);
+/// Columns of the labels of its fields, at least; a longer one takes more, or several lines.
 const LABEL: usize = 24;
+/// Lines of a label, at most.
+const LABEL_LINES: usize = 3;
+/// Columns that labels leave for the values.
+const VALUE: usize = 32;
 /// Lines that say what the chosen field is.
 const ABOUT_LINES: u16 = 3;
 
@@ -29,6 +33,8 @@ pub(crate) struct Dialog {
     purpose: DialogPurpose,
     fields: Vec<DialogField>,
     at: usize,
+    /// What is missing, after the player wanted to go on without it.
+    lacks: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -73,13 +79,13 @@ impl Dialog {
             DialogField::new("capacity", "seats", "as usual"),
             DialogField::new("password", "password", "none"),
         ];
-        Dialog { purpose: DialogPurpose::Create, fields, at: 0 }
+        Dialog { purpose: DialogPurpose::Create, fields, at: 0, lacks: None }
     }
 
     /// For the password of a room.
     pub(crate) fn join(room: ChosenRoom) -> Self {
         let fields = vec![DialogField::new("password", "password", "")];
-        Dialog { purpose: DialogPurpose::Join(room), fields, at: 0 }
+        Dialog { purpose: DialogPurpose::Join(room), fields, at: 0, lacks: None }
     }
 
     /// The game of a new room.
@@ -112,6 +118,7 @@ impl Dialog {
     }
 
     pub(crate) fn handle_key(&mut self, key: KeyEvent) -> DialogOutcome {
+        self.lacks = None;
         let count = self.fields.len();
         let field = &mut self.fields[self.at];
         if key.modifiers.contains(KeyModifiers::CONTROL) {
@@ -122,7 +129,10 @@ impl Dialog {
         }
         match key.code {
             KeyCode::Esc => return DialogOutcome::Closed,
-            KeyCode::Enter => return self.line().map_or(DialogOutcome::Open, DialogOutcome::Line),
+            KeyCode::Enter => match self.line() {
+                Ok(line) => return DialogOutcome::Line(line),
+                Err(lacks) => (self.lacks, self.at) = (Some(lacks), 0),
+            },
             KeyCode::Tab | KeyCode::Down => self.at = (self.at + 1) % count,
             KeyCode::BackTab | KeyCode::Up => self.at = (self.at + count - 1) % count,
             KeyCode::Left if !field.choices.is_empty() => return self.choose(-1),
@@ -160,8 +170,8 @@ impl Dialog {
         DialogOutcome::Open
     }
 
-    /// The command; `None` while something is missing.
-    fn line(&self) -> Option<String> {
+    /// The command, or what the first field lacks.
+    fn line(&self) -> Result<String, &'static str> {
         let options = |fields: &[DialogField]| {
             let given = fields.iter().filter(|field| !field.value.is_empty());
             let given = given.map(|field| format!(" {}={}", field.key, field.value));
@@ -170,50 +180,57 @@ impl Dialog {
         match &self.purpose {
             DialogPurpose::Join(room) => {
                 let is_given = !self.fields[0].value.is_empty();
-                is_given.then(|| format!("join {}{}", room.id, options(&self.fields)))
+                let line = || format!("join {}{}", room.id, options(&self.fields));
+                is_given.then(line).ok_or("This room asks for its password")
             }
             DialogPurpose::Create => {
                 let name = self.fields[0].value.trim();
                 let quoted = if name.contains(' ') { format!("\"{name}\"") } else { name.into() };
                 let is_given = !name.is_empty();
-                is_given.then(|| format!("create {quoted}{}", options(&self.fields[1..])))
+                let line = || format!("create {quoted}{}", options(&self.fields[1..]));
+                is_given.then(line).ok_or("The room needs a name")
             }
         }
     }
 
     /// Draws it in the middle; where each field is.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, whole: Rect) -> Vec<(Rect, usize)> {
-        let width = COLUMNS.min(whole.width);
+        let longest = self.fields.iter().map(|field| wrap::width(&field.label) + 1).max();
+        let most = COLUMNS.1.min(usize::from(whole.width)).saturating_sub(2 + VALUE).max(LABEL);
+        let label = longest.unwrap_or(0).clamp(LABEL, most);
+        let width = ((COLUMNS.0 + label - LABEL).min(COLUMNS.1) as u16).min(whole.width);
+        let columns = usize::from(width.saturating_sub(2));
+        let fields: Vec<Vec<String>> =
+            self.fields.iter().map(|field| field.lines(label, columns)).collect();
         let has_about = self.fields.iter().any(|field| !field.about.is_empty());
         let about_lines = if has_about { ABOUT_LINES } else { 0 };
-        let height = (self.fields.len() as u16 + 2 + about_lines).min(whole.height);
+        let lines: usize = fields.iter().map(Vec::len).sum();
+        let height = (lines as u16 + 2 + about_lines).min(whole.height);
         let area = Rect {
             x: whole.x + (whole.width - width) / 2,
             y: whole.y + (whole.height - height) / 2,
             width,
             height,
         };
-        let title = match &self.purpose {
-            DialogPurpose::Create => " A new room ".to_owned(),
-            DialogPurpose::Join(room) => format!(" Room {} '{}' is locked ", room.id, room.name),
-        };
-        let keys = " Enter does it · Tab next · ← → choose · Esc closes ";
-        let block = Block::bordered().title(title).title_bottom(keys);
+        let block = self.block();
         let inner = block.inner(area);
-        let columns = usize::from(inner.width);
         let rows = usize::from(inner.height.saturating_sub(about_lines));
-        let first = (self.at + 2).min(self.fields.len()).saturating_sub(rows);
         let mut places = Vec::new();
         let mut lines = Vec::new();
-        for (index, field) in self.fields.iter().enumerate().skip(first).take(rows) {
+        for (index, texts) in fields.iter().enumerate().skip(self.first_shown(&fields, rows)) {
+            if lines.len() + texts.len() > rows {
+                break;
+            }
             let y = inner.y + lines.len() as u16;
-            places.push((Rect { y, height: 1, ..inner }, index));
-            let shown = field.shown();
+            places.push((Rect { y, height: texts.len() as u16, ..inner }, index));
+            let field = &self.fields[index];
             if index == self.at {
-                let cursor = (LABEL + 1 + wrap::width(&shown)).min(columns.saturating_sub(1));
+                let shown = wrap::width(&field.shown());
+                let cursor = (label + 1 + shown).min(columns.saturating_sub(1));
                 frame.set_cursor_position(Position::new(inner.x + cursor as u16, y));
             }
-            lines.push(field.line(&shown, columns, index == self.at));
+            let style = field.style(index == self.at);
+            lines.extend(texts.iter().map(|text| Line::styled(text.clone(), style)));
         }
         if has_about {
             lines.push(Line::raw(""));
@@ -223,6 +240,29 @@ impl Dialog {
         frame.render_widget(Clear, area);
         frame.render_widget(Paragraph::new(lines).block(block), area);
         places
+    }
+
+    /// The frame: below is what is missing, or else what keys do.
+    fn block(&self) -> Block<'static> {
+        let title = match &self.purpose {
+            DialogPurpose::Create => " A new room ".to_owned(),
+            DialogPurpose::Join(room) => format!(" Room {} '{}' is locked ", room.id, room.name),
+        };
+        let block = Block::bordered().title(title);
+        match self.lacks {
+            Some(lacks) => {
+                let style = Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED);
+                block.title_bottom(Line::styled(format!(" {lacks} "), style))
+            }
+            None => block.title_bottom(" Enter does it · Tab next · ← → choose · Esc closes "),
+        }
+    }
+
+    /// The first field that is shown, so that the chosen one is, and if possible the one behind it.
+    fn first_shown(&self, fields: &[Vec<String>], rows: usize) -> usize {
+        let last = (self.at + 1).min(fields.len() - 1);
+        let height = |first: usize| fields[first..=last].iter().map(Vec::len).sum::<usize>();
+        (0..self.at).find(|&first| height(first) <= rows).unwrap_or(self.at)
     }
 }
 
@@ -252,19 +292,29 @@ impl DialogField {
         }
     }
 
-    fn line(&self, shown: &str, columns: usize, is_chosen: bool) -> Line<'static> {
-        let label = wrap::fitted(&self.label, LABEL - 1);
-        let gap = " ".repeat(LABEL - wrap::width(&label));
-        let value = match (shown, self.choices.is_empty()) {
+    /// The label in its column, over several lines if it is long, and beside it the value.
+    fn lines(&self, label: usize, columns: usize) -> Vec<String> {
+        let shown = self.shown();
+        let value = match (&*shown, self.choices.is_empty()) {
             ("", true) => format!("({})", self.hint),
             ("", false) => format!("‹ {} ›", self.hint),
             (value, true) => value.to_owned(),
             (value, false) => format!("‹ {value} ›"),
         };
-        let dim = if shown.is_empty() { Modifier::DIM } else { Modifier::empty() };
+        let mut lines = wrap::wrapped(&self.label, label - 1, 2);
+        if lines.len() > LABEL_LINES {
+            let rest = lines.split_off(LABEL_LINES - 1).join(" ");
+            lines.push(wrap::fitted(&rest, label - 1));
+        }
+        let gap = " ".repeat(label.saturating_sub(wrap::width(&lines[0])));
+        lines[0] = format!("{}{gap}{value}", lines[0]);
+        lines.iter().map(|line| wrap::fitted(&format!(" {line}"), columns)).collect()
+    }
+
+    fn style(&self, is_chosen: bool) -> Style {
+        let dim = if self.value.is_empty() { Modifier::DIM } else { Modifier::empty() };
         let chosen = if is_chosen { Modifier::BOLD } else { Modifier::empty() };
-        let text = wrap::fitted(&format!(" {label}{gap}{value}"), columns);
-        Line::styled(text, Style::new().add_modifier(dim | chosen))
+        Style::new().add_modifier(dim | chosen)
     }
 }
 

@@ -17,18 +17,43 @@ pub(crate) fn meant(line: &str, known: &KnownNames) -> Option<String> {
         let begun = &line[..start + key];
         let candidates = completion::complete(begun, begun.len(), known).candidates;
         let names: Vec<&str> = candidates.iter().map(|it| it.text.trim_end()).collect();
-        if names.contains(&word) || names.is_empty() {
+        if names.contains(&word) {
             continue;
         }
-        // Of two that are as near, the one that goes on as the word does.
-        let rank = |name: &&str| (strsim::osa_distance(name, word), !name.starts_with(word));
-        let name = names.iter().copied().min_by_key(rank)?;
-        // Of a short word, one letter may be wrong.
-        if rank(&name).0 <= word.chars().count().div_ceil(3).min(3) {
+        if names.is_empty() {
+            // There may be no values since there is no such option.
+            match meant_key(line, start, &word[..key], known) {
+                Some(name) => return Some(format!("{before}{name}{}", &line[start + key..])),
+                None => continue,
+            }
+        }
+        if let Some(name) = nearest(&names, word) {
             return Some(format!("{before}{name}{after}"));
         }
     }
     None
+}
+
+/// The option that is meant by this one, `key=`, which begins here in the line.
+fn meant_key(line: &str, start: usize, key: &str, known: &KnownNames) -> Option<String> {
+    if key.is_empty() {
+        return None;
+    }
+    let candidates = completion::complete(&line[..start], start, known).candidates;
+    let names: Vec<&str> = candidates.iter().map(|it| it.text.trim_end()).collect();
+    if names.contains(&key) {
+        return None;
+    }
+    nearest(&names, key).map(str::to_owned)
+}
+
+/// The name that is nearest to a word, if it is near.
+fn nearest<'n>(names: &[&'n str], word: &str) -> Option<&'n str> {
+    // Of two that are as near, the one that goes on as the word does.
+    let rank = |name: &&str| (strsim::osa_distance(name, word), !name.starts_with(word));
+    let name = names.iter().copied().min_by_key(rank)?;
+    // Of a short word, one letter may be wrong.
+    (rank(&name).0 <= word.chars().count().div_ceil(3).min(3)).then_some(name)
 }
 
 #[cfg(test)]
@@ -44,6 +69,9 @@ mod tests {
             ("romos", Some("rooms")),
             ("crate den game=field", Some("create den game=field")),
             ("create den game=feild", Some("create den game=field")),
+            ("create den gme=field", Some("create den game=field")),
+            ("create den game=field capcity=4", Some("create den game=field capacity=4")),
+            ("create den game=field npcs=4", None),
             ("quick fild", Some("quick field")),
             ("watch of", Some("watch off")),
             ("wacth off", Some("watch off")),

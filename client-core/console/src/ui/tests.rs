@@ -1,7 +1,9 @@
 //! Tests of the view: events, keys and clicks go in, and whole screens are compared as text.
 
 use ambit_client_core::client::event::Welcome;
-use ambit_client_core::client::model::{GameListing, PlayerListing, RoomListing};
+use ambit_client_core::client::model::{
+    AllowedValues, GameDescription, GameListing, ParameterListing, PlayerListing, RoomListing,
+};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::space::Position;
 use ratatui::Terminal;
@@ -79,6 +81,51 @@ fn a_new_room_is_made_by_a_dialog() {
     }
     press(&mut ui, KeyCode::Enter);
     assert_eq!(lines(&mut ui), ["create \"my den\" game=field"]);
+}
+
+#[test]
+fn a_dialog_says_what_is_missing_and_cuts_no_label() {
+    const LONG: &str = "Seconds until a player who has lost the last round may join again";
+    let mut ui = in_lobby(Palette::Plain);
+    press(&mut ui, KeyCode::F(4));
+    let parameter = |key: &str, label: &str| ParameterListing {
+        key: key.to_owned(),
+        label: label.to_owned(),
+        default: "300".to_owned(),
+        about: String::new(),
+        allowed: AllowedValues::Size { min: 60.0, max: 400.0 },
+    };
+    let description = GameDescription {
+        game: "field".to_owned(),
+        parameters: vec![
+            parameter("maps", "Maps on hosts of their own"),
+            parameter("wait", LONG),
+            parameter("size", "Size"),
+        ],
+        default_capacity: 8,
+        max_capacity: 64,
+        schema: None,
+    };
+    ui.handle_event(&LobbyEvent::Game(description).into());
+    press(&mut ui, KeyCode::Down);
+    press(&mut ui, KeyCode::Enter);
+    assert_eq!(lines(&mut ui), [""; 0]);
+    let shown = screen(&mut ui, 80, 24);
+    assert!(shown.contains(" The room needs a name "), "{shown}");
+    assert!(shown.contains("Maps on hosts of their own"), "{shown}");
+    for word in LONG.split(' ') {
+        assert!(shown.contains(word), "{word}: {shown}");
+    }
+    // What is typed goes to the name.
+    type_in(&mut ui, "den");
+    let shown = screen(&mut ui, 80, 24);
+    assert!(!shown.contains("needs a name") && shown.contains("Enter does it"), "{shown}");
+    for _ in 0..6 {
+        press(&mut ui, KeyCode::Down);
+    }
+    assert!(screen(&mut ui, 60, 20).contains(" Size "), "the chosen field is in sight");
+    press(&mut ui, KeyCode::Enter);
+    assert_eq!(lines(&mut ui), ["create den game=field"]);
 }
 
 #[test]
