@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -37,6 +37,7 @@ use ambit_room::room::RoomOutput;
 use ambit_room::stats::RoomStats;
 
 use crate::client_views::RecordedViews;
+use crate::endpoint;
 use crate::recorded_frames::RecordedFrames;
 
 const HELP: &str = "\
@@ -89,8 +90,8 @@ pub struct ShownRecording {
     pub frames: RecordedFrames,
 }
 
-/// Serves pages that show a recorded room at this address, until a signal.
-pub type ShowRecording<'a> = &'a dyn Fn(ShownRecording, SocketAddr) -> anyhow::Result<()>;
+/// Serves pages that show a recorded room to those who connect here, until a signal.
+pub type ShowRecording<'a> = &'a dyn Fn(ShownRecording, TcpListener) -> anyhow::Result<()>;
 
 /// Runs a recording of one of these games again; the arguments are those after `replay`. Without
 /// `show` there is no page.
@@ -173,7 +174,13 @@ fn replay(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let watch = watch.map(|listen| (listen, show));
     let watch = match watch {
-        Some((listen, Some(show))) => Some((listen, show)),
+        // A replay may take minutes: a port that is taken is told before.
+        Some((listen, Some(show))) => {
+            let why = |error: io::Error| endpoint::why_not(listen, &error);
+            let listener = TcpListener::bind(listen);
+            let listener = listener.map_err(|error| format!("`--listen`: {}", why(error)))?;
+            Some((listener, show))
+        }
         Some((_, None)) => {
             return Err("this program has no page: `--watch` is for `world-server replay`".into());
         }
@@ -185,7 +192,7 @@ fn replay(
     if let Some(lack) = &recording.lack {
         print(&format!("unfinished       {lack}\n"))?;
     }
-    let mut shown = watch.map(|_| ShownRecording {
+    let mut shown = watch.as_ref().map(|_| ShownRecording {
         views: RecordedViews::new(recording.header.clone()),
         frames: RecordedFrames::default(),
     });
@@ -228,14 +235,14 @@ fn replay(
         return Err(departure.to_string().into());
     }
     match (watch, shown) {
-        (Some((listen, show)), Some(shown)) => {
+        (Some((listener, show)), Some(shown)) => {
             if let Some(full_at) = shown.views.full_at() {
                 print(&format!(
                     "watch until      {} of room time: what came later is too much to keep\n",
                     Seconds(full_at)
                 ))?;
             }
-            Ok(show(shown, listen)?)
+            Ok(show(shown, listener)?)
         }
         _ => Ok(()),
     }
@@ -366,6 +373,19 @@ mod tests {
             let error = parse(words).unwrap_err();
             assert!(error.contains(problem), "{error}");
         }
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_told_before_the_recording_is_read() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let watch = taken.local_addr().ok();
+        let request = Replay { path: "not-there.rec".into(), watch, ..Replay::default() };
+        let show = |_: ShownRecording, _: TcpListener| Ok(());
+        let error = replay(&Registry::default(), &request, Some(&show)).unwrap_err().to_string();
+        assert!(error.contains("is taken by another program"), "{error}");
+        drop(taken);
+        let error = replay(&Registry::default(), &request, Some(&show)).unwrap_err().to_string();
+        assert!(error.contains("No such file"), "{error}");
     }
 
     #[test]

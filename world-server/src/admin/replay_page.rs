@@ -8,7 +8,7 @@
 
 use std::future::IntoFuture as _;
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::listener::HttpListener;
 use super::operators::room_answers;
 use super::page_files::Page;
-use super::{asked_host, bind, finish, watch_page};
+use super::{asked_host, finish, watch_page};
 use crate::config::HostName;
 
 /// The page with the room from above, beside the files of the page for operators.
@@ -37,16 +37,18 @@ const FILES: [(&str, &str, &str); 2] = [
 ];
 
 /// Serves the page until SIGINT or SIGTERM.
-pub(crate) fn show(shown: ShownRecording, listen: SocketAddr) -> anyhow::Result<()> {
-    multi_thread_runtime().block_on(serve(shown, listen))
+pub(crate) fn show(shown: ShownRecording, listener: TcpListener) -> anyhow::Result<()> {
+    multi_thread_runtime().block_on(serve(shown, listener))
 }
 
-async fn serve(shown: ShownRecording, listen: SocketAddr) -> anyhow::Result<()> {
+async fn serve(shown: ShownRecording, listener: TcpListener) -> anyhow::Result<()> {
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let folder = std::env::var_os("AMBIT_PAGE").map(PathBuf::from);
     let page = Page::load(folder.as_deref())?;
-    let (listener, address) = bind("--listen", listen).await?;
+    let address = listener.local_addr()?;
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
     // An hour of a game takes a while over `ssh -L`.
     let listener = HttpListener::for_the_public(listener, Arc::default());
     let hosts: Arc<[HostName]> = Arc::from([]);
@@ -135,6 +137,9 @@ async fn show_above(
         return no_frames();
     };
     let mut above = room_answers::above(&above);
+    if number("player").is_some() && above["view"].is_null() {
+        above["no_view"] = "this player was not in the game at that time".into();
+    }
     // These count from look to look, and a recording is looked at through all clients at once.
     if let Some(view) = above["view"].as_object_mut() {
         view.insert("bytes".to_owned(), Json::Null);
