@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use actix::prelude::*;
-use ambit_host::protocol::messages::{HostStats, WorldToHost, world_to_host};
+use ambit_host_protocol::generated::{HostStats, WorldToHost, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{WorldToClient, world_to_client};
 use ambit_proto::frame::encode_frame;

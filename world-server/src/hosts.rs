@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_host::host_link::{HOST_QUEUE, WorldEnd};
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     AcknowledgeJournal, HostReady, WorldToHost, host_to_world, world_to_host,
 };
 use tokio::sync::mpsc;
@@ -201,8 +201,8 @@ pub(crate) async fn first_message(link: &mut WorldEnd) -> Result<host_to_world::
 mod tests {
     use actix::{Actor as _, Arbiter, System};
     use ambit_host::host_link::{HostEnd, host_link};
-    use ambit_host::protocol::VERSION;
-    use ambit_host::protocol::messages::{AcknowledgeHeartbeat, Heartbeat, HostStats, HostToWorld};
+    use ambit_host_protocol::VERSION;
+    use ambit_host_protocol::generated::{AcknowledgeHeartbeat, Heartbeat, HostStats, HostToWorld};
     use bytes::Bytes;
 
     use super::*;
@@ -254,7 +254,7 @@ mod tests {
             heard_hosts.remove(id);
             host.send(host_to_world::Body::Heartbeat(Heartbeat { number: 2 }));
             // What comes later is answered, so the second heartbeat was not.
-            host.send(host_to_world::Body::RoomTick(ambit_host::protocol::messages::RoomTick {
+            host.send(host_to_world::Body::RoomTick(ambit_host_protocol::generated::RoomTick {
                 serial: 7,
                 ..Default::default()
             }));

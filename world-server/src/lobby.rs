@@ -52,8 +52,7 @@ mod tests;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ambit_host::protocol;
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     Configure, Drain, HandingOver, host_to_world::Body, world_to_host,
 };
 use ambit_proto::codes::ErrorCode;
@@ -310,7 +309,7 @@ impl Lobby {
         self.advance(now);
         self.hosts.expect(host, origin, self.new_silence(now, origin, &[]));
         let configure = Configure {
-            version: protocol::VERSION,
+            version: ambit_host_protocol::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
             grace_ms: to_millis(self.config.grace),
             // An embedded host ends with this process.

@@ -26,9 +26,7 @@ pub mod clock;
 mod lateness;
 pub mod lease;
 pub mod making;
-pub mod messages;
 mod overload;
-pub mod protobuf;
 pub mod release;
 pub mod room_host;
 mod room_pieces;
@@ -37,8 +35,8 @@ pub mod tick_loss;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::protocol::messages::{HostReady, RoomHere};
-use crate::protocol::{HEARTBEAT_INTERVAL, STATS_INTERVAL};
+use ambit_host_protocol::generated::{HostReady, RoomHere};
+use ambit_host_protocol::{HEARTBEAT_INTERVAL, STATS_INTERVAL};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::Join;
 use ambit_proto::control::world::Error;
@@ -50,11 +48,11 @@ use ambit_transport::quic::Fingerprint;
 use self::clock::RoomClock;
 use self::lease::ServingLease;
 use self::making::RoomPlan;
-use self::messages::{
-    HostMessage, HostSettings, RoomAssignment, RoomOrder, RoomResume, WorldOrder,
-};
 use self::room_host::AdmittedClient;
 use self::room_pieces::RoomPieces;
+use ambit_host_protocol::messages::{
+    HostMessage, HostSettings, RoomAssignment, RoomOrder, RoomResume, WorldOrder,
+};
 use ambit_room::journal::RoomSnapshot;
 use ambit_transport::ticket::{TicketError, TicketVerifier};
 
@@ -459,12 +457,12 @@ impl HostCore {
     }
 
     fn configure(&mut self, now: HostTime, lease: &mut ServingLease, settings: HostSettings) {
-        if settings.version != crate::protocol::VERSION {
+        if settings.version != ambit_host_protocol::VERSION {
             let refusal = format!(
                 "the WorldServer speaks version {} of the host protocol, this host version {}: \
                  build both from the same source",
                 settings.version,
-                crate::protocol::VERSION,
+                ambit_host_protocol::VERSION,
             );
             return self.end(now, lease, HostEnding::Refused(refusal));
         }
@@ -701,7 +699,7 @@ impl HostCore {
             self.profile.clone();
         let room_here = |(room, incarnation): (RoomId, u32)| RoomHere { room: room.0, incarnation };
         HostReady {
-            version: crate::protocol::VERSION,
+            version: ambit_host_protocol::VERSION,
             address,
             certificate_sha256: fingerprint.0.to_vec(),
             capacity,

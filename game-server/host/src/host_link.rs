@@ -5,7 +5,7 @@
 //! [`WorldEnd`] and [`HostEnd`], are the same in both cases, so that neither side knows where the
 //! other runs. The connection ends at a frame that does not decode.
 
-use crate::protocol::messages::{HostToWorld, WorldToHost, host_to_world};
+use ambit_host_protocol::generated::{HostToWorld, WorldToHost, host_to_world};
 use ambit_proto::frame::{MAX_HOST, MAX_HOST_GREETING, encode_frame};
 use ambit_transport::frame_reader::{FrameError, FrameReader};
 use prost::Message;
@@ -149,7 +149,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use crate::protocol::messages::{CloseRoom, HostReady, host_to_world, world_to_host};
+    use ambit_host_protocol::generated::{CloseRoom, HostReady, host_to_world, world_to_host};
 
     use super::*;
 

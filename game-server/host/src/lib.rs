@@ -1,8 +1,8 @@
 //! The process part that runs rooms: embedded in a WorldServer, a child process, or on another
 //! machine.
 //!
-//! [`host`] accepts players and carries for the rooms, one actix actor each; [`protocol`] is what
-//! WorldServer and hosts say to each other.
+//! [`host`] accepts players and carries for the rooms, one actix actor each. What the WorldServer and
+//! hosts say to each other is in `ambit-host-protocol`.
 
 pub mod agones;
 mod build_name;
@@ -21,7 +21,6 @@ pub mod logging;
 pub mod process;
 mod process_watcher;
 pub mod processor_time;
-pub mod protocol;
 pub mod record_bound;
 pub mod record_folder;
 pub mod recorded_frames;

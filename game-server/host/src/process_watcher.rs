@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::dial::{WorldAddresses, connect, is};
-use crate::protocol::messages::{HostToWorld, ProcessEnded, host_to_world};
+use ambit_host_protocol::generated::{HostToWorld, ProcessEnded, host_to_world};
 
 /// Set for a watcher: the WorldServers' addresses, a bar, their certificates; with commas.
 const VARIABLE: &str = "AMBIT_HOST_WATCHER";

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     HostReady, HostToWorld, RoomOpened, host_to_world, world_to_host,
 };
 use ambit_proto::control::world::{self as pb, ClientToWorld, client_to_world};
@@ -128,7 +128,7 @@ impl FuzzedLobby {
         fuzzed.lobby.handle_host_start(fuzzed.now, CORRECT_HOST, Origin::Remote);
         fuzzed.handle_outputs();
         let ready = HostReady {
-            version: ambit_host::protocol::VERSION,
+            version: ambit_host_protocol::VERSION,
             address: "127.0.0.1:7777".into(),
             certificate_sha256: vec![1; 32],
             capacity: 10,
@@ -271,7 +271,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     ask(&mut room, 1, 7, Body::LeaveRoom(pb::LeaveRoom {}));
     let mut host = room.clone();
     host.extend([HOST as u8, 1]);
-    let closed = ambit_host::protocol::messages::RoomClosed { room: 1, ..Default::default() };
+    let closed = ambit_host_protocol::generated::RoomClosed { room: 1, ..Default::default() };
     put_bytes(
         &mut host,
         &HostToWorld { body: Some(host_to_world::Body::RoomClosed(closed)) }.encode_to_vec(),

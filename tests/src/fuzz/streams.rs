@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use ambit_host::protocol::messages::{HostToWorld, WorldToHost};
+use ambit_host_protocol::generated::{HostToWorld, WorldToHost};
 use ambit_proto::control::game::{self as game_pb, ClientToGame, GameToClient};
 use ambit_proto::control::world::{self as world_pb, ClientToWorld, WorldToClient};
 use ambit_proto::frame::{self, FrameDecoder};
@@ -257,7 +257,7 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
 }
 
 fn host_frames() -> impl Iterator<Item = (u8, bytes::Bytes)> {
-    use ambit_host::protocol::messages::{HostReady, OpenRoom, host_to_world, world_to_host};
+    use ambit_host_protocol::generated::{HostReady, OpenRoom, host_to_world, world_to_host};
     let open = OpenRoom { room: 7, game: "field".into(), capacity: 8, ..OpenRoom::default() };
     let open = WorldToHost { body: Some(world_to_host::Body::OpenRoom(open)) };
     let ready = HostReady { version: 1, address: ADDRESS.into(), ..HostReady::default() };

@@ -11,12 +11,12 @@ use std::hash::{DefaultHasher, Hash};
 use ambit_host::host_core::clock::RoomClock;
 use ambit_host::host_core::lease::ServingLease;
 use ambit_host::host_core::making::{MadeRoom, RoomPlan};
-use ambit_host::host_core::messages::{HostMessage, RoomOrder};
-use ambit_host::host_core::protobuf::{messages_of, order_of};
 use ambit_host::host_core::release::{Release, check_release};
 use ambit_host::host_core::room_host::{RoomHost, RoomHostOutput};
 use ambit_host::host_core::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
-use ambit_host::protocol::messages::{HostToWorld, WorldToHost};
+use ambit_host_protocol::generated::{HostToWorld, WorldToHost};
+use ambit_host_protocol::messages::{HostMessage, RoomOrder};
+use ambit_host_protocol::protobuf::{messages_of, order_of};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{
     ClientToGame, GameToClient, Join, client_to_game, game_to_client,

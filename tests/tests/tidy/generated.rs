@@ -15,7 +15,7 @@ type Schema = (&'static str, &'static [&'static str], &'static [(&'static str, &
 const SCHEMAS: [Schema; 3] = [
     ("proto", &["ambit/world.proto", "ambit/game.proto"], &[]),
     (
-        "game-server/host",
+        "game-server/host-protocol",
         &["ambit/host.proto"],
         &[(".ambit.world", "::ambit_proto::control::world")],
     ),

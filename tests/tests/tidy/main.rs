@@ -25,7 +25,8 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("proto/endpoint", &[]),
     ("proto/transport", &["ambit-proto"]),
     ("game-server/room", &["ambit-proto", "ambit-steering"]),
-    ("game-server/host", &["ambit-proto", "ambit-room", "ambit-transport"]),
+    ("game-server/host", &["ambit-host-protocol", "ambit-proto", "ambit-room", "ambit-transport"]),
+    ("game-server/host-protocol", &["ambit-proto", "ambit-room"]),
     (
         "game-server/ambit",
         &[
@@ -68,7 +69,14 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("world-server/store", &["ambit-proto"]),
     (
         "world-server",
-        &["ambit-host", "ambit-proto", "ambit-room", "ambit-store", "ambit-transport"],
+        &[
+            "ambit-host",
+            "ambit-host-protocol",
+            "ambit-proto",
+            "ambit-room",
+            "ambit-store",
+            "ambit-transport",
+        ],
     ),
     ("world-server/program", &["ambit-game", "ambit-game-server"]),
     ("client-core", &["ambit-proto", "ambit-steering", "ambit-transport"]),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use ambit_host::protocol::messages::{AskRoom, RoomAnswered, WorldToHost, world_to_host};
+use ambit_host_protocol::generated::{AskRoom, RoomAnswered, WorldToHost, world_to_host};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_room::questions::RoomQuestion;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ambit_host::protocol::messages::RoomAnswered;
+use ambit_host_protocol::generated::RoomAnswered;
 use tokio::sync::oneshot;
 
 use crate::lobby::{HostId, OperatorProblem};

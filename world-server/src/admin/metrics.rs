@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Error};
 
-use ambit_host::protocol::TICK_BUCKETS;
-use ambit_host::protocol::messages::{HostStats, TickFigures};
+use ambit_host_protocol::TICK_BUCKETS;
+use ambit_host_protocol::generated::{HostStats, TickFigures};
 use ambit_proto::codes;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeCounterValue, EncodeMetric as _};
@@ -349,7 +349,7 @@ fn by_direction(received: u64, sent: u64) -> impl Iterator<Item = (String, u64)>
 
 #[cfg(test)]
 mod tests {
-    use ambit_host::protocol::messages::{CallbackTime, RoomCallbacks};
+    use ambit_host_protocol::generated::{CallbackTime, RoomCallbacks};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     CallbackTime, HostStats, LateRoom, RoomCallbacks, TickFigures,
 };
 use ambit_proto::control::world;
@@ -148,7 +148,7 @@ fn add_counts(sum: &mut BTreeMap<String, u64>, counts: &BTreeMap<String, u64>) {
 
 #[cfg(test)]
 mod tests {
-    use ambit_host::protocol::messages::HostReady;
+    use ambit_host_protocol::generated::HostReady;
 
     use super::*;
 
@@ -202,7 +202,7 @@ mod tests {
 
     fn host_with_stats(stats: HostStats) -> Host {
         let ready = HostReady {
-            version: ambit_host::protocol::VERSION,
+            version: ambit_host_protocol::VERSION,
             address: "127.0.0.1:7777".into(),
             certificate_sha256: vec![0; 32],
             ..HostReady::default()

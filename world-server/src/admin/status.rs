@@ -7,7 +7,7 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_host::protocol::messages::RoomLoad;
+use ambit_host_protocol::generated::RoomLoad;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::WINDOW_S;
 use axum::body::Bytes;
@@ -240,7 +240,7 @@ fn escape_html(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ambit_host::protocol::messages::{HostReady, HostStats, LateRoom};
+    use ambit_host_protocol::generated::{HostReady, HostStats, LateRoom};
     use ambit_proto::control::world::Room;
     use ambit_proto::ids::RoomId;
 
@@ -268,7 +268,7 @@ mod tests {
             recent_ticks_skipped: ticks_skipped / 4,
         };
         let ready = HostReady {
-            version: ambit_host::protocol::VERSION,
+            version: ambit_host_protocol::VERSION,
             address: "127.0.0.1:7777".into(),
             certificate_sha256: vec![0; 32],
             ..HostReady::default()

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use ambit_host::protocol::HEARTBEAT_INTERVAL;
+use ambit_host_protocol::HEARTBEAT_INTERVAL;
 
 use crate::lobby::AccountWays;
 

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use ambit_host::protocol::messages::{AcknowledgeHeartbeat, Heartbeat};
+use ambit_host_protocol::generated::{AcknowledgeHeartbeat, Heartbeat};
 use ambit_proto::time::LocalTime;
 use parking_lot::{Mutex, MutexGuard};
 

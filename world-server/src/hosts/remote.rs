@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_host::host_link::world_end_over;
-use ambit_host::protocol::messages::host_to_world::Body;
+use ambit_host_protocol::generated::host_to_world::Body;
 use ambit_proto::codes::{self, ErrorCode};
 use quinn::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
 

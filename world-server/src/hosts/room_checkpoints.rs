@@ -12,12 +12,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ambit_host::host_core::messages::{RoomMember, RoomResume};
-use ambit_host::host_core::protobuf::open_room;
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     HostToWorld, RoomSaved, RoomTick, WorldToHost, host_to_world::Body,
 };
-use ambit_host::protocol::{MAX_ROOM_JOURNAL_BYTES, MAX_ROOM_STATE_BYTES};
+use ambit_host_protocol::messages::{RoomMember, RoomResume};
+use ambit_host_protocol::protobuf::open_room;
+use ambit_host_protocol::{MAX_ROOM_JOURNAL_BYTES, MAX_ROOM_STATE_BYTES};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::SavedRoom;
@@ -385,10 +385,10 @@ impl RoomCheckpoints {
 mod tests {
     use std::time::Duration;
 
-    use ambit_host::host_core::messages::{HostMessage, RoomAssignment};
-    use ambit_host::host_core::protobuf::messages_of;
-    use ambit_host::protocol::ROOM_PIECE_BYTES;
-    use ambit_host::protocol::messages::{Heartbeat, Resume, world_to_host};
+    use ambit_host_protocol::ROOM_PIECE_BYTES;
+    use ambit_host_protocol::generated::{Heartbeat, Resume, world_to_host};
+    use ambit_host_protocol::messages::{HostMessage, RoomAssignment};
+    use ambit_host_protocol::protobuf::messages_of;
     use ambit_proto::ids::PlayerId;
     use ambit_proto::time::GameTime;
     use ambit_room::journal::RoomSnapshot;

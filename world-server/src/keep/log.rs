@@ -31,7 +31,7 @@
 
 use std::collections::BTreeMap;
 
-use ambit_host::protocol::MAX_ROOM_JOURNAL_BYTES;
+use ambit_host_protocol::MAX_ROOM_JOURNAL_BYTES;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::GameTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};

@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_host::protocol::MAX_ROOM_JOURNAL_BYTES;
+use ambit_host_protocol::MAX_ROOM_JOURNAL_BYTES;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::directory as pb;
-use ambit_host::protocol::messages::{CloseRoom, RoomHere, SyncMembers, world_to_host};
+use ambit_host_protocol::generated::{CloseRoom, RoomHere, SyncMembers, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{AccountId, PartyId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;

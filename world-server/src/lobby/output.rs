@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
-use ambit_host::host_core::messages::{RoomAssignment, RoomMember};
-use ambit_host::protocol::messages::world_to_host;
+use ambit_host_protocol::generated::world_to_host;
+use ambit_host_protocol::messages::{RoomAssignment, RoomMember};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};

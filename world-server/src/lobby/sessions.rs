@@ -16,7 +16,7 @@ pub(super) mod server_bans;
 pub(super) mod sign_in;
 pub(super) mod sign_ins;
 
-use ambit_host::protocol::messages::{RenamePlayer, world_to_host};
+use ambit_host_protocol::generated::{RenamePlayer, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, world_to_client::Body};

@@ -27,7 +27,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ambit_host::protocol::messages::{Arrived, AtGate, Departed};
+use ambit_host_protocol::generated::{Arrived, AtGate, Departed};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;

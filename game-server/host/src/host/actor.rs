@@ -28,10 +28,10 @@ use super::outlet::Outlet;
 use super::{Shared, time_since_1970};
 use crate::clock_thread::{SendTick, TickState};
 use crate::host_core::clock::RoomClock;
-use crate::host_core::messages::RoomOrder;
 use crate::host_core::room_host::{AdmittedClient, RoomHost, RoomHostOutput};
 use crate::host_core::tick_loss::TickCount;
 use crate::room_files::RoomFiles;
+use ambit_host_protocol::messages::RoomOrder;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::stats::RoomStats;
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::protocol::messages::HostStats;
-use crate::protocol::{TICK_BUCKETS, tick_bucket};
+use ambit_host_protocol::generated::HostStats;
+use ambit_host_protocol::{TICK_BUCKETS, tick_bucket};
 
 use super::recent::RecentTicks;
 use ambit_room::stats::RoomStats;
@@ -248,7 +248,7 @@ fn read_named(counters: &[AtomicU64], names: &[Named]) -> BTreeMap<String, u64> 
 
 #[cfg(test)]
 mod tests {
-    use crate::protocol::messages::TickFigures;
+    use ambit_host_protocol::generated::TickFigures;
 
     use super::*;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ambit_proto::time::LocalTime;
 
-use crate::protocol::messages::LateRoom;
+use ambit_host_protocol::generated::LateRoom;
 
 /// Rooms in a list: each of them is a label of a metric.
 const MOST_LATE_ROOMS: usize = 16;
@@ -76,13 +76,6 @@ impl LateRooms {
         late.sort_by_key(|late| (Reverse(late.rank()), late.room));
         late.truncate(MOST_LATE_ROOMS);
         late
-    }
-}
-
-impl LateRoom {
-    /// Which of two rooms is later: that with the higher rank.
-    pub fn rank(&self) -> (u64, u32, u64) {
-        (self.recent_ticks_skipped, self.load_level, self.ticks_skipped)
     }
 }
 

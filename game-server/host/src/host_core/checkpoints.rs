@@ -14,8 +14,8 @@ use std::time::Duration;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::GameTime;
 
-use super::messages::{RoomMember, RoomResume};
-use crate::protocol::MAX_ROOM_STATE_BYTES;
+use ambit_host_protocol::MAX_ROOM_STATE_BYTES;
+use ambit_host_protocol::messages::{RoomMember, RoomResume};
 use ambit_room::config::RoomConfig;
 use ambit_room::journal::{JournalEntry, RoomSnapshot};
 use ambit_room::logic::game::Game;

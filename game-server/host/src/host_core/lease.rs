@@ -22,7 +22,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::protocol::HEARTBEAT_INTERVAL;
+use ambit_host_protocol::HEARTBEAT_INTERVAL;
 use ambit_proto::time::LocalTime;
 
 /// Heartbeats that may be under way; of more the oldest count as lost.

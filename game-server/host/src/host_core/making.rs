@@ -7,8 +7,8 @@ use ambit_proto::time::{GameTime, LocalTime};
 
 use super::checkpoints::{CheckpointSender, restore_room};
 use super::clock::RoomClock;
-use super::messages::RoomResume;
 use super::room_host::RoomHost;
+use ambit_host_protocol::messages::RoomResume;
 use ambit_room::config::RoomConfig;
 use ambit_room::journal::RoomSnapshot;
 use ambit_room::logic::game::Game;

@@ -22,10 +22,10 @@ use bytes::Bytes;
 
 use super::checkpoints::{CheckpointSender, member_changes};
 use super::lateness::{Lateness, LatenessChanges};
-use super::messages::{HostMessage, RoomMember, RoomOrder};
 use super::release::RoomConfirmations;
 use super::tick_loss::TickCount;
-use crate::protocol::MAX_TICK_INPUT_BYTES;
+use ambit_host_protocol::MAX_TICK_INPUT_BYTES;
+use ambit_host_protocol::messages::{HostMessage, RoomMember, RoomOrder};
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::game::Left;
 use ambit_room::network::load_level::LoadLevel;

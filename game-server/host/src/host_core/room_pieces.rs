@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use ambit_proto::ids::RoomId;
 use ambit_room::journal::{JournalEntry, SavedRoom};
 
-use super::messages::RoomResume;
-use crate::protocol::{MAX_ROOM_JOURNAL_BYTES, MAX_ROOM_STATE_BYTES};
+use ambit_host_protocol::messages::RoomResume;
+use ambit_host_protocol::{MAX_ROOM_JOURNAL_BYTES, MAX_ROOM_STATE_BYTES};
 
 /// See the module.
 #[derive(Debug, Default)]

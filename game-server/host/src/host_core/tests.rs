@@ -1,15 +1,16 @@
 //! The host core alone: orders, joins, tickets, the lease, the end of a link.
 
-use crate::protocol::messages::{host_to_world, world_to_host};
+use ambit_host_protocol::generated::{host_to_world, world_to_host};
+use ambit_host_protocol::protobuf::{open_room, order_of};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::message;
 use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 use ambit_proto::wishes::Wishes;
 
-use super::messages::RoomMember;
 use super::*;
-use crate::protocol::MAX_TICK_INPUT_BYTES;
+use ambit_host_protocol::MAX_TICK_INPUT_BYTES;
+use ambit_host_protocol::messages::RoomMember;
 use ambit_proto::frame::MAX_HOST;
 use ambit_room::journal::{JournalEntry, SavedRoom};
 use ambit_transport::ticket::{Ticket, TicketSigner};
@@ -380,7 +381,7 @@ fn a_world_server_of_another_version_is_refused() {
     host.connect();
     host.poll();
     host.order(WorldOrder::Configure(HostSettings {
-        version: crate::protocol::VERSION + 1,
+        version: ambit_host_protocol::VERSION + 1,
         ..settings(Duration::ZERO)
     }));
     assert!(matches!(&host.poll()[..], [HostOutput::End(HostEnding::Refused(_))]));
@@ -429,15 +430,15 @@ fn orders_and_messages_survive_the_conversion() {
     };
     let order =
         RoomAssignment { parameters: [("npcs".into(), "3".into())].into(), ..assignment(4) };
-    let messages = protobuf::open_room(order.clone(), Some(resume.clone()));
-    let converted: Vec<_> = messages.into_iter().filter_map(protobuf::order_of).collect();
+    let messages = open_room(order.clone(), Some(resume.clone()));
+    let converted: Vec<_> = messages.into_iter().filter_map(order_of).collect();
     assert_eq!(converted, [WorldOrder::OpenRoom(order, Some(resume))]);
     let journal = HostMessage::Journal {
         room: ROOM,
         entry: JournalEntry::new(GameTime::from_millis(50), &[]),
         number: 9,
     };
-    let sent = crate::protocol::messages::HostToWorld::from(journal);
+    let sent = ambit_host_protocol::generated::HostToWorld::from(journal);
     let Some(host_to_world::Body::RoomTick(tick)) = sent.body else { panic!("{sent:?}") };
     assert_eq!((tick.room, tick.at_us, tick.serial), (7, 50_000, 9));
 }
@@ -460,7 +461,7 @@ fn a_room_of_any_size_comes_in_pieces_that_fit_into_messages() {
         },
         ..RoomResume::default()
     };
-    let messages = protobuf::open_room(assignment(3), Some(resume.clone()));
+    let messages = open_room(assignment(3), Some(resume.clone()));
     let longest = messages.iter().map(prost::Message::encoded_len).max();
     assert!(longest < Some(MAX_HOST / 2), "{longest:?}");
     assert!(messages.len() > 20, "{}", messages.len());
@@ -471,7 +472,7 @@ fn a_room_of_any_size_comes_in_pieces_that_fit_into_messages() {
     assert!(held.sum::<usize>() < 25_000_000, "pieces hold no more than they send");
     let mut host = Host::configured(Duration::ZERO);
     for message in messages {
-        host.order(protobuf::order_of(message).expect("a known order"));
+        host.order(order_of(message).expect("a known order"));
     }
     let [HostOutput::MakeRoom(plan)] = &host.poll()[..] else { panic!("the room is to be made") };
     let (_, restored) = plan.resume.as_ref().expect("it goes on");
@@ -608,7 +609,7 @@ impl Host {
 /// after two seconds of silence.
 fn settings(lease: Duration) -> HostSettings {
     HostSettings {
-        version: crate::protocol::VERSION,
+        version: ambit_host_protocol::VERSION,
         ticket_key: TicketSigner::from_seed(&[7; 32]).public_key().to_vec(),
         grace_ms: 30_000,
         saves_rooms: true,

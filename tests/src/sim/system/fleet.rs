@@ -23,7 +23,7 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_host::host_core::HostEnding;
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     AcknowledgeJournal, HostToWorld, WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::control::game::{ClientToGame, game_to_client};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     AcknowledgeJournal, HostToWorld, WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::codes::ErrorCode;

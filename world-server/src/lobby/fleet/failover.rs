@@ -15,8 +15,8 @@
 
 use std::time::Duration;
 
-use ambit_host::host_core::messages::RoomMember;
-use ambit_host::protocol::messages::RoomOpened;
+use ambit_host_protocol::generated::RoomOpened;
+use ambit_host_protocol::messages::RoomMember;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;

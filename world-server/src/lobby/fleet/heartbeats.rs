@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{Heartbeat, world_to_host};
+use ambit_host_protocol::generated::{Heartbeat, world_to_host};
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::hosts::Origin;

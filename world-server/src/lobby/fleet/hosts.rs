@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_host::protocol::VERSION;
-use ambit_host::protocol::messages::{HostReady, HostStats, host_to_world};
+use ambit_host_protocol::VERSION;
+use ambit_host_protocol::generated::{HostReady, HostStats, host_to_world};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{Drain, world_to_host};
+use ambit_host_protocol::generated::{Drain, world_to_host};
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::hosts::Origin;

@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     CloseRoom, HandOver, MoveRoom, RoomHandedOver, RoomTaken, world_to_host,
 };
 use ambit_proto::codes::ErrorCode;

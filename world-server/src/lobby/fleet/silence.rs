@@ -17,7 +17,7 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{AcknowledgeHeartbeat, Heartbeat};
+use ambit_host_protocol::generated::{AcknowledgeHeartbeat, Heartbeat};
 use ambit_proto::time::LocalTime;
 
 /// A host of which less is known may be silent for the whole time.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{CloseRoom, RemovePlayer, world_to_host};
+use ambit_host_protocol::generated::{CloseRoom, RemovePlayer, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};

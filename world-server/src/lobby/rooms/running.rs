@@ -2,10 +2,10 @@
 //!
 //! A start is answered when the host has responded: `Done` when the room runs, an error otherwise.
 
-use ambit_host::host_core::messages::{RoomAssignment, RoomMember};
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     Drain, ExpectPlayers, HostReady, PlayerOut, RoomClosed, RoomOpened, world_to_host,
 };
+use ambit_host_protocol::messages::{RoomAssignment, RoomMember};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};

@@ -16,7 +16,7 @@
 //! A room's id is unique among the rooms of its *lineage*: of all lobbies that have gone on with
 //! the records of the first one.
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     self as pb, StoreRequest, Stored, store_request::What, world_to_host,
 };
 use ambit_proto::codes::ErrorCode;

@@ -1,6 +1,6 @@
 //! Hosts: which host gets a room, and the loss of hosts.
 
-use ambit_host::protocol::messages::{self, host_to_world, world_to_host};
+use ambit_host_protocol::generated::{self as messages, host_to_world, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::world_to_client::Body;
 use ambit_proto::time::LocalTime;
@@ -20,7 +20,7 @@ fn a_host_is_configured_before_anything_else() {
     };
     assert_eq!(
         (configure.version, configure.ticket_key.len(), configure.grace_ms),
-        (ambit_host::protocol::VERSION, 32, 30_000)
+        (ambit_host_protocol::VERSION, 32, 30_000)
     );
 }
 

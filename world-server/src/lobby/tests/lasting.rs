@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{HostStats, host_to_world, world_to_host};
+use ambit_host_protocol::generated::{HostStats, host_to_world, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask};
 
@@ -83,7 +83,7 @@ fn a_world_of_the_list_opens_with_the_first_host_and_again_after_a_crash() {
     assert_eq!(harness.ticket(&ann).room, village);
     leave(&mut harness, &ann);
     assert_eq!(harness.listed(&ann)[0].host, 0);
-    let closed = ambit_host::protocol::messages::RoomClosed {
+    let closed = ambit_host_protocol::generated::RoomClosed {
         room: village,
         reason: ErrorCode::RoomCrashed.into(),
         message: String::new(),
@@ -159,7 +159,7 @@ fn a_lasting_room_that_fails_is_set_aside_and_a_new_one_opens() {
     let host = harness.host(1, 10);
     let village = open_village(&mut harness, host);
     harness.save_checkpoint(host, village);
-    let crashed = ambit_host::protocol::messages::RoomClosed {
+    let crashed = ambit_host_protocol::generated::RoomClosed {
         room: village,
         reason: ErrorCode::RoomCrashed.into(),
         message: String::new(),

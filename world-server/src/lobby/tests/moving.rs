@@ -1,6 +1,6 @@
 //! Rooms that lose their host and resume on another one.
 
-use ambit_host::protocol::messages::{HandingOver, OpenRoom, host_to_world};
+use ambit_host_protocol::generated::{HandingOver, OpenRoom, host_to_world};
 use ambit_proto::codes::{self, ErrorCode};
 
 use super::harness::{Client, LobbyHarness, request_ticket, seconds, verify_ticket};

@@ -1,6 +1,6 @@
 //! What operators see, and what their orders do to players.
 
-use ambit_host::protocol::messages::{RoomHandedOver, host_to_world, world_to_host};
+use ambit_host_protocol::generated::{RoomHandedOver, host_to_world, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, world_to_client::Body};

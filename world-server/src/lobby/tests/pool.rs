@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{Heartbeat, host_to_world, world_to_host};
+use ambit_host_protocol::generated::{Heartbeat, host_to_world, world_to_host};
 use ambit_proto::codes::ErrorCode;
 
 use super::harness::{LobbyHarness, seconds, start};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{self, host_to_world, world_to_host};
+use ambit_host_protocol::generated::{self as messages, host_to_world, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use ambit_proto::ids::RoomId;

@@ -1,6 +1,6 @@
 //! A lobby that writes directory records, and another one that restores them.
 
-use ambit_host::protocol::messages::{RoomClosed, host_to_world, world_to_host};
+use ambit_host_protocol::generated::{RoomClosed, host_to_world, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{
     self, CreateRoom, client_to_world as ask, world_to_client::Body,
@@ -257,7 +257,7 @@ fn a_heartbeat_of_a_remote_host_is_acknowledged() {
     let host = harness.reconnecting_host(1, 9, &[]);
     harness.send_from_host(
         host,
-        host_to_world::Body::Heartbeat(ambit_host::protocol::messages::Heartbeat { number: 5 }),
+        host_to_world::Body::Heartbeat(ambit_host_protocol::generated::Heartbeat { number: 5 }),
     );
     let is_acknowledgement = |order: &world_to_host::Body| {
         matches!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     Departed, HandingOver, OpenRoom, RoomHandedOver, host_to_world, world_to_host,
 };
 use ambit_proto::codes::{self, ErrorCode};

@@ -1,6 +1,6 @@
 //! What operators are told of what happens.
 
-use ambit_host::protocol::messages::{HostStats, host_to_world};
+use ambit_host_protocol::generated::{HostStats, host_to_world};
 use ambit_proto::control::world::{self, Channel, client_to_world as ask, world_to_client::Body};
 
 use super::harness::{LobbyHarness, join_with, leave, room, seconds, set_name};

@@ -1,6 +1,6 @@
 //! Start, tickets, and the players of running rooms.
 
-use ambit_host::protocol::messages::{self, host_to_world, world_to_host};
+use ambit_host_protocol::generated::{self as messages, host_to_world, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 

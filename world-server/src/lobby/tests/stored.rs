@@ -1,6 +1,6 @@
 //! What rooms ask of the store: passed on once, answered to the host that runs the room.
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     ProfileSave, ProfileSaves, StoreKey, StoreRequest, Stored, host_to_world, store_request::What,
     world_to_host,
 };

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use ambit_host::host_core::lease::ServingLease;
-use ambit_host::protocol::HEARTBEAT_INTERVAL;
-use ambit_host::protocol::messages::{AcknowledgeHeartbeat, Heartbeat};
+use ambit_host_protocol::HEARTBEAT_INTERVAL;
+use ambit_host_protocol::generated::{AcknowledgeHeartbeat, Heartbeat};
 use ambit_proto::time::LocalTime;
 
 use super::harness::LobbyHarness;

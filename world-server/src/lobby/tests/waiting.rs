@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use ambit_host::protocol::messages::world_to_host;
+use ambit_host_protocol::generated::world_to_host;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world;
 use prost::Message as _;

@@ -1,6 +1,6 @@
 //! Worlds of several maps: gates, seats, and hosts that are lost during a transfer.
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     Admit, Arrived, AtGate, Departed, OpenRoom, PlayerOut, ReleaseForTransfer, RoomClosed,
     host_to_world, world_to_host as order,
 };

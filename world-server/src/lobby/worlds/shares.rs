@@ -2,7 +2,7 @@
 //!
 //! Nothing is kept of it: each map tells all again from time to time.
 
-use ambit_host::protocol::messages::{MapShare, world_to_host};
+use ambit_host_protocol::generated::{MapShare, world_to_host};
 use ambit_proto::ids::RoomId;
 use ambit_room::logic::share::MAX_SHARE_BYTES;
 

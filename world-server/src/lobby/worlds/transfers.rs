@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     Admit, AtGate, CloseRoom, RefuseTransfer, ReleaseForTransfer, world_to_host,
 };
 use ambit_proto::codes::ErrorCode;

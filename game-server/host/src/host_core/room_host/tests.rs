@@ -537,7 +537,7 @@ fn a_restored_room_continues_from_the_last_journal_entry() {
     }
     assert!(saved.journal.len() > 2, "{}", saved.journal.len());
     let (config, game) = games().prepare(&header()).expect("a room");
-    let resume = super::super::messages::RoomResume {
+    let resume = ambit_host_protocol::messages::RoomResume {
         now: saved.last_tick(),
         saved,
         members: Some(vec![RoomMember { player: ANN, name: "anna".into() }]),

@@ -1,6 +1,6 @@
 //! Simulated hosts: what they report, and the orders that they get.
 
-use ambit_host::protocol::messages::{self, host_to_world, world_to_host};
+use ambit_host_protocol::generated::{self as messages, host_to_world, world_to_host};
 use ambit_proto::control::world;
 use ambit_proto::ids::RoomId;
 
@@ -17,7 +17,7 @@ impl LobbyHarness {
         let host = HostId(number);
         self.lobby.handle_host_start(self.now, host, Origin::Embedded);
         let ready = messages::HostReady {
-            version: ambit_host::protocol::VERSION,
+            version: ambit_host_protocol::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + number),
             certificate_sha256: vec![number as u8; 32],
             capacity: 8,
@@ -43,7 +43,7 @@ impl LobbyHarness {
     ) -> HostId {
         let host = HostId(number);
         let ready = messages::HostReady {
-            version: ambit_host::protocol::VERSION,
+            version: ambit_host_protocol::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + number),
             certificate_sha256: vec![number as u8; 32],
             capacity,
@@ -67,7 +67,7 @@ impl LobbyHarness {
         let host = HostId(number);
         self.lobby.handle_host_start(self.now, host, Origin::Remote);
         let ready = messages::HostReady {
-            version: ambit_host::protocol::VERSION,
+            version: ambit_host_protocol::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + u64::from(instance)),
             certificate_sha256: vec![instance; 32],
             capacity: 8,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     Heartbeat, HostReady, RoomHere, host_to_world, world_to_host,
 };
 use ambit_proto::ids::RoomId;
@@ -231,7 +231,7 @@ impl RandomRun {
         }
         let here = rooms.runs.iter().map(|(&room, &incarnation)| RoomHere { room, incarnation });
         let ready = HostReady {
-            version: ambit_host::protocol::VERSION,
+            version: ambit_host_protocol::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + rooms.instance),
             certificate_sha256: vec![0; 32],
             capacity: 2,

@@ -1,6 +1,6 @@
 //! Worlds of several maps: the leader dies, and another one restores their records.
 
-use ambit_host::protocol::messages::{
+use ambit_host_protocol::generated::{
     Admit, Heartbeat, ReleaseForTransfer, host_to_world, world_to_host as order,
 };
 use ambit_proto::codes::ErrorCode;

@@ -1,6 +1,6 @@
 //! What maps tell each other is passed on to those that run, and to no others.
 
-use ambit_host::protocol::messages::{MapShare, host_to_world, world_to_host as order};
+use ambit_host_protocol::generated::{MapShare, host_to_world, world_to_host as order};
 use ambit_room::logic::share::MAX_SHARE_BYTES;
 
 use super::{FIRST, LobbyHarness, SECOND, two_hosts};

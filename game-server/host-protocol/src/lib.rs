@@ -1,7 +1,22 @@
-//! Constants that a WorldServer and the processes that host rooms share, besides the messages
-//! (`control::host`).
+//! What a WorldServer and the processes that host its rooms say to each other.
 //!
-//! Both sides are built from the same source and compare `VERSION` first; there is no negotiation.
+//! Both sides use this crate. What they decide by are the values of [`messages`]: orders of the
+//! WorldServer ([`messages::WorldOrder`]) and messages of a host ([`messages::HostMessage`]).
+//! [`protobuf`] makes of each what is sent ([`generated`]), and makes it again of what comes in.
+//! Nothing here does I/O, reads a clock or keeps a state.
+//!
+//! - The first message each way names [`VERSION`], and is compared before all else. There is no
+//!   negotiation: both sides are built from the same source, and a host of another version ends.
+//! - A message that is sent has less than `frame::MAX_HOST` bytes: a room's state and journal are
+//!   cut into pieces of [`ROOM_PIECE_BYTES`], and what has more than [`MAX_ROOM_STATE_BYTES`],
+//!   [`MAX_ROOM_JOURNAL_BYTES`] or [`MAX_TICK_INPUT_BYTES`] is not sent.
+//! - Reading survives every input. What this build does not know, or what is no value, is `None`;
+//!   the receiver passes over it, and goes on with the next message.
+//!
+//! The bytes are those of `proto/ambit/host.proto`.
+
+pub mod messages;
+pub mod protobuf;
 
 use std::time::Duration;
 
@@ -51,7 +66,7 @@ pub fn tick_bucket(work: Duration) -> usize {
     clippy::large_enum_variant,
     reason = "generated; a report comes once a second"
 )]
-pub mod messages {
+pub mod generated {
     include!("generated/ambit.host.rs");
 }
 

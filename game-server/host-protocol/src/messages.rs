@@ -1,11 +1,11 @@
 //! What a host and its WorldServer send each other, and what the host tells its rooms.
 //!
-//! The shells convert it from and to `crate::protocol::messages` ([`super::protobuf`]).
+//! The shells convert it from and to protobufs ([`crate::protobuf`]).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::protocol::messages::{HostReady, HostStats};
+use crate::generated::{HostReady, HostStats, LateRoom};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::{PlayerId, RoomId};
@@ -231,5 +231,12 @@ impl HostMessage {
     /// Whether a newer message makes up for this one if it is lost; of an answer, another question.
     pub fn is_expendable(&self) -> bool {
         matches!(self, Self::Heartbeat(_) | Self::Stats(_) | Self::Answered { .. })
+    }
+}
+
+impl LateRoom {
+    /// Which of two rooms is later: that with the higher rank.
+    pub fn rank(&self) -> (u64, u32, u64) {
+        (self.recent_ticks_skipped, self.load_level, self.ticks_skipped)
     }
 }

@@ -703,7 +703,7 @@ pub struct HostStats {
     pub commands: u64,
     #[prost(uint64, tag = "19")]
     pub commands_refused: u64,
-    /// Seconds of tick work: the upper bounds of the buckets are `proto::host::TICK_BUCKETS`; one more
+    /// Seconds of tick work: the upper bounds of the buckets are `TICK_BUCKETS`; one more
     /// bucket takes the rest.
     #[prost(uint64, repeated, tag = "11")]
     pub tick_buckets: ::prost::alloc::vec::Vec<u64>,

@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use crate::protocol::messages::{
-    self as pb, HostToWorld, WorldToHost, host_to_world, world_to_host,
-};
+use crate::generated::{self as pb, HostToWorld, WorldToHost, host_to_world, world_to_host};
 use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::space::Position;
 use ambit_proto::standing::Standing;
 use ambit_proto::time::GameTime;
 
-use super::messages::{
+use crate::messages::{
     HostMessage, HostSettings, RoomAssignment, RoomMember, RoomOrder, RoomResume, WorldOrder,
 };
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
@@ -19,7 +17,7 @@ use ambit_room::logic::store::{
 };
 use ambit_room::room::{RoomInput, TransferArrival, TransferId};
 
-use crate::protocol::ROOM_PIECE_BYTES;
+use crate::ROOM_PIECE_BYTES;
 
 /// What a tick takes in a message besides its inputs, at most.
 const TICK_HEAD_BYTES: usize = 64;
