@@ -18,7 +18,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use actix::prelude::*;
-use ambit_host_protocol::generated::{HostStats, WorldToHost, world_to_host};
+use ambit_host_protocol::generated::WorldToHost;
+use ambit_host_protocol::messages::WorldOrder;
+use ambit_host_protocol::protobuf::messages_of_order;
+use ambit_host_protocol::stats::HostStats;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{WorldToClient, world_to_client};
 use ambit_proto::frame::encode_frame;
@@ -38,7 +41,7 @@ use crate::cluster::store::WriteProgress;
 use crate::cluster::write_queue::WriteQueue;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::{ConnId, HostId, HostOrder, Lobby, LobbyAction};
+use crate::lobby::{ConnId, HostId, Lobby, LobbyAction};
 use crate::operator_log::OperatorLog;
 use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
 
@@ -63,7 +66,7 @@ struct ConnectedClient {
 struct HostLink {
     commands: mpsc::Sender<WorldToHost>,
     /// Orders that wait for a directory write.
-    pending: PendingWrites<HostOrder>,
+    pending: PendingWrites<WorldOrder>,
 }
 
 /// The lobby with its clients and hosts; see the module.
@@ -312,10 +315,10 @@ impl WorldServer {
     fn forget_room(&mut self, room: RoomId) {
         self.checkpoints.remove(room);
         for link in self.hosts.values_mut() {
-            let opens = |order: &HostOrder| {
+            let opens = |order: &WorldOrder| {
                 matches!(
                     order,
-                    HostOrder::OpenRoom { assignment, .. } if assignment.room == room
+                    WorldOrder::OpenRoom(assignment, _) if assignment.room == room
                 )
             };
             link.pending.retain(|order| !opens(order));
@@ -354,14 +357,13 @@ impl WorldServer {
     /// Sends an order to a host, or queues it until the directory has stored write `after`, so that
     /// the directory knows what the order makes the host forget. While the directory is unavailable
     /// only orders that open a room wait, and later orders about the same room.
-    fn send_order(&mut self, host: HostId, after: u64, order: HostOrder) {
+    fn send_order(&mut self, host: HostId, after: u64, order: WorldOrder) {
         let WriteProgress { written, unavailable } = self.write_progress;
         let Some(link) = self.hosts.get_mut(&host) else {
             return;
         };
-        let is_heard =
-            matches!(order, HostOrder::Message(world_to_host::Body::AcknowledgeHeartbeat(_)));
-        let opens_room = matches!(order, HostOrder::OpenRoom { .. });
+        let is_heard = matches!(order, WorldOrder::AcknowledgeHeartbeat { .. });
+        let opens_room = matches!(order, WorldOrder::OpenRoom(..));
         let waits = after > written && (opens_room || !unavailable);
         // Orders about one room keep their sequence.
         let is_behind =
@@ -450,12 +452,12 @@ impl WorldServer {
         }
     }
 
-    fn send_to_host(&mut self, host: HostId, order: HostOrder) {
-        let messages = self.checkpoints.prepare_messages(self.clock.now(), host, order);
+    fn send_to_host(&mut self, host: HostId, order: WorldOrder) {
+        let order = self.checkpoints.complete_order(self.clock.now(), host, order);
         let Some(link) = self.hosts.get(&host) else {
             return;
         };
-        let mut messages = messages.into_iter();
+        let mut messages = messages_of_order(order).into_iter();
         if messages.any(|message| link.commands.try_send(message).is_err()) {
             // The queue holds thousands of messages: the host does not read. Dropping our end
             // closes the link, and the end of the link is reported as usual.
@@ -553,34 +555,18 @@ impl WorldServer {
 }
 
 /// The room that an order is about; `None` for orders about the host itself.
-fn room_of_order(order: &HostOrder) -> Option<u64> {
-    let body = match order {
-        HostOrder::OpenRoom { assignment, .. } => return Some(assignment.room.0),
-        HostOrder::Message(body) => body,
-    };
-    match body {
-        // The first two are no orders of the lobby: it opens rooms by `HostOrder::OpenRoom`. Nor
-        // is the third, which is put to a link directly.
-        world_to_host::Body::OpenRoom(order) => Some(order.room),
-        world_to_host::Body::RoomPiece(piece) => Some(piece.room),
-        world_to_host::Body::AskRoom(question) => Some(question.room),
-        world_to_host::Body::CloseRoom(order) => Some(order.room),
-        world_to_host::Body::MoveRoom(order) => Some(order.room),
-        world_to_host::Body::RoomTaken(order) => Some(order.room),
-        world_to_host::Body::RemovePlayer(order) => Some(order.room),
-        world_to_host::Body::ExpectPlayers(order) => Some(order.room),
-        world_to_host::Body::RenamePlayer(order) => Some(order.room),
-        world_to_host::Body::ReleaseForTransfer(order) => Some(order.room),
-        world_to_host::Body::RefuseTransfer(order) => Some(order.room),
-        world_to_host::Body::Admit(order) => Some(order.room),
-        world_to_host::Body::SyncMembers(order) => Some(order.room),
-        world_to_host::Body::Stored(stored) => Some(stored.room),
-        world_to_host::Body::MapShare(told) => Some(told.room),
-        world_to_host::Body::Configure(_)
-        | world_to_host::Body::Drain(_)
-        | world_to_host::Body::HandOver(_)
-        | world_to_host::Body::AcknowledgeHeartbeat(_)
-        | world_to_host::Body::AcknowledgeJournal(_) => None,
+fn room_of_order(order: &WorldOrder) -> Option<RoomId> {
+    match order {
+        WorldOrder::OpenRoom(assignment, _) => Some(assignment.room),
+        WorldOrder::RoomPiece { room, .. }
+        | WorldOrder::CloseRoom { room, .. }
+        | WorldOrder::RoomTaken(room)
+        | WorldOrder::Room(room, _) => Some(*room),
+        WorldOrder::Configure(_)
+        | WorldOrder::Drain
+        | WorldOrder::HandOver
+        | WorldOrder::AcknowledgeHeartbeat { .. }
+        | WorldOrder::AcknowledgeJournal(_) => None,
     }
 }
 

@@ -20,9 +20,9 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_host::host_link::{HOST_QUEUE, WorldEnd};
-use ambit_host_protocol::generated::{
-    AcknowledgeJournal, HostReady, WorldToHost, host_to_world, world_to_host,
-};
+use ambit_host_protocol::generated::WorldToHost;
+use ambit_host_protocol::messages::{HostMessage, HostReady, WorldOrder};
+use ambit_host_protocol::protobuf::host_message_of;
 use tokio::sync::mpsc;
 
 use crate::actor::calls::{RegisteredHost, call, in_lobby};
@@ -76,13 +76,13 @@ impl HostSession {
 
     /// Registers a host that has sent its first message.
     pub(crate) async fn register_with(
-        first: host_to_world::Body,
+        first: HostMessage,
         link: WorldEnd,
         world: Addr<WorldServer>,
         origin: Origin,
         admit: impl FnOnce(&HostReady) -> Result<(), String>,
     ) -> Result<Self, String> {
-        let host_to_world::Body::Ready(ready) = first else {
+        let HostMessage::Ready(ready) = first else {
             return Err("its first message was not `Ready`".into());
         };
         admit(&ready)?;
@@ -92,7 +92,7 @@ impl HostSession {
             call(move |world, ctx| world.register_host(ctx, orders, origin, &instance));
         let registered = world.send(registered).await.map_err(lobby_ended)?;
         let RegisteredHost { id, clock, checkpoints, heard_hosts } = registered;
-        let ready = HostReport::Message(host_to_world::Body::Ready(ready));
+        let ready = HostReport::Message(HostMessage::Ready(ready));
         let reported = in_lobby(move |lobby, now| lobby.handle_host(now, id, ready));
         world.send(reported).await.map_err(lobby_ended)?;
         Ok(Self {
@@ -133,27 +133,29 @@ impl HostSession {
         self.link.orders = mpsc::channel(1).0;
         while let Some(message) = self.link.messages.recv().await {
             self.heard_hosts.note(self.id, || self.clock.now());
-            let acknowledgement = match &message.body {
-                Some(host_to_world::Body::RoomTick(tick)) => {
-                    let serial = tick.serial;
-                    Some(world_to_host::Body::AcknowledgeJournal(AcknowledgeJournal { serial }))
-                }
-                Some(host_to_world::Body::Heartbeat(beat)) => {
-                    let answer = self.heard_hosts.acknowledge(self.id, *beat);
-                    answer.map(world_to_host::Body::AcknowledgeHeartbeat)
-                }
-                _ => None,
+            let Some(message) = host_message_of(message) else {
+                tracing::debug!(host = self.id.0, "skipped an unknown message of a host");
+                continue;
             };
+            let (mut acknowledgement, mut is_heartbeat) = (None, false);
+            match &message {
+                HostMessage::Journal { number, .. } => {
+                    acknowledgement = Some(WorldOrder::AcknowledgeJournal(*number));
+                }
+                HostMessage::Heartbeat(number) => {
+                    acknowledgement = self.heard_hosts.acknowledge(self.id, *number);
+                    is_heartbeat = true;
+                }
+                _ => {}
+            }
             // Most messages are only stored as checkpoints and do not reach the lobby.
             let report = self.checkpoints.receive(self.clock.now(), self.id, message);
-            if let (true, Some(body), Some(commands)) =
+            if let (true, Some(order), Some(commands)) =
                 (self.acknowledges, acknowledgement, commands.upgrade())
             {
                 // If the queue is full, a later acknowledgement covers this one.
-                let _ = commands.try_send(WorldToHost { body: Some(body) });
+                let _ = commands.try_send(WorldToHost::from(order));
             }
-            let is_heartbeat =
-                matches!(report, Some(HostReport::Message(host_to_world::Body::Heartbeat(_))));
             // If the queue of reports is full, the host waits for the lobby.
             if let Some(report) = report
                 && !is_heartbeat
@@ -173,8 +175,8 @@ async fn pass_reports(
 ) {
     while let Some(report) = reports.recv().await {
         let passed = match report {
-            HostReport::Message(host_to_world::Body::RoomAnswered(answered)) => {
-                world.send(call(move |world, _| world.take_room_answer(id, answered))).await
+            HostReport::Message(HostMessage::Answered { number, answer, .. }) => {
+                world.send(call(move |world, _| world.take_room_answer(id, number, answer))).await
             }
             report => {
                 world.send(in_lobby(move |lobby, now| lobby.handle_host(now, id, report))).await
@@ -187,14 +189,14 @@ async fn pass_reports(
 }
 
 /// Waits for a host's first message.
-pub(crate) async fn first_message(link: &mut WorldEnd) -> Result<host_to_world::Body, String> {
+pub(crate) async fn first_message(link: &mut WorldEnd) -> Result<HostMessage, String> {
     let first = tokio::time::timeout(READY_TIMEOUT, link.messages.recv()).await;
     let first = first.map_err(|_| {
         let seconds = READY_TIMEOUT.as_secs();
         format!("it sent no `Ready` within {seconds} s")
     })?;
-    let body = first.and_then(|message| message.body);
-    body.ok_or_else(|| "it ended before its first message".into())
+    let first = first.and_then(host_message_of);
+    first.ok_or_else(|| "it ended before its first message".into())
 }
 
 #[cfg(test)]
@@ -202,7 +204,10 @@ mod tests {
     use actix::{Actor as _, Arbiter, System};
     use ambit_host::host_link::{HostEnd, host_link};
     use ambit_host_protocol::VERSION;
-    use ambit_host_protocol::generated::{AcknowledgeHeartbeat, Heartbeat, HostStats, HostToWorld};
+    use ambit_host_protocol::generated::HostToWorld;
+    use ambit_host_protocol::protobuf::order_of;
+    use ambit_proto::ids::RoomId;
+    use ambit_room::journal::JournalEntry;
     use bytes::Bytes;
 
     use super::*;
@@ -223,12 +228,12 @@ mod tests {
 
             for number in 1..=100 {
                 // Reports wait, and hold nothing up.
-                host.send(host_to_world::Body::Stats(HostStats::default()));
-                host.send(host_to_world::Body::Heartbeat(Heartbeat { number }));
+                host.send(HostMessage::Stats(Box::default()));
+                host.send(HostMessage::Heartbeat(number));
                 let order = host.end.orders.recv().await.unwrap();
-                let acknowledgement = AcknowledgeHeartbeat { number, lease_ms: 1_750 };
-                let expected = world_to_host::Body::AcknowledgeHeartbeat(acknowledgement);
-                assert_eq!(order.body, Some(expected));
+                let lease = Duration::from_millis(1_750);
+                let expected = WorldOrder::AcknowledgeHeartbeat { number, lease };
+                assert_eq!(order_of(order), Some(expected));
             }
             drop(release);
             let snapshot = world.send(call(|world, _| world.snapshot())).await.unwrap();
@@ -242,25 +247,22 @@ mod tests {
             let world = world_server().start();
             let (world_end, end) = host_link();
             let mut host = TestHost { end };
-            host.send(host_to_world::Body::Ready(ready()));
+            host.send(HostMessage::Ready(ready()));
             let session = HostSession::register(world_end, world, Origin::Remote, |_| Ok(()));
             let session = session.await.unwrap();
             let heard_hosts = Arc::clone(&session.heard_hosts);
             let id = session.id;
             tokio::spawn(session.run(|| async { DisconnectCause::new("test") }));
             host.expect_configure().await;
-            host.send(host_to_world::Body::Heartbeat(Heartbeat { number: 1 }));
+            host.send(HostMessage::Heartbeat(1));
             assert!(host.end.orders.recv().await.is_some());
             heard_hosts.remove(id);
-            host.send(host_to_world::Body::Heartbeat(Heartbeat { number: 2 }));
+            host.send(HostMessage::Heartbeat(2));
             // What comes later is answered, so the second heartbeat was not.
-            host.send(host_to_world::Body::RoomTick(ambit_host_protocol::generated::RoomTick {
-                serial: 7,
-                ..Default::default()
-            }));
+            let entry = JournalEntry::default();
+            host.send(HostMessage::Journal { room: RoomId(1), entry, number: 7 });
             let order = host.end.orders.recv().await.unwrap();
-            let kept = world_to_host::Body::AcknowledgeJournal(AcknowledgeJournal { serial: 7 });
-            assert_eq!(order.body, Some(kept));
+            assert_eq!(order_of(order), Some(WorldOrder::AcknowledgeJournal(7)));
         });
     }
 
@@ -270,20 +272,20 @@ mod tests {
     }
 
     impl TestHost {
-        fn send(&self, body: host_to_world::Body) {
-            self.end.messages.try_send(HostToWorld { body: Some(body) }).unwrap();
+        fn send(&self, message: HostMessage) {
+            self.end.messages.try_send(HostToWorld::from(message)).unwrap();
         }
 
         async fn expect_configure(&mut self) {
             let first = self.end.orders.recv().await.unwrap();
-            assert!(matches!(first.body, Some(world_to_host::Body::Configure(_))));
+            assert!(matches!(order_of(first), Some(WorldOrder::Configure(_))));
         }
     }
 
     async fn connect_host(world: &Addr<WorldServer>) -> TestHost {
         let (world_end, end) = host_link();
         let mut host = TestHost { end };
-        host.send(host_to_world::Body::Ready(ready()));
+        host.send(HostMessage::Ready(ready()));
         let session = HostSession::register(world_end, world.clone(), Origin::Remote, |_| Ok(()));
         let session = session.await.unwrap();
         tokio::spawn(session.run(|| async { DisconnectCause::new("test") }));

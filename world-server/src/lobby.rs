@@ -17,7 +17,7 @@
 //! Contract of the shell: it reports each new connection with `handle_connect`, and with
 //! `handle_disconnect` when the connection is closed by either end. After each call it calls
 //! `poll_output` until that returns `None`, then `handle_timeout` at `next_deadline`. Source of the
-//! messages: `proto/ambit/world.proto` and `host.proto`.
+//! messages: `proto/ambit/world.proto`, and `ambit_host_protocol::messages`.
 
 mod budgets;
 mod catch_up;
@@ -52,9 +52,7 @@ mod tests;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{
-    Configure, Drain, HandingOver, host_to_world::Body, world_to_host,
-};
+use ambit_host_protocol::messages::{HostMessage, HostSettings, WorldOrder};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to_client};
 use ambit_proto::ids::PlayerId;
@@ -76,7 +74,7 @@ pub use fleet::policy::PlacementPolicy;
 pub use fleet::pool::ChildPoolConfig;
 use fleet::restored::RestoredRooms;
 pub use fleet::silence::HostSilence;
-use fleet::silence::serving_lease_ms;
+use fleet::silence::serving_lease;
 #[cfg(test)]
 pub(crate) use operator_event::OPERATOR_EVENTS;
 pub use operator_event::OperatorEvent;
@@ -85,9 +83,7 @@ pub(crate) use operator_orders::{
     OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
     read_reason,
 };
-pub use output::{
-    ConnId, HostId, HostOrder, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey,
-};
+pub use output::{ConnId, HostId, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey};
 use output::{OutputQueue, RequestSource};
 use planned_end::PlannedEnd;
 use refusal::LobbyRefusal;
@@ -308,24 +304,24 @@ impl Lobby {
     pub fn handle_host_start(&mut self, now: LocalTime, host: HostId, origin: Origin) {
         self.advance(now);
         self.hosts.expect(host, origin, self.new_silence(now, origin, &[]));
-        let configure = Configure {
+        let settings = HostSettings {
             version: ambit_host_protocol::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
             grace_ms: to_millis(self.config.grace),
             // An embedded host ends with this process.
             saves_rooms: origin != Origin::Embedded || self.config.keeps_rooms,
-            lease_ms: if origin == Origin::Remote {
-                serving_lease_ms(self.config.host_silence)
+            lease: if origin == Origin::Remote {
+                serving_lease(self.config.host_silence)
             } else {
-                0
+                Duration::ZERO
             },
-            silence_ms: if origin == Origin::Child {
-                to_millis(self.config.host_silence)
+            silence: if origin == Origin::Child {
+                self.config.host_silence
             } else {
-                0
+                Duration::ZERO
             },
         };
-        self.outbox.send_to_host(host, world_to_host::Body::Configure(configure));
+        self.outbox.send_to_host(host, WorldOrder::Configure(settings));
         self.advance(now);
     }
 
@@ -335,35 +331,54 @@ impl Lobby {
         self.advance(now);
         match report {
             HostReport::Checkpointed(room) => self.mark_checkpointed(host, room),
-            HostReport::Message(message) => match message {
-                Body::Ready(ready) => self.add_host(now, host, ready),
-                Body::RoomOpened(opened) => self.handle_room_opened(now, host, opened),
-                Body::RoomClosed(closed) => self.handle_room_closed(now, host, &closed),
-                Body::PlayerOut(out) => self.handle_player_out(now, host, &out),
-                Body::Stats(mut stats) => {
-                    let unplayed = std::mem::take(&mut stats.unplayed_rooms);
-                    self.note_overrun(host, stats.rooms_late);
-                    self.hosts.note_stats(now, host, stats);
-                    self.check_clock(now, host);
-                    self.handle_unplayed_rooms(now, host, &unplayed);
-                }
-                Body::AtGate(request) => self.handle_gate_request(now, host, &request),
-                Body::Departed(departed) => self.handle_departed(now, host, departed),
-                Body::Arrived(arrived) => self.handle_arrived(now, host, &arrived),
-                Body::Store(asked) => self.handle_store_request(host, asked),
-                Body::Share(told) => self.handle_share(host, &told),
-                Body::Heartbeat(beat) => self.acknowledge_heartbeat(host, beat),
-                Body::HandingOver(HandingOver {}) => self.note_hand_over(host),
-                Body::RoomHandedOver(room) => self.handle_room_handed_over(now, host, room),
-                // The shell stores checkpoints, and gets the reports of watchers on their own
-                // connections.
-                Body::RoomSaved(_)
-                | Body::RoomTick(_)
-                | Body::RoomAnswered(_)
-                | Body::ProcessEnded(_) => {}
-            },
+            HostReport::Message(message) => self.handle_host_message(now, host, message),
         }
         self.advance(now);
+    }
+
+    fn handle_host_message(&mut self, now: LocalTime, host: HostId, message: HostMessage) {
+        match message {
+            HostMessage::Ready(ready) => self.add_host(now, host, ready),
+            HostMessage::RoomOpened { room, error } => {
+                self.handle_room_opened(now, host, room, error);
+            }
+            HostMessage::RoomClosed { room, reason, message } => {
+                let why = LobbyRefusal::new(reason, message);
+                self.handle_room_closed(now, host, room, &why);
+            }
+            HostMessage::PlayerOut { room, player, reason, message } => {
+                let why = LobbyRefusal::new(reason, message);
+                self.handle_player_out(now, host, (room, player), &why);
+            }
+            HostMessage::Stats(mut stats) => {
+                let unplayed = std::mem::take(&mut stats.unplayed_rooms);
+                self.note_overrun(host, stats.rooms_late);
+                self.hosts.note_stats(now, host, *stats);
+                self.check_clock(now, host);
+                self.handle_unplayed_rooms(now, host, &unplayed);
+            }
+            HostMessage::AtGate { room, player, map, at, from } => {
+                self.handle_gate_request(now, host, (room, player), map, (at, from));
+            }
+            HostMessage::Departed { room, player, transfer, carried } => {
+                self.handle_departed(now, host, (room, player), (transfer, carried));
+            }
+            HostMessage::Arrived { room, player, transfer } => {
+                self.handle_arrived(now, host, (room, player), transfer);
+            }
+            HostMessage::Store(room, asked) => self.handle_store_request(host, room, asked),
+            HostMessage::Share(room, share) => self.handle_share(host, room, &share),
+            HostMessage::Heartbeat(number) => self.acknowledge_heartbeat(host, number),
+            HostMessage::HandingOver => self.note_hand_over(host),
+            HostMessage::RoomHandedOver(room) => self.handle_room_handed_over(now, host, room),
+            // The shell stores checkpoints, and gets the reports of watchers on their own
+            // connections.
+            HostMessage::SnapshotPiece(..)
+            | HostMessage::Snapshot(..)
+            | HostMessage::Journal { .. }
+            | HostMessage::Answered { .. }
+            | HostMessage::ProcessEnded(_) => {}
+        }
     }
 
     /// Sets when the messages of a host arrived, which need not have been handled yet. Where
@@ -438,7 +453,7 @@ impl Lobby {
             self.close_connection(now, conn, draining_refusal());
         }
         for (host, _) in self.hosts.iter().filter(|(host, _)| !self.hosts.is_absent(*host)) {
-            self.outbox.send_to_host(host, world_to_host::Body::Drain(Drain {}));
+            self.outbox.send_to_host(host, WorldOrder::Drain);
         }
         self.advance(now);
     }

@@ -17,6 +17,7 @@
 
 pub mod messages;
 pub mod protobuf;
+pub mod stats;
 
 use std::time::Duration;
 

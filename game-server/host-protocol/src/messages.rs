@@ -1,11 +1,11 @@
-//! What a host and its WorldServer send each other, and what the host tells its rooms.
+//! What a host and its WorldServer send each other.
 //!
 //! The shells convert it from and to protobufs ([`crate::protobuf`]).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::generated::{HostReady, HostStats, LateRoom};
+use crate::stats::HostStats;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::{PlayerId, RoomId};
@@ -13,9 +13,9 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
-use ambit_room::logic::store::AskedOfStore;
+use ambit_room::logic::store::{AskedOfStore, StoreAnswer, StoreNumber};
 use ambit_room::recording::Header;
-use ambit_room::room::{RoomInput, TransferId};
+use ambit_room::room::{TransferArrival, TransferId};
 
 /// An order of the WorldServer.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +31,8 @@ pub enum WorldOrder {
         /// Goes behind the pieces before it: its state to theirs, and its journal to theirs.
         piece: SavedRoom,
     },
-    /// Run this room: a new one, or one that has run at another host.
+    /// Run this room: a new one, or one that has run at another host. If that has sent more than
+    /// fits into one message, [`Self::RoomPiece`]s bring the first parts.
     OpenRoom(RoomAssignment, Option<RoomResume>),
     /// End this room.
     CloseRoom {
@@ -116,6 +117,7 @@ pub struct RoomMember {
     pub name: String,
 }
 
+/// An order that concerns one room.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoomOrder {
     /// A player has left for good.
@@ -133,19 +135,39 @@ pub enum RoomOrder {
         /// The tickets of all others up to this serial are revoked.
         revoked_until: u64,
     },
-    /// An input of the room: a name, a transfer.
-    Input(RoomInput),
+    /// Right behind the order that opens a room which is started: these players are in it, and
+    /// about to come into the game.
+    ExpectPlayers(Vec<PlayerId>),
+    /// A player has another name.
+    RenamePlayer {
+        player: PlayerId,
+        /// The new name.
+        name: String,
+    },
+    /// The other map has a seat for the player: remove the avatar.
+    ReleaseForTransfer { player: PlayerId, transfer: TransferId },
+    /// The gate is closed for this player, who stays.
+    RefuseTransfer(PlayerId),
+    /// A player arrives from another map of the world.
+    AdmitTransfer(TransferArrival),
+    /// Another map of the world tells this.
+    MapShare {
+        /// The number of that map.
+        map: u32,
+        /// Empty if that map has ended.
+        share: Vec<u8>,
+    },
+    /// The store's answer to [`HostMessage::Store`].
+    Stored {
+        /// That of the request.
+        number: StoreNumber,
+        answer: StoreAnswer,
+    },
     /// An operator asks ([`ambit_room::questions`]).
     Ask { number: u64, question: Vec<u8> },
-    /// Send a snapshot: another WorldServer may have none.
-    SendSnapshot,
     /// Hand the room over after the next tick at which its game allows that
     /// ([`HostMessage::RoomHandedOver`]), and wait for the WorldServer.
     Move,
-    /// The room ends for all, for this reason.
-    Close(ErrorCode),
-    /// End here: the room goes on at another host.
-    HandOver,
 }
 
 /// A message to the WorldServer.
@@ -194,15 +216,14 @@ pub enum HostMessage {
         carried: Option<Vec<u8>>,
     },
     /// A player has come into a room by a transfer.
-    Arrived {
-        room: RoomId,
-        player: PlayerId,
-        transfer: TransferId,
-    },
+    Arrived { room: RoomId, player: PlayerId, transfer: TransferId },
     /// A room's game asks this of the store.
     Store(RoomId, AskedOfStore),
     /// A map of a world tells this the others.
     Share(RoomId, Vec<u8>),
+    /// A part of a room's state that does not fit into one message, and goes before the next part.
+    /// [`Self::Snapshot`] brings the last one.
+    SnapshotPiece(RoomId, RoomSnapshot),
     /// A room after its last tick.
     Snapshot(RoomId, RoomSnapshot),
     /// The last snapshot is the whole room, and no tick follows here.
@@ -215,28 +236,53 @@ pub enum HostMessage {
         number: u64,
     },
     /// The answer to [`RoomOrder::Ask`]; empty if the room is asked too often.
-    Answered {
-        room: RoomId,
-        number: u64,
-        answer: Vec<u8>,
-    },
+    Answered { room: RoomId, number: u64, answer: Vec<u8> },
     /// This host lives.
     Heartbeat(u64),
     /// This host was asked to end, and does so with its last messages about its rooms.
     HandingOver,
+    /// What the host has counted, once a second.
     Stats(Box<HostStats>),
+    /// From a host's watcher, on a link of its own: the process with this instance has ended.
+    ProcessEnded(Vec<u8>),
+}
+
+/// A host that can run rooms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostReady {
+    /// Of the protocol between the two.
+    pub version: u32,
+    /// Where players connect.
+    pub address: String,
+    /// SHA-256 of the certificate (DER) that players are shown.
+    pub certificate_sha256: Vec<u8>,
+    /// Rooms at most.
+    pub capacity: u32,
+    /// For people: process id, name of the machine.
+    pub label: String,
+    /// Threads that run rooms at the same time.
+    pub cores: u32,
+    /// Random bytes of this process. A WorldServer recognises by them a host that another one knew.
+    pub instance: Vec<u8>,
+    /// The rooms that the host runs already.
+    pub rooms: Vec<RoomHere>,
+    /// What its rooms are made of: only hosts of the same build go on with them.
+    pub build: String,
+    /// The time by which this host judges tickets, in seconds since 1970; 0 if it does not say it.
+    pub ticket_time_unix_s: u64,
+}
+
+/// A room that a host runs already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoomHere {
+    pub room: RoomId,
+    /// How often it was given to a host.
+    pub incarnation: u32,
 }
 
 impl HostMessage {
     /// Whether a newer message makes up for this one if it is lost; of an answer, another question.
     pub fn is_expendable(&self) -> bool {
         matches!(self, Self::Heartbeat(_) | Self::Stats(_) | Self::Answered { .. })
-    }
-}
-
-impl LateRoom {
-    /// Which of two rooms is later: that with the higher rank.
-    pub fn rank(&self) -> (u64, u32, u64) {
-        (self.recent_ticks_skipped, self.load_level, self.ticks_skipped)
     }
 }

@@ -53,7 +53,6 @@ use crate::host_link::HostEnd;
 use crate::record_folder::RecordFolder;
 use crate::room_files::{OpenFiles, check_directory};
 use crate::web_certificates::WebCertificates;
-use ambit_host_protocol::generated::ProcessEnded;
 use ambit_host_protocol::messages::HostMessage;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
@@ -297,8 +296,8 @@ impl HostControl {
     }
 
     /// What the watcher reports to the WorldServer when this process has ended.
-    pub(crate) fn process_ended(&self) -> ProcessEnded {
-        ProcessEnded { instance: self.shared.core().profile().instance.to_vec() }
+    pub(crate) fn process_ended(&self) -> HostMessage {
+        HostMessage::ProcessEnded(self.shared.core().profile().instance.to_vec())
     }
 
     /// Waits until the files of all rooms that have ended are complete, if the disk takes them in

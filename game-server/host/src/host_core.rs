@@ -30,12 +30,12 @@ mod overload;
 pub mod release;
 pub mod room_host;
 mod room_pieces;
+pub mod room_task;
 pub mod tick_loss;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{HostReady, RoomHere};
 use ambit_host_protocol::{HEARTBEAT_INTERVAL, STATS_INTERVAL};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::Join;
@@ -50,8 +50,10 @@ use self::lease::ServingLease;
 use self::making::RoomPlan;
 use self::room_host::AdmittedClient;
 use self::room_pieces::RoomPieces;
+use self::room_task::RoomTask;
 use ambit_host_protocol::messages::{
-    HostMessage, HostSettings, RoomAssignment, RoomOrder, RoomResume, WorldOrder,
+    HostMessage, HostReady, HostSettings, RoomAssignment, RoomHere, RoomOrder, RoomResume,
+    WorldOrder,
 };
 use ambit_room::journal::RoomSnapshot;
 use ambit_transport::ticket::{TicketError, TicketVerifier};
@@ -109,7 +111,7 @@ pub enum HostOutput {
     /// The room that was made is not wanted any more.
     DiscardRoom(RoomId),
     /// An order for a running room. After `Close` and `HandOver` it takes no clients any more.
-    Room(RoomId, RoomOrder),
+    Room(RoomId, RoomTask),
     /// The WorldServer has all journal entries up to this number.
     JournalAcknowledged(u64),
     /// The host serves this WorldServer no more. To be carried out when the rooms have carried out
@@ -318,7 +320,7 @@ impl HostCore {
                     self.send(HostMessage::Snapshot(room, snapshot));
                 }
                 let orders = orders.into_iter();
-                self.outputs.extend(orders.map(|order| HostOutput::Room(room, order)));
+                self.outputs.extend(orders.map(|order| HostOutput::Room(room, order.into())));
             }
         }
     }
@@ -411,7 +413,7 @@ impl HostCore {
     /// Closes all rooms: no WorldServer will ask for them.
     pub fn close_all(&mut self, reason: ErrorCode) {
         for room in self.take_running() {
-            self.outputs.push_back(HostOutput::Room(room, RoomOrder::Close(reason)));
+            self.outputs.push_back(HostOutput::Room(room, RoomTask::Close(reason)));
         }
     }
 
@@ -480,7 +482,7 @@ impl HostCore {
         for (&room, hosted) in &mut self.rooms {
             if let HostedRoom::Running { saved_from, .. } = hosted {
                 *saved_from = SavedFrom::Snapshot;
-                self.outputs.push_back(HostOutput::Room(room, RoomOrder::SendSnapshot));
+                self.outputs.push_back(HostOutput::Room(room, RoomTask::SendSnapshot));
             }
         }
         self.consider_leaving(now, lease);
@@ -531,7 +533,7 @@ impl HostCore {
             Some(HostedRoom::Running { .. }) => {
                 self.rooms.remove(&room);
                 tracing::info!(room = room.0, reason = codes::name(reason), "room closed");
-                self.outputs.push_back(HostOutput::Room(room, RoomOrder::Close(reason)));
+                self.outputs.push_back(HostOutput::Room(room, RoomTask::Close(reason)));
             }
             None => {}
         }
@@ -542,7 +544,7 @@ impl HostCore {
         if let Some(HostedRoom::Running { .. }) = self.rooms.get(&room) {
             self.rooms.remove(&room);
             tracing::info!(room = room.0, "the room goes on at another host");
-            self.outputs.push_back(HostOutput::Room(room, RoomOrder::HandOver));
+            self.outputs.push_back(HostOutput::Room(room, RoomTask::HandOver));
         }
     }
 
@@ -550,7 +552,7 @@ impl HostCore {
         match self.rooms.get_mut(&room) {
             Some(HostedRoom::Pending { orders, .. }) => orders.push(order),
             Some(HostedRoom::Running { .. }) => {
-                self.outputs.push_back(HostOutput::Room(room, order));
+                self.outputs.push_back(HostOutput::Room(room, order.into()));
             }
             None => {}
         }
@@ -625,7 +627,7 @@ impl HostCore {
         match &ending {
             HostEnding::HandedOver => {
                 for room in self.take_running() {
-                    self.outputs.push_back(HostOutput::Room(room, RoomOrder::HandOver));
+                    self.outputs.push_back(HostOutput::Room(room, RoomTask::HandOver));
                 }
             }
             HostEnding::Drained => self.close_all(ErrorCode::Draining),
@@ -697,7 +699,7 @@ impl HostCore {
     fn ready(&self, now: HostTime) -> HostReady {
         let HostProfile { address, fingerprint, capacity, label, build, cores, instance } =
             self.profile.clone();
-        let room_here = |(room, incarnation): (RoomId, u32)| RoomHere { room: room.0, incarnation };
+        let room_here = |(room, incarnation): (RoomId, u32)| RoomHere { room, incarnation };
         HostReady {
             version: ambit_host_protocol::VERSION,
             address,

@@ -3,10 +3,10 @@
 //! A host that dials its WorldServer starts a second process of the same program, its *watcher*,
 //! and holds the only writing end of the watcher's standard input. It never closes that end: the
 //! system does, when the last thread of the host is gone. Only then the watcher reports it, with
-//! the host's instance ([`ProcessEnded`]) and a proof of the host's key. So the report proves that
-//! nothing of that process serves players any more, whatever its lease says. A host that ends
-//! regularly dismisses its watcher before. A watcher that dies with its host (with the machine or
-//! the container) reports nothing, and the WorldServer notices the host's silence.
+//! the host's instance ([`HostMessage::ProcessEnded`]) and a proof of the host's key. So the report
+//! proves that nothing of that process serves players any more, whatever its lease says. A host
+//! that ends regularly dismisses its watcher before. A watcher that dies with its host (with the
+//! machine or the container) reports nothing, and the WorldServer notices the host's silence.
 //!
 //! Into the watcher go the WorldServers' addresses and certificates, as a variable of its
 //! environment, and on its standard input the key behind its length, and one frame, the report; any
@@ -30,7 +30,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::dial::{WorldAddresses, connect, is};
-use ambit_host_protocol::generated::{HostToWorld, ProcessEnded, host_to_world};
+use ambit_host_protocol::generated::HostToWorld;
+use ambit_host_protocol::messages::HostMessage;
 
 /// Set for a watcher: the WorldServers' addresses, a bar, their certificates; with commas.
 const VARIABLE: &str = "AMBIT_HOST_WATCHER";
@@ -48,7 +49,7 @@ pub(crate) struct ProcessWatcher {
 
 impl ProcessWatcher {
     /// Starts a watcher that reports `ended` to these WorldServers.
-    pub(crate) fn start(ended: ProcessEnded, worlds: &WorldAddresses) -> Self {
+    pub(crate) fn start(ended: HostMessage, worlds: &WorldAddresses) -> Self {
         let input = start(ended, worlds).map(ManuallyDrop::new);
         let input = input.inspect_err(|error| {
             tracing::warn!(
@@ -68,7 +69,7 @@ impl ProcessWatcher {
     }
 }
 
-fn start(ended: ProcessEnded, worlds: &WorldAddresses) -> anyhow::Result<ChildStdin> {
+fn start(ended: HostMessage, worlds: &WorldAddresses) -> anyhow::Result<ChildStdin> {
     let program = std::env::current_exe()?;
     let mut watcher = Command::new(program)
         .args(std::env::args_os().skip(1))
@@ -78,7 +79,7 @@ fn start(ended: ProcessEnded, worlds: &WorldAddresses) -> anyhow::Result<ChildSt
         .stderr(Stdio::null())
         .spawn()?;
     let mut input = watcher.stdin.take().context("it has no standard input")?;
-    let report = HostToWorld { body: Some(host_to_world::Body::ProcessEnded(ended)) };
+    let report = HostToWorld::from(ended);
     input.write_all(&to_input(&worlds.key, &report))?;
     Ok(input)
 }
@@ -206,9 +207,7 @@ mod tests {
 
     #[test]
     fn a_watcher_reports_unless_it_is_dismissed_or_has_no_whole_report() {
-        let report = HostToWorld {
-            body: Some(host_to_world::Body::ProcessEnded(ProcessEnded { instance: vec![7; 16] })),
-        };
+        let report = HostToWorld::from(HostMessage::ProcessEnded(vec![7; 16]));
         let input = to_input(b"secret", &report);
         let frame = encode_frame(&report);
         assert_eq!(read_input(&input), Some((&b"secret"[..], &frame[..])));

@@ -8,10 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{
-    HostReady, HostToWorld, RoomOpened, host_to_world, world_to_host,
-};
+use ambit_host_protocol::generated::HostToWorld;
+use ambit_host_protocol::messages::{HostMessage, HostReady, WorldOrder};
+use ambit_host_protocol::protobuf::host_message_of;
+use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self as pb, ClientToWorld, client_to_world};
+use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
@@ -134,7 +136,7 @@ impl FuzzedLobby {
             capacity: 10,
             ..HostReady::default()
         };
-        fuzzed.send_to_lobby(host_to_world::Body::Ready(ready));
+        fuzzed.send_to_lobby(HostMessage::Ready(ready));
         assert_eq!(fuzzed.lobby.hosts().count(), 1, "the correct host is ready");
         fuzzed
     }
@@ -183,15 +185,10 @@ impl FuzzedLobby {
                     }
                 }
                 LobbyAction::Host { host, order } => {
-                    for message in self.checkpoints.prepare_messages(self.now, host, order) {
-                        if let (CORRECT_HOST, Some(world_to_host::Body::OpenRoom(order))) =
-                            (host, message.body)
-                        {
-                            self.send_to_lobby(host_to_world::Body::RoomOpened(RoomOpened {
-                                room: order.room,
-                                error: None,
-                            }));
-                        }
+                    let order = self.checkpoints.complete_order(self.now, host, order);
+                    if let (CORRECT_HOST, WorldOrder::OpenRoom(opened, _)) = (host, order) {
+                        let room = opened.room;
+                        self.send_to_lobby(HostMessage::RoomOpened { room, error: None });
                     }
                 }
                 LobbyAction::DisconnectHost { host } => {
@@ -215,12 +212,14 @@ impl FuzzedLobby {
         }
     }
 
-    fn send_to_lobby(&mut self, body: host_to_world::Body) {
-        self.report(CORRECT_HOST, HostToWorld { body: Some(body) });
+    fn send_to_lobby(&mut self, message: HostMessage) {
+        self.report(CORRECT_HOST, HostToWorld::from(message));
     }
 
     fn report(&mut self, host: HostId, message: HostToWorld) {
-        if let Some(report) = self.checkpoints.receive(self.now, host, message) {
+        if let Some(message) = host_message_of(message)
+            && let Some(report) = self.checkpoints.receive(self.now, host, message)
+        {
             self.lobby.handle_host(self.now, host, report);
         }
     }
@@ -271,11 +270,9 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     ask(&mut room, 1, 7, Body::LeaveRoom(pb::LeaveRoom {}));
     let mut host = room.clone();
     host.extend([HOST as u8, 1]);
-    let closed = ambit_host_protocol::generated::RoomClosed { room: 1, ..Default::default() };
-    put_bytes(
-        &mut host,
-        &HostToWorld { body: Some(host_to_world::Body::RoomClosed(closed)) }.encode_to_vec(),
-    );
+    let (room_id, reason) = (RoomId(1), ErrorCode::ErrorUnspecified);
+    let closed = HostMessage::RoomClosed { room: room_id, reason, message: String::new() };
+    put_bytes(&mut host, &HostToWorld::from(closed).encode_to_vec());
     host.extend([7, 1, WAIT as u8, 255, 255, QUIT as u8, 1, DRAIN as u8, 0]);
     vec![room, host]
 }

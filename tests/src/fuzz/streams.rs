@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 
 use ambit_host_protocol::generated::{HostToWorld, WorldToHost};
+use ambit_host_protocol::protobuf::{host_message_of, order_of};
 use ambit_proto::control::game::{self as game_pb, ClientToGame, GameToClient};
 use ambit_proto::control::world::{self as world_pb, ClientToWorld, WorldToClient};
 use ambit_proto::frame::{self, FrameDecoder};
@@ -51,12 +52,36 @@ const FRAMES: [FrameKind; 9] = [
     ("WorldToClient", frame::MAX_FROM_WORLD, check_round_trip::<WorldToClient>),
     ("ClientToGame", frame::MAX_TO_GAME, check_round_trip::<ClientToGame>),
     ("GameToClient", frame::MAX_FROM_GAME, check_round_trip::<GameToClient>),
-    ("WorldToHost", frame::MAX_HOST, check_round_trip::<WorldToHost>),
-    ("HostToWorld", frame::MAX_HOST, check_round_trip::<HostToWorld>),
+    ("WorldToHost", frame::MAX_HOST, check_order),
+    ("HostToWorld", frame::MAX_HOST, check_host_message),
     ("Follow", frame::MAX_TO_WORLD, check_round_trip::<directory::Follow>),
     ("Lead", frame::MAX_TO_WORLD, check_round_trip::<directory::Lead>),
     ("Relay", frame::MAX_TO_WORLD, check_round_trip::<directory::Relay>),
 ];
+
+/// An order to a host is read the same again, if it is one.
+fn check_order(bytes: &[u8]) -> bool {
+    let read =
+        |bytes: &[u8]| WorldToHost::decode(bytes).ok().and_then(order_of).map(WorldToHost::from);
+    check_round_trip::<WorldToHost>(bytes) && check_read_again(bytes, read)
+}
+
+/// The same for a message of a host.
+fn check_host_message(bytes: &[u8]) -> bool {
+    let read = |bytes: &[u8]| {
+        HostToWorld::decode(bytes).ok().and_then(host_message_of).map(HostToWorld::from)
+    };
+    check_round_trip::<HostToWorld>(bytes) && check_read_again(bytes, read)
+}
+
+fn check_read_again<M: Message>(bytes: &[u8], read: impl Fn(&[u8]) -> Option<M>) -> bool {
+    if let Some(message) = read(bytes) {
+        let written = message.encode_to_vec();
+        let again = read(&written).expect("what was written is read");
+        assert_eq!(again.encode_to_vec(), written);
+    }
+    true
+}
 
 /// Whether the bytes are a message that is not empty; such a message can be encoded and decoded
 /// again, with the same bytes.

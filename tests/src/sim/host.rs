@@ -13,9 +13,10 @@ use ambit_host::host_core::lease::ServingLease;
 use ambit_host::host_core::making::{MadeRoom, RoomPlan};
 use ambit_host::host_core::release::{Release, check_release};
 use ambit_host::host_core::room_host::{RoomHost, RoomHostOutput};
+use ambit_host::host_core::room_task::RoomTask;
 use ambit_host::host_core::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
 use ambit_host_protocol::generated::{HostToWorld, WorldToHost};
-use ambit_host_protocol::messages::{HostMessage, RoomOrder};
+use ambit_host_protocol::messages::HostMessage;
 use ambit_host_protocol::protobuf::{messages_of, order_of};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{
@@ -403,7 +404,7 @@ impl SimHost {
                     self.rooms.insert(room, started);
                 }
                 HostOutput::DiscardRoom(_) => self.made = None,
-                HostOutput::Room(id, order) => self.handle_room_order(now, id, order),
+                HostOutput::Room(id, task) => self.handle_room_task(now, id, task),
                 HostOutput::JournalAcknowledged(number) => {
                     self.journal_saved = self.journal_saved.max(number);
                 }
@@ -413,10 +414,10 @@ impl SimHost {
         self.release(now);
     }
 
-    fn handle_room_order(&mut self, now: LocalTime, id: RoomId, order: RoomOrder) {
+    fn handle_room_task(&mut self, now: LocalTime, id: RoomId, task: RoomTask) {
         if let Some(room) = self.rooms.get_mut(&id) {
             let at = room.clock.room_time(now);
-            room.host.handle_order(at, order);
+            room.host.handle_task(at, task);
             self.handle_room_outputs(now, id);
         }
     }

@@ -109,6 +109,28 @@ const FORBIDDEN: [&str; 25] = [
     "io::stderr",
 ];
 
+/// Cores that know the messages between a WorldServer and its hosts, and not their protobufs.
+const WITHOUT_PROTOBUFS: [&str; 4] = [
+    "game-server/host/src/host_core",
+    "game-server/host-protocol/src/messages.rs",
+    "game-server/host-protocol/src/stats.rs",
+    "world-server/src/lobby",
+];
+
+#[test]
+fn neither_lobby_nor_host_core_names_a_protobuf_of_the_host_protocol() {
+    let is_core = |path: &str| WITHOUT_PROTOBUFS.iter().any(|core| path.starts_with(core));
+    let mut cores = product();
+    cores.retain(|source| is_core(&source.path));
+    let known = cores.iter().filter(|source| source.text.contains("ambit_host_protocol::"));
+    assert!(known.count() > 20, "the cores are elsewhere");
+    let names = ["host_protocol::generated", "host_protocol::protobuf", "crate::generated"];
+    let names_one = |source: &&Source| names.iter().any(|name| source.text.contains(name));
+    let found = cores.iter().filter(names_one).map(|source| source.path.as_str());
+    let found: Vec<&str> = found.collect();
+    assert!(found.is_empty(), "shells convert: {found:?}");
+}
+
 /// Macros that panic if a standard stream is full or closed.
 const PANICKING: [&str; 4] = ["println!(", "print!(", "eprintln!(", "eprint!("];
 /// Examples, and a program for developers alone.

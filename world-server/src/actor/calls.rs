@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use ambit_host_protocol::generated::{AskRoom, RoomAnswered, WorldToHost, world_to_host};
+use ambit_host_protocol::generated::WorldToHost;
+use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_room::questions::RoomQuestion;
@@ -148,16 +149,16 @@ impl WorldServer {
         let host = self.lobby.host_of_map(map)?;
         let link = self.hosts.get(&host).ok_or(OperatorProblem::NotRunning(map))?;
         let (number, answer) = self.questions.add(host)?;
-        let question = AskRoom { room: map.0, number, question: question.encode() };
-        let message = WorldToHost { body: Some(world_to_host::Body::AskRoom(question)) };
+        let question = RoomOrder::Ask { number, question: question.encode() };
+        let message = WorldToHost::from(WorldOrder::Room(map, question));
         // An operator can ask again: a host that does not read is found out by what it has to get.
         link.commands.try_send(message).map_err(|_| OperatorProblem::TooManyQuestions)?;
         Ok(answer)
     }
 
     /// A host has answered a question.
-    pub(crate) fn take_room_answer(&mut self, host: HostId, answered: RoomAnswered) {
-        self.questions.take(host, answered);
+    pub(crate) fn take_room_answer(&mut self, host: HostId, number: u64, answer: Vec<u8>) {
+        self.questions.take(host, number, answer);
     }
 
     /// All maps, as operators see them.

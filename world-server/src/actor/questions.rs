@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use ambit_host_protocol::generated::RoomAnswered;
 use tokio::sync::oneshot;
 
 use crate::lobby::{HostId, OperatorProblem};
@@ -42,7 +41,7 @@ impl RoomQuestions {
     }
 
     /// A host has answered. What it was not asked is dropped.
-    pub(super) fn take(&mut self, host: HostId, RoomAnswered { number, answer, .. }: RoomAnswered) {
+    pub(super) fn take(&mut self, host: HostId, number: u64, answer: Vec<u8>) {
         if self.waiting.get(&number).is_some_and(|question| question.host == host)
             && let Some(question) = self.waiting.remove(&number)
         {
@@ -56,19 +55,15 @@ impl RoomQuestions {
 mod tests {
     use super::*;
 
-    fn answered(number: u64) -> RoomAnswered {
-        RoomAnswered { room: 1, number, answer: vec![7] }
-    }
-
     #[test]
     fn an_answer_counts_once_and_from_the_host_that_was_asked() {
         let mut questions = RoomQuestions::default();
         let (number, mut answer) = questions.add(HostId(1)).expect("none waits");
-        questions.take(HostId(2), answered(number));
-        questions.take(HostId(1), answered(number + 1));
+        questions.take(HostId(2), number, vec![7]);
+        questions.take(HostId(1), number + 1, vec![7]);
         assert!(answer.try_recv().is_err(), "no answer yet");
-        questions.take(HostId(1), answered(number));
-        questions.take(HostId(1), answered(number));
+        questions.take(HostId(1), number, vec![7]);
+        questions.take(HostId(1), number, vec![7]);
         assert_eq!(answer.try_recv(), Ok(vec![7]));
     }
 

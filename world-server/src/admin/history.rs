@@ -82,7 +82,7 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use ambit_host_protocol::generated::{HostStats, TickFigures};
+    use ambit_host_protocol::stats::{HostStats, TickFigures};
     use ambit_proto::codes::ErrorCode;
 
     use super::*;

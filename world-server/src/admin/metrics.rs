@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Error};
 
 use ambit_host_protocol::TICK_BUCKETS;
-use ambit_host_protocol::generated::{HostStats, TickFigures};
+use ambit_host_protocol::stats::{HostStats, TickFigures};
 use ambit_proto::codes;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeCounterValue, EncodeMetric as _};
@@ -167,7 +167,7 @@ impl MetricsCollector {
     fn encode_late_rooms(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
         let late_rooms = self.0.late_rooms();
         let skipped = late_rooms.iter().map(|late| (late.room.to_string(), late.ticks_skipped));
-        let levels = late_rooms.iter().map(|late| (late.room, f64::from(late.load_level)));
+        let levels = late_rooms.iter().map(|late| (late.room.0, f64::from(late.load_level)));
         encode_table! { out;
             counters "room_ticks_skipped",
                 "Ticks that a room skipped on its host; the 64 rooms that skip the most now",
@@ -349,7 +349,8 @@ fn by_direction(received: u64, sent: u64) -> impl Iterator<Item = (String, u64)>
 
 #[cfg(test)]
 mod tests {
-    use ambit_host_protocol::generated::{CallbackTime, RoomCallbacks};
+    use ambit_host_protocol::stats::{CallbackTime, RoomCallbacks};
+    use ambit_proto::ids::RoomId;
 
     use super::*;
 
@@ -384,7 +385,7 @@ mod tests {
                 cpu_permille: 1_500,
                 rooms: 3,
                 room_callbacks: vec![RoomCallbacks {
-                    room: 7,
+                    room: RoomId(7),
                     callbacks: vec![CallbackTime {
                         callback: "step".to_owned(),
                         calls: 20,

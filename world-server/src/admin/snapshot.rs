@@ -4,9 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{
-    CallbackTime, HostStats, LateRoom, RoomCallbacks, TickFigures,
-};
+use ambit_host_protocol::stats::{CallbackTime, HostStats, LateRoom, RoomCallbacks, TickFigures};
 use ambit_proto::control::world;
 use ambit_proto::ids::RoomId;
 
@@ -60,7 +58,7 @@ impl Snapshot {
     /// Of the rooms that are late or were so, those that skip the most ticks now. During a failover
     /// two hosts may have the same room.
     pub(crate) fn late_rooms(&self) -> Vec<LateRoom> {
-        let mut by_room = BTreeMap::<u64, LateRoom>::new();
+        let mut by_room = BTreeMap::<RoomId, LateRoom>::new();
         for late in self.hosts.iter().flat_map(|(_, host)| &host.stats.late_rooms) {
             let sum = by_room.entry(late.room).or_default();
             sum.room = late.room;
@@ -75,10 +73,10 @@ impl Snapshot {
     }
 
     /// Of the rooms whose games have taken the most time, what their functions took, by room.
-    pub(crate) fn room_callbacks(&self) -> Vec<(u64, Vec<CallbackTime>)> {
+    pub(crate) fn room_callbacks(&self) -> Vec<(RoomId, Vec<CallbackTime>)> {
         let rooms = self.hosts.iter().flat_map(|(_, host)| &host.stats.room_callbacks);
         // During a failover two hosts may have the same room: the one that has done more is shown.
-        let mut by_room = BTreeMap::<u64, &RoomCallbacks>::new();
+        let mut by_room = BTreeMap::<RoomId, &RoomCallbacks>::new();
         let nanos = |it: &RoomCallbacks| it.callbacks.iter().map(|time| time.nanos).sum::<u64>();
         for room in rooms {
             let known = by_room.entry(room.room).or_insert(room);
@@ -148,7 +146,7 @@ fn add_counts(sum: &mut BTreeMap<String, u64>, counts: &BTreeMap<String, u64>) {
 
 #[cfg(test)]
 mod tests {
-    use ambit_host_protocol::generated::HostReady;
+    use ambit_host_protocol::messages::HostReady;
 
     use super::*;
 
@@ -179,7 +177,7 @@ mod tests {
     #[test]
     fn late_rooms_of_all_hosts_are_listed_by_their_lost_ticks_up_to_a_limit() {
         let late = |room, recent_ticks_skipped, load_level| LateRoom {
-            room,
+            room: RoomId(room),
             ticks_skipped: 1_000 - recent_ticks_skipped,
             load_level,
             recent_ticks_skipped,

@@ -7,7 +7,7 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_host_protocol::generated::RoomLoad;
+use ambit_host_protocol::stats::RoomLoad;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::WINDOW_S;
 use axum::body::Bytes;
@@ -240,7 +240,8 @@ fn escape_html(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ambit_host_protocol::generated::{HostReady, HostStats, LateRoom};
+    use ambit_host_protocol::messages::HostReady;
+    use ambit_host_protocol::stats::{HostStats, LateRoom};
     use ambit_proto::control::world::Room;
     use ambit_proto::ids::RoomId;
 
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn rooms_that_lost_ticks_or_send_less_are_listed() {
         let late = |room, ticks_skipped, load_level| LateRoom {
-            room,
+            room: RoomId(room),
             ticks_skipped,
             load_level,
             recent_ticks_skipped: ticks_skipped / 4,

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use ambit_host_protocol::generated::{AcknowledgeHeartbeat, Heartbeat};
+use ambit_host_protocol::messages::WorldOrder;
 use ambit_proto::time::LocalTime;
 use parking_lot::{Mutex, MutexGuard};
 
@@ -41,13 +41,9 @@ impl HeardHosts {
     }
 
     /// The answer to a heartbeat of the host, unless it was given up.
-    pub(crate) fn acknowledge(
-        &self,
-        host: HostId,
-        beat: Heartbeat,
-    ) -> Option<AcknowledgeHeartbeat> {
+    pub(crate) fn acknowledge(&self, host: HostId, number: u64) -> Option<WorldOrder> {
         let mut all = self.hold();
-        all.get_mut(&host).map(|silence| silence.acknowledge(beat))
+        all.get_mut(&host).map(|silence| silence.acknowledge(number))
     }
 
     /// The table. Other threads cannot change it while the guard lives.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_host::host_link::world_end_over;
-use ambit_host_protocol::generated::host_to_world::Body;
+use ambit_host_protocol::messages::HostMessage;
 use ambit_proto::codes::{self, ErrorCode};
 use quinn::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
 
@@ -34,8 +34,8 @@ pub(crate) async fn serve(
     });
     let registered = match first_message(&mut link).await {
         // From a host's watcher, which asks again until this server closes the connection.
-        Ok(Body::ProcessEnded(ended)) => {
-            let ended = call(move |world, ctx| world.end_process(ctx, &ended.instance));
+        Ok(HostMessage::ProcessEnded(instance)) => {
+            let ended = call(move |world, ctx| world.end_process(ctx, &instance));
             let _ = world.send(ended).await;
             return close(&connection, ErrorCode::ErrorUnspecified);
         }

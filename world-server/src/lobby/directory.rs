@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::directory as pb;
-use ambit_host_protocol::generated::{CloseRoom, RoomHere, SyncMembers, world_to_host};
+use ambit_host_protocol::messages::{RoomHere, RoomOrder, WorldOrder};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{AccountId, PartyId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
@@ -596,7 +596,7 @@ impl Lobby {
         here: &[RoomHere],
     ) {
         for reported in here {
-            let id = RoomId(reported.room);
+            let id = reported.room;
             let known =
                 self.rooms.get(id).filter(|room| room.phase == (RoomPhase::Running { host }));
             if known.is_some_and(|room| room.incarnation == reported.incarnation) {
@@ -607,21 +607,20 @@ impl Lobby {
                 room.release.note_running();
                 self.outbox.push(LobbyAction::AdoptRoom { room: id, host });
                 self.begin_trial_time(now, id);
-                let roster = SyncMembers {
-                    room: id.0,
-                    members: Some(self.members_on_map(id).into()),
-                    void_tickets_until: self.counters.tickets,
+                let roster = RoomOrder::SyncMembers {
+                    members: self.members_on_map(id),
+                    revoked_until: self.counters.tickets,
                 };
-                self.outbox.send_to_host(host, world_to_host::Body::SyncMembers(roster));
+                self.outbox.send_to_room(host, id, roster);
                 self.resend_transfer_orders(id);
             } else {
-                let close = CloseRoom { room: id.0, reason: ErrorCode::RoomClosed.into() };
-                self.outbox.send_to_host(host, world_to_host::Body::CloseRoom(close));
+                let close = WorldOrder::CloseRoom { room: id, reason: ErrorCode::RoomClosed };
+                self.outbox.send_to_host(host, close);
             }
         }
         let runs = |room: &LobbyRoom| {
             here.iter().any(|reported| {
-                (RoomId(reported.room), reported.incarnation) == (room.id, room.incarnation)
+                (reported.room, reported.incarnation) == (room.id, room.incarnation)
             })
         };
         let lost = self

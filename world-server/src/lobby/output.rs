@@ -5,8 +5,7 @@
 
 use std::collections::VecDeque;
 
-use ambit_host_protocol::generated::world_to_host;
-use ambit_host_protocol::messages::{RoomAssignment, RoomMember};
+use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
@@ -108,26 +107,11 @@ impl MissedNews {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub enum HostOrder {
-    /// Run this room. The shell adds the checkpoint of a room that has run on another host.
-    OpenRoom {
-        assignment: RoomAssignment,
-        /// The current members of a room that has run on another host; `None` for a new room.
-        resume_with: Option<Vec<RoomMember>>,
-    },
-    /// Any other order, as it is sent.
-    Message(world_to_host::Body),
-}
-
 /// What the shell has to do, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LobbyAction {
     /// A message for one connection.
-    Send {
-        conn: ConnId,
-        message: WorldToClient,
-    },
+    Send { conn: ConnId, message: WorldToClient },
     /// The same message for many connections: encode it once.
     Broadcast {
         /// The receivers; each once.
@@ -144,29 +128,18 @@ pub enum LobbyAction {
         /// QUIC's reason phrase.
         message: String,
     },
-    Host {
-        host: HostId,
-        order: HostOrder,
-    },
+    /// An order to a host. To [`WorldOrder::OpenRoom`] for a room that has run on another host the
+    /// shell adds what that host has sent, and the room's time.
+    Host { host: HostId, order: WorldOrder },
     /// Do this, then report it with `handle_account`.
-    Account {
-        source: JobSource,
-        job: AccountJob,
-    },
+    Account { source: JobSource, job: AccountJob },
     /// Do this for a room, then report it with `handle_stored`.
-    Store {
-        request: RoomRequest,
-        job: StoreJob,
-    },
+    Store { request: RoomRequest, job: StoreJob },
     /// Close the link to a host that has fallen silent, and kill it if it is a child;
     /// `handle_host_lost` is due as usual.
-    DisconnectHost {
-        host: HostId,
-    },
+    DisconnectHost { host: HostId },
     /// A room seems to crash its hosts: save its checkpoint as a recording, for analysis.
-    SaveCondemned {
-        header: Header,
-    },
+    SaveCondemned { header: Header },
     /// A kept room ends that could not go on here: put it aside with its checkpoint before anything
     /// else that comes out of the same call, since another build may be able to read it.
     SetAsideRoom {
@@ -178,25 +151,15 @@ pub enum LobbyAction {
     },
     /// This restored room is being tried, or none is: note it before anything that follows, so that
     /// the next start knows which room was being tried if this process ends.
-    NoteTrial {
-        room: Option<RoomId>,
-    },
+    NoteTrial { room: Option<RoomId> },
     /// All restored rooms have run for a moment, or have ended.
     RestoreDone,
     /// Remove the checkpoint of a closed room.
-    ForgetRoom {
-        room: RoomId,
-    },
+    ForgetRoom { room: RoomId },
     /// A closed room asks this for the last time: try it for some time, and report nothing.
-    StoreLast {
-        request: RoomRequest,
-        job: StoreJob,
-    },
+    StoreLast { request: RoomRequest, job: StoreJob },
     /// No request of this room to the store comes again.
-    ForgetStoreJobs {
-        lineage: [u8; 16],
-        room: RoomId,
-    },
+    ForgetStoreJobs { lineage: [u8; 16], room: RoomId },
     /// The host runs the room since before this WorldServer led: accept its checkpoints.
     AdoptRoom {
         room: RoomId,
@@ -281,9 +244,13 @@ impl OutputQueue {
         self.0.push_back(output);
     }
 
-    pub(super) fn send_to_host(&mut self, host: HostId, body: world_to_host::Body) {
-        let order = HostOrder::Message(body);
+    pub(super) fn send_to_host(&mut self, host: HostId, order: WorldOrder) {
         self.0.push_back(LobbyAction::Host { host, order });
+    }
+
+    /// An order that concerns a room of the host.
+    pub(super) fn send_to_room(&mut self, host: HostId, room: RoomId, order: RoomOrder) {
+        self.send_to_host(host, WorldOrder::Room(room, order));
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) mod server_bans;
 pub(super) mod sign_in;
 pub(super) mod sign_ins;
 
-use ambit_host_protocol::generated::{RenamePlayer, world_to_host};
+use ambit_host_protocol::messages::RoomOrder;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -200,9 +200,8 @@ impl Lobby {
     fn send_rename_to_hosts(&mut self, room: RoomId, renamed: &world::Renamed) {
         let player = PlayerId(renamed.player);
         for (room, host) in self.hosts_of_member(room, player) {
-            let rename =
-                RenamePlayer { room: room.0, player: renamed.player, name: renamed.name.clone() };
-            self.outbox.send_to_host(host, world_to_host::Body::RenamePlayer(rename));
+            let rename = RoomOrder::RenamePlayer { player, name: renamed.name.clone() };
+            self.outbox.send_to_room(host, room, rename);
         }
     }
 

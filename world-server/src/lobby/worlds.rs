@@ -27,11 +27,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ambit_host_protocol::generated::{Arrived, AtGate, Departed};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 use ambit_room::logic::game::MAX_CARRIED_BYTES;
+use ambit_room::room::TransferId;
 
 use crate::lobby::fleet::placement::PlacementRequest;
 use crate::lobby::output::HostId;
@@ -121,10 +122,15 @@ impl LobbyRoom {
 /// Messages of hosts about gates.
 impl Lobby {
     /// Handles a player in a gate: reserves a seat on the target map, or notifies the player why
-    /// not.
-    pub(super) fn handle_gate_request(&mut self, now: LocalTime, host: HostId, request: &AtGate) {
-        let id = RoomId(request.room);
-        let player = PlayerId(request.player);
+    /// not. `ways` are the places on the target map and here.
+    pub(super) fn handle_gate_request(
+        &mut self,
+        now: LocalTime,
+        host: HostId,
+        (id, player): (RoomId, PlayerId),
+        map: u32,
+        ways: (Position, Position),
+    ) {
         let Some(room) =
             self.rooms.get(id).filter(|room| room.phase == RoomPhase::Running { host })
         else {
@@ -141,8 +147,8 @@ impl Lobby {
             }
             return;
         }
-        match self.reserve_map_seat(now, world, player, id, request.map) {
-            Ok(to) => self.start_transfer(world, player, id, to, request),
+        match self.reserve_map_seat(now, world, player, id, map) {
+            Ok(to) => self.start_transfer(world, player, id, to, ways),
             Err(refusal) => {
                 self.counters.count_refused(refusal.code);
                 self.send_stay(id, player);
@@ -152,9 +158,13 @@ impl Lobby {
     }
 
     /// Handles a player who has left through a gate, or could not.
-    pub(super) fn handle_departed(&mut self, now: LocalTime, host: HostId, departed: Departed) {
-        let id = RoomId(departed.room);
-        let player = PlayerId(departed.player);
+    pub(super) fn handle_departed(
+        &mut self,
+        now: LocalTime,
+        host: HostId,
+        (id, player): (RoomId, PlayerId),
+        (number, carried): (TransferId, Option<Vec<u8>>),
+    ) {
         let Some(room) = self.rooms.get(id).filter(|room| room.game_host() == Some(host)) else {
             return;
         };
@@ -163,11 +173,11 @@ impl Lobby {
             return;
         };
         if (transfer.number, transfer.from, &transfer.step)
-            != (departed.number, id, &TransferStep::Leaving)
+            != (number.0, id, &TransferStep::Leaving)
         {
             return;
         }
-        let Some(carried) = departed.carried else {
+        let Some(carried) = carried else {
             self.cancel_transfer(world, player);
             if self.restored.waits_for_members(id) {
                 // What was kept of the room may not have the player.
@@ -198,9 +208,13 @@ impl Lobby {
     }
 
     /// Handles a player who has arrived on the target map.
-    pub(super) fn handle_arrived(&mut self, now: LocalTime, host: HostId, arrived: &Arrived) {
-        let id = RoomId(arrived.room);
-        let player = PlayerId(arrived.player);
+    pub(super) fn handle_arrived(
+        &mut self,
+        now: LocalTime,
+        host: HostId,
+        (id, player): (RoomId, PlayerId),
+        arrived: TransferId,
+    ) {
         let Some(room) = self.rooms.get(id).filter(|room| room.game_host() == Some(host)) else {
             return;
         };
@@ -218,7 +232,7 @@ impl Lobby {
         else {
             return;
         };
-        if (*number, *to) != (arrived.number, id) {
+        if (*number, *to) != (arrived.0, id) {
             return;
         }
         let from = *from;

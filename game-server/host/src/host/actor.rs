@@ -29,9 +29,9 @@ use super::{Shared, time_since_1970};
 use crate::clock_thread::{SendTick, TickState};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::room_host::{AdmittedClient, RoomHost, RoomHostOutput};
+use crate::host_core::room_task::RoomTask;
 use crate::host_core::tick_loss::TickCount;
 use crate::room_files::RoomFiles;
-use ambit_host_protocol::messages::RoomOrder;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::stats::RoomStats;
 
@@ -72,7 +72,7 @@ pub(crate) struct ClientLeft(pub(crate) ClientId);
 /// The WorldServer, or the host, orders something.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Order(pub(crate) RoomOrder);
+pub(crate) struct Order(pub(crate) RoomTask);
 
 /// What a room's actor begins with.
 pub(crate) struct RoomSetup {
@@ -174,10 +174,10 @@ impl RoomActor {
         }
     }
 
-    fn order(&mut self, order: RoomOrder) {
+    fn order(&mut self, task: RoomTask) {
         let now = self.now();
         let room = &mut self.setup.room;
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| room.handle_order(now, order))) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| room.handle_task(now, task))) {
             let last = self.setup.room.room().last_tick().unwrap_or_default();
             let consequence = "the room is handed over without a last snapshot";
             self.log_panic(last, &*panic, consequence);
@@ -418,8 +418,8 @@ impl Handler<ClientLeft> for RoomActor {
 impl Handler<Order> for RoomActor {
     type Result = ();
 
-    fn handle(&mut self, Order(order): Order, ctx: &mut Self::Context) {
-        self.order(order);
+    fn handle(&mut self, Order(task): Order, ctx: &mut Self::Context) {
+        self.order(task);
         self.carry_out(ctx);
     }
 }

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{HostStats, HostToWorld, RoomCallbacks, RoomLoad};
+use ambit_host_protocol::generated::HostToWorld;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
@@ -32,11 +32,13 @@ use super::room_thread::RoomThread;
 use crate::clock_thread::{Progress, TickState, TickingRoom};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::making::{MadeRoom, RoomPlan};
+use crate::host_core::room_task::RoomTask;
 use crate::host_core::{HostCore, HostEnding, HostOutput};
 use crate::host_link::HostEnd;
 use crate::room_files::RoomFiles;
-use ambit_host_protocol::messages::{HostMessage, RoomOrder};
+use ambit_host_protocol::messages::HostMessage;
 use ambit_host_protocol::protobuf::{messages_of, order_of};
+use ambit_host_protocol::stats::{HostStats, RoomCallbacks, RoomLoad};
 use ambit_room::logic::game::Game;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::{CellLoad, RegionLoads};
@@ -218,7 +220,7 @@ impl<'a> ControlShell<'a> {
                     }
                 }
                 Some(HostOutput::DiscardRoom(room)) => drop(self.made.remove(&room)),
-                Some(HostOutput::Room(room, order)) => self.order(room, order),
+                Some(HostOutput::Room(room, task)) => self.pass_on(room, task),
                 Some(HostOutput::JournalAcknowledged(number)) => {
                     self.shared.journal_acknowledged.send_if_modified(|kept| {
                         let is_newer = *kept < number;
@@ -250,14 +252,14 @@ impl<'a> ControlShell<'a> {
         self.shared.with_lease(|core, now, lease| core.handle_link_lost(now, lease));
     }
 
-    fn order(&mut self, room: RoomId, order: RoomOrder) {
-        if !matches!(order, RoomOrder::Close(_) | RoomOrder::HandOver) {
+    fn pass_on(&mut self, room: RoomId, task: RoomTask) {
+        if !matches!(task, RoomTask::Close(_) | RoomTask::HandOver) {
             if let Some(inlet) = self.shared.rooms.get(&room) {
-                let _ = inlet.post(Order(order));
+                let _ = inlet.post(Order(task));
             }
         } else if let Some((_, inlet)) = self.shared.rooms.remove(&room) {
             self.ending_rooms.retain(|ending| !ending.is_finished());
-            match inlet.post(Order(order)) {
+            match inlet.post(Order(task)) {
                 Some(ending) => self.ending_rooms.push(ending),
                 None => self.has_stuck_room = true,
             }
@@ -294,7 +296,7 @@ impl<'a> ControlShell<'a> {
             .collect();
         let lateness = rooms.iter().map(|inlet| {
             let RoomFigures { ticks_skipped, load_level, .. } = *inlet.figures.lock();
-            TickLosses { room: inlet.key().0, ticks_skipped, load_level: load_level.number() }
+            TickLosses { room: *inlet.key(), ticks_skipped, load_level: load_level.number() }
         });
         let now = self.shared.clock.now();
         let late_rooms = self.late_rooms.list(now, lateness);
@@ -319,7 +321,7 @@ impl<'a> ControlShell<'a> {
     fn room_callbacks(&self) -> Vec<RoomCallbacks> {
         let rooms = self.shared.rooms.iter();
         let mut rooms: Vec<_> = rooms
-            .map(|inlet| RoomCallbacks { room: inlet.key().0, callbacks: inlet.callbacks.read() })
+            .map(|inlet| RoomCallbacks { room: *inlet.key(), callbacks: inlet.callbacks.read() })
             .collect();
         rooms.sort_by_cached_key(|room| {
             Reverse(room.callbacks.iter().map(|time| time.nanos).sum::<u64>())
@@ -329,10 +331,10 @@ impl<'a> ControlShell<'a> {
     }
 
     /// The rooms to which no client is connected.
-    fn unplayed_rooms(&self) -> Vec<u64> {
+    fn unplayed_rooms(&self) -> Vec<RoomId> {
         let rooms = self.shared.rooms.iter();
         let unplayed = rooms.filter(|inlet| inlet.figures.lock().clients == 0);
-        unplayed.map(|inlet| inlet.key().0).collect()
+        unplayed.map(|inlet| *inlet.key()).collect()
     }
 
     /// The loads of the rooms with the most changes.
@@ -349,7 +351,7 @@ impl<'a> ControlShell<'a> {
             regions.loads.iter().map(of).collect()
         };
         let reported = loads.iter().map(|(room, regions)| RoomLoad {
-            room: room.0,
+            room: *room,
             columns: regions.columns.into(),
             rows: regions.rows.into(),
             edge_cells: regions.edge_cells.into(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use ambit_host_protocol::generated::HostStats;
+use ambit_host_protocol::stats::HostStats;
 use ambit_host_protocol::{TICK_BUCKETS, tick_bucket};
 
 use super::recent::RecentTicks;
@@ -248,7 +248,7 @@ fn read_named(counters: &[AtomicU64], names: &[Named]) -> BTreeMap<String, u64> 
 
 #[cfg(test)]
 mod tests {
-    use ambit_host_protocol::generated::TickFigures;
+    use ambit_host_protocol::stats::TickFigures;
 
     use super::*;
 

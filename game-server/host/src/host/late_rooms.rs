@@ -10,9 +10,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
-use ambit_host_protocol::generated::LateRoom;
+use ambit_host_protocol::stats::LateRoom;
 
 /// Rooms in a list: each of them is a label of a metric.
 const MOST_LATE_ROOMS: usize = 16;
@@ -23,7 +24,7 @@ const WINDOW: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub(super) struct LateRooms {
     /// Those of now.
-    rooms: BTreeMap<u64, Totals>,
+    rooms: BTreeMap<RoomId, Totals>,
     window_ends_at: LocalTime,
 }
 
@@ -38,7 +39,7 @@ struct Totals {
 /// What is known of a room at a report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TickLosses {
-    pub(super) room: u64,
+    pub(super) room: RoomId,
     /// Since it runs on this host.
     pub(super) ticks_skipped: u64,
     pub(super) load_level: u8,
@@ -88,12 +89,12 @@ mod tests {
         let mut list = LateRooms::default();
         let mut report = |at_s: u64, rooms: &[(u64, u64, u8)]| {
             let rooms = rooms.iter().map(|&(room, ticks_skipped, load_level)| TickLosses {
-                room,
+                room: RoomId(room),
                 ticks_skipped,
                 load_level,
             });
             let listed = list.list(LocalTime::from_millis(1_000 * at_s), rooms);
-            let figures = listed.iter().map(|late| (late.room, late.recent_ticks_skipped));
+            let figures = listed.iter().map(|late| (late.room.0, late.recent_ticks_skipped));
             figures.collect::<Vec<_>>()
         };
         assert_eq!(report(0, &[(1, 0, 0), (2, 900, 0)]), [(2, 900)]);
@@ -111,17 +112,17 @@ mod tests {
     fn sixteen_rooms_with_old_losses_hide_no_room_that_is_late_now() {
         let mut list = LateRooms::default();
         let old = (0..MOST_LATE_ROOMS as u64).map(|room| TickLosses {
-            room,
+            room: RoomId(room),
             ticks_skipped: 1_000,
             load_level: 0,
         });
-        let new = TickLosses { room: 99, ticks_skipped: 1, load_level: 1 };
+        let new = TickLosses { room: RoomId(99), ticks_skipped: 1, load_level: 1 };
         for at_s in [0, 10, 20_u64] {
             list.list(LocalTime::from_millis(1_000 * at_s), old.clone());
         }
         let now = LocalTime::from_millis(21_000);
         let listed = list.list(now, old.chain([new]));
         assert_eq!(listed.len(), MOST_LATE_ROOMS);
-        assert_eq!(listed[0].room, 99);
+        assert_eq!(listed[0].room, RoomId(99));
     }
 }

@@ -25,7 +25,7 @@ use ambit_room::logic::store::{StoreAnswer, StoreNumber, StoreRequest};
 use ambit_room::logic::world::{DueTimer, World};
 use ambit_room::saved::BadState;
 
-use ambit_host_protocol::generated::CallbackTime;
+use ambit_host_protocol::stats::CallbackTime;
 
 /// One call of `sees` in this number is measured.
 const SEES_SHARE: u64 = 16;

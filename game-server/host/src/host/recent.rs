@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use ambit_host_protocol::generated::TickFigures;
+use ambit_host_protocol::stats::TickFigures;
 
 /// Ticks that are remembered: 13 s of one room at 20 Hz.
 const TICKS: usize = 256;

@@ -23,6 +23,7 @@ use bytes::Bytes;
 use super::checkpoints::{CheckpointSender, member_changes};
 use super::lateness::{Lateness, LatenessChanges};
 use super::release::RoomConfirmations;
+use super::room_task::RoomTask;
 use super::tick_loss::TickCount;
 use ambit_host_protocol::MAX_TICK_INPUT_BYTES;
 use ambit_host_protocol::messages::{HostMessage, RoomMember, RoomOrder};
@@ -286,66 +287,81 @@ impl RoomHost {
         self.send_player_out(player, reason, String::new());
     }
 
-    /// An order of the WorldServer, or of the host.
-    pub fn handle_order(&mut self, now: GameTime, order: RoomOrder) {
+    /// What the WorldServer or the host wants of the room.
+    pub fn handle_task(&mut self, now: GameTime, task: RoomTask) {
         if self.has_ended {
             return;
         }
-        if let RoomOrder::Input(RoomInput::MapShare { .. }) = order {
-            return self.take_share(order);
-        }
-        // A look changes nothing.
-        if !matches!(order, RoomOrder::Ask { .. }) {
+        // A look changes nothing, and what other maps tell a room that sleeps can wait.
+        let wakes =
+            !matches!(task, RoomTask::Order(RoomOrder::Ask { .. } | RoomOrder::MapShare { .. }));
+        if wakes {
             self.wake();
         }
-        match order {
-            RoomOrder::RemovePlayer { player, reason, revoked_until } => {
-                self.revoked.revoke(now, player, revoked_until);
-                if why_left(reason) == Left::ToMap {
-                    self.let_follow(now, player, revoked_until);
-                }
-                self.remove_unless_back(player, (reason, why_left(reason)), revoked_until);
-            }
-            RoomOrder::SyncMembers { members, revoked_until } => {
-                self.sync_members(&members, revoked_until);
-            }
-            RoomOrder::Input(input) => self.inputs.push(input),
-            RoomOrder::Ask { number, question } => self.answer(now, number, &question),
+        match task {
+            RoomTask::Order(order) => self.handle_order(now, order),
             // This WorldServer is a new one, and learns from the room itself that it has ended.
-            RoomOrder::SendSnapshot if self.is_over => self.finish_game(),
-            RoomOrder::SendSnapshot => {
+            RoomTask::SendSnapshot if self.is_over => self.finish_game(),
+            RoomTask::SendSnapshot => {
                 self.departure = RoomDeparture::No;
                 if let Some(checkpoints) = &mut self.checkpoints {
                     checkpoints.restart();
                 }
             }
-            RoomOrder::Move if self.departure == RoomDeparture::No => {
-                self.departure = RoomDeparture::Asked;
-            }
-            RoomOrder::Move => {}
-            RoomOrder::Close(reason) => {
+            RoomTask::Close(reason) => {
                 let id = self.id;
                 let asked = self.room.last_requests().into_iter();
                 let asked = asked.map(|asked| HostMessage::Store(id, asked));
                 self.outputs.extend(asked.map(RoomHostOutput::World));
                 self.close(reason, "the room was closed");
             }
-            RoomOrder::HandOver => self.hand_over(),
+            RoomTask::HandOver => self.hand_over(),
+        }
+    }
+
+    fn handle_order(&mut self, now: GameTime, order: RoomOrder) {
+        let input = match order {
+            RoomOrder::RemovePlayer { player, reason, revoked_until } => {
+                self.revoked.revoke(now, player, revoked_until);
+                if why_left(reason) == Left::ToMap {
+                    self.let_follow(now, player, revoked_until);
+                }
+                let why = (reason, why_left(reason));
+                return self.remove_unless_back(player, why, revoked_until);
+            }
+            RoomOrder::SyncMembers { members, revoked_until } => {
+                return self.sync_members(&members, revoked_until);
+            }
+            RoomOrder::Ask { number, question } => return self.answer(now, number, &question),
+            RoomOrder::Move => return self.begin_departure(),
+            RoomOrder::MapShare { map, share } => return self.take_share(map, share),
+            RoomOrder::ExpectPlayers(players) => RoomInput::Expect { players },
+            RoomOrder::RenamePlayer { player, name } => RoomInput::Rename { player, name },
+            RoomOrder::ReleaseForTransfer { player, transfer } => {
+                RoomInput::ReleaseForTransfer { player, transfer }
+            }
+            RoomOrder::RefuseTransfer(player) => RoomInput::RefuseTransfer { player },
+            RoomOrder::AdmitTransfer(arrival) => RoomInput::AdmitTransfer(arrival),
+            RoomOrder::Stored { number, answer } => RoomInput::Stored { number, answer },
+        };
+        self.inputs.push(input);
+    }
+
+    fn begin_departure(&mut self) {
+        if self.departure == RoomDeparture::No {
+            self.departure = RoomDeparture::Asked;
         }
     }
 
     /// A room that sleeps asks the other maps when it wakes, and what is too much for one tick is
     /// told again.
-    fn take_share(&mut self, order: RoomOrder) {
+    fn take_share(&mut self, map: u32, share: Vec<u8>) {
         let shared = self.inputs.iter().map(|input| match input {
             RoomInput::MapShare { share, .. } => share.len(),
             _ => 0,
         });
-        if self.is_asleep || shared.sum::<usize>() > MAX_SHARED_BYTES_OF_TICK {
-            return;
-        }
-        if let RoomOrder::Input(input) = order {
-            self.inputs.push(input);
+        if !self.is_asleep && shared.sum::<usize>() <= MAX_SHARED_BYTES_OF_TICK {
+            self.inputs.push(RoomInput::MapShare { map, share });
         }
     }
 

@@ -1,7 +1,7 @@
 //! The host core alone: orders, joins, tickets, the lease, the end of a link.
 
-use ambit_host_protocol::generated::{host_to_world, world_to_host};
-use ambit_host_protocol::protobuf::{open_room, order_of};
+use ambit_host_protocol::generated::world_to_host;
+use ambit_host_protocol::protobuf::{messages_of_order, order_of};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::message;
 use ambit_proto::standing::Standing;
@@ -38,7 +38,7 @@ fn a_room_starts_before_it_is_reported_and_gets_orders_that_waited() {
             HostOutput::StartRoom { room: ROOM, incarnation: 1, clock },
             HostOutput::World(HostMessage::RoomOpened { room: ROOM, error: None }),
             HostOutput::World(HostMessage::Snapshot(ROOM, RoomSnapshot::default())),
-            HostOutput::Room(ROOM, remove),
+            HostOutput::Room(ROOM, remove.into()),
         ]
     );
 }
@@ -158,7 +158,7 @@ fn rooms_end_with_the_link_unless_there_is_a_lease() {
     assert_eq!(
         child.poll(),
         [
-            HostOutput::Room(ROOM, RoomOrder::Close(ErrorCode::HostDied)),
+            HostOutput::Room(ROOM, RoomTask::Close(ErrorCode::HostDied)),
             HostOutput::End(HostEnding::LinkLost)
         ]
     );
@@ -172,10 +172,10 @@ fn rooms_end_with_the_link_unless_there_is_a_lease() {
         HostOutput::World(HostMessage::Ready(ready)) => Some(ready.rooms),
         _ => None,
     });
-    let here = RoomHere { room: ROOM.0, incarnation: 1 };
+    let here = RoomHere { room: ROOM, incarnation: 1 };
     assert_eq!(ready, Some(vec![here]));
     remote.configure(LEASE);
-    let snapshot = HostOutput::Room(ROOM, RoomOrder::SendSnapshot);
+    let snapshot = HostOutput::Room(ROOM, RoomTask::SendSnapshot);
     assert!(remote.poll().contains(&snapshot));
 }
 
@@ -199,7 +199,7 @@ fn rooms_that_no_world_server_asks_for_are_closed_after_a_minute() {
     assert_eq!(host.poll(), []);
     host.wait(1);
     host.timeout();
-    let close = HostOutput::Room(ROOM, RoomOrder::Close(ErrorCode::HostDied));
+    let close = HostOutput::Room(ROOM, RoomTask::Close(ErrorCode::HostDied));
     assert_eq!(host.poll(), [close]);
     assert_eq!(host.core.next_deadline(), None);
 }
@@ -281,7 +281,7 @@ fn a_child_that_is_asked_to_end_hands_its_rooms_over_at_once() {
         host.poll(),
         [
             HostOutput::World(HostMessage::HandingOver),
-            HostOutput::Room(ROOM, RoomOrder::HandOver),
+            HostOutput::Room(ROOM, RoomTask::HandOver),
             HostOutput::End(HostEnding::HandedOver),
         ]
     );
@@ -303,7 +303,7 @@ fn a_world_server_that_ends_has_all_rooms_handed_over() {
         host.poll(),
         [
             HostOutput::World(HostMessage::HandingOver),
-            HostOutput::Room(ROOM, RoomOrder::HandOver),
+            HostOutput::Room(ROOM, RoomTask::HandOver),
             HostOutput::End(HostEnding::HandedOver),
         ]
     );
@@ -314,12 +314,12 @@ fn a_room_that_is_to_move_stays_until_the_world_server_has_taken_it() {
     let mut host = Host::configured(Duration::ZERO);
     host.open(1);
     host.order(WorldOrder::Room(ROOM, RoomOrder::Move));
-    assert_eq!(host.poll(), [HostOutput::Room(ROOM, RoomOrder::Move)]);
+    assert_eq!(host.poll(), [HostOutput::Room(ROOM, RoomOrder::Move.into())]);
     host.core.handle_room_message(HostMessage::RoomHandedOver(ROOM));
     assert_eq!(host.poll(), [HostOutput::World(HostMessage::RoomHandedOver(ROOM))]);
     assert!(host.core.has_room(ROOM));
     host.order(WorldOrder::RoomTaken(ROOM));
-    assert_eq!(host.poll(), [HostOutput::Room(ROOM, RoomOrder::HandOver)]);
+    assert_eq!(host.poll(), [HostOutput::Room(ROOM, RoomTask::HandOver)]);
     assert!(!host.core.has_room(ROOM));
     // It may come back.
     host.order(WorldOrder::RoomTaken(ROOM));
@@ -353,7 +353,7 @@ fn a_remote_host_hands_over_only_to_a_live_world_server() {
         host.poll(),
         [
             HostOutput::World(HostMessage::HandingOver),
-            HostOutput::Room(ROOM, RoomOrder::HandOver),
+            HostOutput::Room(ROOM, RoomTask::HandOver),
             HostOutput::End(HostEnding::HandedOver),
         ]
     );
@@ -367,7 +367,7 @@ fn a_drained_host_closes_its_rooms_and_takes_no_more_orders() {
     assert_eq!(
         host.poll(),
         [
-            HostOutput::Room(ROOM, RoomOrder::Close(ErrorCode::Draining)),
+            HostOutput::Room(ROOM, RoomTask::Close(ErrorCode::Draining)),
             HostOutput::End(HostEnding::Drained)
         ]
     );
@@ -419,31 +419,6 @@ fn only_stats_and_heartbeats_are_expendable() {
 }
 
 #[test]
-fn orders_and_messages_survive_the_conversion() {
-    let resume = RoomResume {
-        saved: SavedRoom {
-            snapshot: RoomSnapshot { at: GameTime::ZERO, state: vec![1, 2] },
-            journal: vec![JournalEntry::new(GameTime::from_millis(50), &[])],
-        },
-        now: GameTime::from_millis(70),
-        members: Some(vec![RoomMember { player: ANN, name: "ann".into() }]),
-    };
-    let order =
-        RoomAssignment { parameters: [("npcs".into(), "3".into())].into(), ..assignment(4) };
-    let messages = open_room(order.clone(), Some(resume.clone()));
-    let converted: Vec<_> = messages.into_iter().filter_map(order_of).collect();
-    assert_eq!(converted, [WorldOrder::OpenRoom(order, Some(resume))]);
-    let journal = HostMessage::Journal {
-        room: ROOM,
-        entry: JournalEntry::new(GameTime::from_millis(50), &[]),
-        number: 9,
-    };
-    let sent = ambit_host_protocol::generated::HostToWorld::from(journal);
-    let Some(host_to_world::Body::RoomTick(tick)) = sent.body else { panic!("{sent:?}") };
-    assert_eq!((tick.room, tick.at_us, tick.serial), (7, 50_000, 9));
-}
-
-#[test]
 fn a_room_of_any_size_comes_in_pieces_that_fit_into_messages() {
     let entry = |(at, bytes): (u64, usize)| JournalEntry {
         at: GameTime::from_millis(at),
@@ -461,7 +436,7 @@ fn a_room_of_any_size_comes_in_pieces_that_fit_into_messages() {
         },
         ..RoomResume::default()
     };
-    let messages = open_room(assignment(3), Some(resume.clone()));
+    let messages = messages_of_order(WorldOrder::OpenRoom(assignment(3), Some(resume.clone())));
     let longest = messages.iter().map(prost::Message::encoded_len).max();
     assert!(longest < Some(MAX_HOST / 2), "{longest:?}");
     assert!(messages.len() > 20, "{}", messages.len());

@@ -23,14 +23,14 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_host::host_core::HostEnding;
-use ambit_host_protocol::generated::{
-    AcknowledgeJournal, HostToWorld, WorldToHost, host_to_world, world_to_host,
-};
+use ambit_host_protocol::generated::{HostToWorld, WorldToHost, host_to_world, world_to_host};
+use ambit_host_protocol::messages::WorldOrder;
+use ambit_host_protocol::protobuf::{host_message_of, messages_of_order};
 use ambit_proto::control::game::{ClientToGame, game_to_client};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::logic::registry::Registry;
-use ambit_world_server::lobby::{HostId, HostOrder, Origin};
+use ambit_world_server::lobby::{HostId, Origin};
 use bytes::Bytes;
 use fastrand::Rng;
 use prost::Message;
@@ -364,8 +364,9 @@ impl System {
         self.events.push(at, SimEvent::Host { host, event });
     }
 
-    pub(super) fn order_host(&mut self, host: HostId, order: HostOrder) {
-        for message in self.checkpoints.prepare_messages(self.now, host, order) {
+    pub(super) fn order_host(&mut self, host: HostId, order: WorldOrder) {
+        let order = self.checkpoints.complete_order(self.now, host, order);
+        for message in messages_of_order(order) {
             self.send_order(host, message);
         }
     }
@@ -411,6 +412,7 @@ impl System {
         if !matches!(message.body, Some(host_to_world::Body::Heartbeat(_))) {
             self.fleet.host_bytes += message.encoded_len() as u64;
         }
+        let message = host_message_of(message).expect("a message of this build");
         if let Some(report) = self.checkpoints.receive(self.now, host, message) {
             self.lobby.handle_host(self.now, host, report);
         }
@@ -580,11 +582,7 @@ impl System {
         if let (Origin::Remote, Some(host_to_world::Body::RoomTick(tick))) =
             (process.origin, &message.body)
         {
-            let kept = AcknowledgeJournal { serial: tick.serial };
-            self.order_host(
-                host,
-                HostOrder::Message(world_to_host::Body::AcknowledgeJournal(kept)),
-            );
+            self.order_host(host, WorldOrder::AcknowledgeJournal(tick.serial));
         }
     }
 

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{
-    AcknowledgeJournal, HostToWorld, WorldToHost, host_to_world, world_to_host,
-};
+use ambit_host_protocol::generated::{HostToWorld, WorldToHost, host_to_world};
+use ambit_host_protocol::messages::{HostMessage, WorldOrder};
+use ambit_host_protocol::protobuf::{host_message_of, messages_of_order};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
@@ -22,8 +22,7 @@ use ambit_tests::sim::host::{GameConn, SimHost, SimHostOutput, SimRoom};
 use ambit_tests::sim::store::{self, SimulatedStore};
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
-    AccountOutcome, AccountWays, ConnId, HostId, HostOrder, Lobby, LobbyAction, LobbyConfig,
-    LobbyGame, Origin,
+    AccountOutcome, AccountWays, ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
 };
 use ambit_world_server::room_checkpoints::RoomCheckpoints;
 
@@ -297,16 +296,16 @@ impl LobbyAndHosts {
         for _ in 0..waiting.len().saturating_sub(behind).max(late) {
             let message = self.hosts.get_mut(&id).and_then(|linked| linked.to_lobby.pop_front());
             let (_, message) = message.expect("it was counted");
-            let journal = match &message.body {
-                Some(host_to_world::Body::RoomTick(tick)) => Some(tick.serial),
+            let message = host_message_of(message).expect("a message of this build");
+            let journal = match &message {
+                HostMessage::Journal { number, .. } => Some(*number),
                 _ => None,
             };
             if let Some(report) = self.checkpoints.receive(self.now, id, message) {
                 self.lobby.handle_host(self.now, id, report);
             }
-            if let Some(serial) = journal {
-                let kept = world_to_host::Body::AcknowledgeJournal(AcknowledgeJournal { serial });
-                self.send_order(id, HostOrder::Message(kept));
+            if let Some(number) = journal {
+                self.send_order(id, WorldOrder::AcknowledgeJournal(number));
             }
             self.handle_outputs();
         }
@@ -323,8 +322,8 @@ impl LobbyAndHosts {
         }
     }
 
-    fn send_order(&mut self, id: HostId, order: HostOrder) {
-        let messages = self.checkpoints.prepare_messages(self.now, id, order);
+    fn send_order(&mut self, id: HostId, order: WorldOrder) {
+        let messages = messages_of_order(self.checkpoints.complete_order(self.now, id, order));
         if let Some(linked) = self.hosts.get_mut(&id) {
             linked.orders.extend(messages.into_iter().map(|message| (self.now, message)));
         }

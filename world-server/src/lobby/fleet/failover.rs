@@ -15,9 +15,9 @@
 
 use std::time::Duration;
 
-use ambit_host_protocol::generated::RoomOpened;
 use ambit_host_protocol::messages::RoomMember;
 use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
@@ -166,9 +166,9 @@ impl Lobby {
         &mut self,
         now: LocalTime,
         from: HostId,
-        opened: RoomOpened,
+        id: RoomId,
+        error: Option<Error>,
     ) {
-        let id = RoomId(opened.room);
         let Some(room) = self.rooms.get_mut(id) else {
             return;
         };
@@ -176,7 +176,7 @@ impl Lobby {
             return;
         }
         self.timers.cancel(Timer::Opening(id));
-        if let Some(error) = opened.error {
+        if let Some(error) = error {
             if self.tries_other_build(self.rooms.at(id)) {
                 let build = self.hosts.build_of(from);
                 self.note_misfit(now, id, build, &error.message);

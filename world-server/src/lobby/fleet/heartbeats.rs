@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{Heartbeat, world_to_host};
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::hosts::Origin;
@@ -69,12 +68,12 @@ impl Lobby {
     }
 
     /// Acknowledges a heartbeat: the host's serving lease starts again.
-    pub(in crate::lobby) fn acknowledge_heartbeat(&mut self, id: HostId, beat: Heartbeat) {
+    pub(in crate::lobby) fn acknowledge_heartbeat(&mut self, id: HostId, number: u64) {
         if self.hosts.origin(id) != Origin::Remote {
             return;
         }
         if let Some(silence) = self.hosts.silence_mut(id) {
-            let answer = world_to_host::Body::AcknowledgeHeartbeat(silence.acknowledge(beat));
+            let answer = silence.acknowledge(number);
             self.outbox.send_to_host(id, answer);
         }
     }

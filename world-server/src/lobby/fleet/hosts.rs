@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_host_protocol::VERSION;
-use ambit_host_protocol::generated::{HostReady, HostStats, host_to_world};
+use ambit_host_protocol::messages::{HostMessage, HostReady};
+use ambit_host_protocol::stats::HostStats;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
@@ -26,9 +27,8 @@ const MAX_GONE: usize = 256;
 
 /// What the lobby learns from a host.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "nearly all are messages")]
 pub enum HostReport {
-    Message(host_to_world::Body),
+    Message(HostMessage),
     /// The shell has received the first checkpoint of this room from the host.
     Checkpointed(RoomId),
 }

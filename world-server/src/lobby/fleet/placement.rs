@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use ambit_host_protocol::generated::HostStats;
+use ambit_host_protocol::stats::HostStats;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
@@ -195,7 +195,7 @@ impl ReportedLoad {
 
 #[cfg(test)]
 mod tests {
-    use ambit_host_protocol::generated::TickFigures;
+    use ambit_host_protocol::stats::TickFigures;
 
     use super::*;
 

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{Drain, world_to_host};
+use ambit_host_protocol::messages::WorldOrder;
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::hosts::Origin;
@@ -65,7 +65,7 @@ impl Lobby {
         self.outbox.push(LobbyAction::SetChildCount(wanted));
         for &host in idle.iter().rev().take(excess) {
             self.hosts.retire(host);
-            self.outbox.send_to_host(host, world_to_host::Body::Drain(Drain {}));
+            self.outbox.send_to_host(host, WorldOrder::Drain);
         }
     }
 

@@ -16,9 +16,7 @@
 
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{
-    CloseRoom, HandOver, MoveRoom, RoomHandedOver, RoomTaken, world_to_host,
-};
+use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
@@ -114,8 +112,7 @@ impl Lobby {
         for id in chosen {
             if let Some(host) = self.reachable_host(id) {
                 self.rooms.at_mut(id).release.is_asked = true;
-                let order = world_to_host::Body::MoveRoom(MoveRoom { room: id.0 });
-                self.outbox.send_to_host(host, order);
+                self.outbox.send_to_room(host, id, RoomOrder::Move);
             }
         }
     }
@@ -165,7 +162,7 @@ impl Lobby {
         let own = self.hosts.iter().map(|(host, _)| host);
         let own = own.filter(|host| self.hosts.origin(*host) != Origin::Remote);
         for host in own.collect::<Vec<_>>() {
-            self.outbox.send_to_host(host, world_to_host::Body::HandOver(HandOver {}));
+            self.outbox.send_to_host(host, WorldOrder::HandOver);
         }
     }
 
@@ -189,9 +186,8 @@ impl Lobby {
         &mut self,
         now: LocalTime,
         from: HostId,
-        RoomHandedOver { room: id }: RoomHandedOver,
+        id: RoomId,
     ) {
-        let id = RoomId(id);
         let Some(room) = self.rooms.get_mut(id) else {
             return;
         };
@@ -205,8 +201,7 @@ impl Lobby {
         }
         room.release.is_asked = false;
         (room.phase, room.resumed_at) = (RoomPhase::Moving { host: None }, None);
-        let taken = world_to_host::Body::RoomTaken(RoomTaken { room: id.0 });
-        self.outbox.send_to_host(from, taken);
+        self.outbox.send_to_host(from, WorldOrder::RoomTaken(id));
         self.pool_changed = true;
         self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
         self.counters.rooms_moved += 1;
@@ -248,8 +243,8 @@ impl Lobby {
     /// A host of another build does not answer. It may still open the room, and has to close it.
     pub(in crate::lobby) fn give_up_other_build(&mut self, now: LocalTime, id: RoomId) {
         if let Some(host) = self.reachable_host(id) {
-            let close = CloseRoom { room: id.0, reason: ErrorCode::RoomClosed.into() };
-            self.outbox.send_to_host(host, world_to_host::Body::CloseRoom(close));
+            let close = WorldOrder::CloseRoom { room: id, reason: ErrorCode::RoomClosed };
+            self.outbox.send_to_host(host, close);
         }
         let host = self.rooms.at(id).game_host();
         let build = host.map(|host| self.hosts.build_of(host)).unwrap_or_default();

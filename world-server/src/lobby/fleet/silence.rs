@@ -8,7 +8,7 @@
 //! one long pause makes the lobby patient for minutes.
 //!
 //! Each acknowledged heartbeat promises the host a time in which it is not given up, and its lease
-//! ([`serving_lease_ms`]) is shorter than that. A promise is kept when the limit falls afterwards.
+//! ([`serving_lease`]) is shorter than that. A promise is kept when the limit falls afterwards.
 //!
 //! Source of the idea to learn the time-out from past arrivals: W. Chen, S. Toueg, M. Aguilera, On
 //! the Quality of Service of Failure Detectors (IEEE Transactions on Computers 51, 2002). They
@@ -17,7 +17,7 @@
 
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{AcknowledgeHeartbeat, Heartbeat};
+use ambit_host_protocol::messages::WorldOrder;
 use ambit_proto::time::LocalTime;
 
 /// A host of which less is known may be silent for the whole time.
@@ -78,10 +78,10 @@ impl HostSilence {
     }
 
     /// Acknowledges a heartbeat that has just arrived, which renews the host's lease.
-    pub fn acknowledge(&mut self, beat: Heartbeat) -> AcknowledgeHeartbeat {
+    pub fn acknowledge(&mut self, number: u64) -> WorldOrder {
         let limit = self.limit();
         self.promised_until = self.promised_until.max(self.heard_at + limit);
-        AcknowledgeHeartbeat { number: beat.number, lease_ms: serving_lease_ms(limit) }
+        WorldOrder::AcknowledgeHeartbeat { number, lease: serving_lease(limit) }
     }
 
     /// The host, of which this was known, has connected again.
@@ -115,8 +115,8 @@ impl HostSilence {
 
 /// How long a host may serve players after an acknowledged heartbeat, if it may be silent for
 /// `limit`. It stops before its rooms are given to another host, also if clocks drift.
-pub(in crate::lobby) fn serving_lease_ms(limit: Duration) -> u32 {
-    u32::try_from((limit * 7 / 8).as_millis()).unwrap_or(u32::MAX)
+pub(in crate::lobby) fn serving_lease(limit: Duration) -> Duration {
+    limit * 7 / 8
 }
 
 #[cfg(test)]
@@ -181,8 +181,11 @@ mod tests {
     }
 
     /// Acknowledges a heartbeat and returns the lease, in milliseconds.
-    fn acknowledge(silence: &mut HostSilence) -> u32 {
-        silence.acknowledge(Heartbeat { number: 1 }).lease_ms
+    fn acknowledge(silence: &mut HostSilence) -> u128 {
+        match silence.acknowledge(1) {
+            WorldOrder::AcknowledgeHeartbeat { number: 1, lease } => lease.as_millis(),
+            other => panic!("{other:?}"),
+        }
     }
 
     /// Hears the host every `interval` milliseconds, after `from` and up to `to`.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{CloseRoom, RemovePlayer, world_to_host};
+use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
@@ -251,14 +251,9 @@ impl Lobby {
         reason: ErrorCode,
     ) {
         if let Some(host) = self.reachable_host(id) {
-            let void_tickets_until = self.counters.tickets;
-            let remove = RemovePlayer {
-                room: id.0,
-                player: player.0,
-                reason: reason.into(),
-                void_tickets_until,
-            };
-            self.outbox.send_to_host(host, world_to_host::Body::RemovePlayer(remove));
+            let revoked_until = self.counters.tickets;
+            let remove = RoomOrder::RemovePlayer { player, reason, revoked_until };
+            self.outbox.send_to_room(host, id, remove);
         }
     }
 
@@ -280,8 +275,8 @@ impl Lobby {
     /// Closes a room and notifies its members and its game host.
     pub(in crate::lobby) fn close_room(&mut self, now: LocalTime, id: RoomId, why: LobbyRefusal) {
         if let Some(host) = self.reachable_host(id) {
-            let close = CloseRoom { room: id.0, reason: why.code.into() };
-            self.outbox.send_to_host(host, world_to_host::Body::CloseRoom(close));
+            let close = WorldOrder::CloseRoom { room: id, reason: why.code };
+            self.outbox.send_to_host(host, close);
             self.note_closed_room(id, host);
         }
         self.close_room_by_host(now, id, why);

@@ -2,10 +2,9 @@
 //!
 //! A start is answered when the host has responded: `Done` when the room runs, an error otherwise.
 
-use ambit_host_protocol::generated::{
-    Drain, ExpectPlayers, HostReady, PlayerOut, RoomClosed, RoomOpened, world_to_host,
+use ambit_host_protocol::messages::{
+    HostReady, RoomAssignment, RoomMember, RoomOrder, RoomResume, WorldOrder,
 };
-use ambit_host_protocol::messages::{RoomAssignment, RoomMember};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
@@ -14,7 +13,7 @@ use ambit_transport::ticket::{LIFETIME_S, Ticket};
 
 use crate::lobby::fleet::hosts::Host;
 use crate::lobby::operator_event::OperatorEvent;
-use crate::lobby::output::{HostId, HostOrder, LobbyAction, RequestSource};
+use crate::lobby::output::{HostId, LobbyAction, RequestSource};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::membership::room_left_body;
 use crate::lobby::rooms::parameters::requires_ready;
@@ -60,10 +59,9 @@ impl Lobby {
         room.phase = RoomPhase::Opening { host, starter };
         room.choose_seed(self.config.server_secret.as_ref(), random);
         self.send_open_room(now, id, host, None);
-        let players: Vec<u64> = self.rooms.at(id).seats.players().map(|player| player.0).collect();
+        let players: Vec<PlayerId> = self.rooms.at(id).seats.players().collect();
         if !players.is_empty() {
-            let expect = ExpectPlayers { room: id.0, players };
-            self.outbox.send_to_host(host, world_to_host::Body::ExpectPlayers(expect));
+            self.outbox.send_to_room(host, id, RoomOrder::ExpectPlayers(players));
         }
         Ok(())
     }
@@ -87,7 +85,9 @@ impl Lobby {
         if resume_with.is_none() {
             room.build = build;
         }
-        let order = HostOrder::OpenRoom { assignment: self.room_assignment(id), resume_with };
+        let resume = resume_with
+            .map(|members| RoomResume { members: Some(members), ..RoomResume::default() });
+        let order = WorldOrder::OpenRoom(self.room_assignment(id), resume);
         self.pool_changed = true;
         self.outbox.push(LobbyAction::Host { host, order });
         self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
@@ -183,11 +183,11 @@ impl Lobby {
                 self.watch_host(now, id);
                 self.place_hostless_rooms(now);
             }
-            Ok(_) => self.outbox.send_to_host(id, world_to_host::Body::Drain(Drain {})),
+            Ok(_) => self.outbox.send_to_host(id, WorldOrder::Drain),
             Err(fault) => {
                 tracing::warn!(host = id.0, fault, "host refused; it is told to end");
                 self.counters.hosts_refused += 1;
-                self.outbox.send_to_host(id, world_to_host::Body::Drain(Drain {}));
+                self.outbox.send_to_host(id, WorldOrder::Drain);
             }
         }
     }
@@ -213,19 +213,19 @@ impl Lobby {
         &mut self,
         now: LocalTime,
         from: HostId,
-        opened: RoomOpened,
+        id: RoomId,
+        error: Option<world::Error>,
     ) {
-        let id = RoomId(opened.room);
         let Some(room) = self.rooms.get_mut(id) else {
             return;
         };
         let (RoomPhase::Opening { host, starter }, true) =
             (room.phase, room.game_host() == Some(from))
         else {
-            return self.handle_room_resumed(now, from, opened);
+            return self.handle_room_resumed(now, from, id, error);
         };
         self.timers.cancel(Timer::Opening(id));
-        match opened.error {
+        match error {
             None => self.mark_running(now, id, host, starter),
             Some(error) if room.map_identity.is_some() => {
                 let message =
@@ -255,17 +255,17 @@ impl Lobby {
         &mut self,
         now: LocalTime,
         from: HostId,
-        closed: &RoomClosed,
+        id: RoomId,
+        why: &LobbyRefusal,
     ) {
-        let id = RoomId(closed.room);
         if self.rooms.get(id).and_then(LobbyRoom::game_host) != Some(from) {
             return;
         }
-        let code = match ErrorCode::try_from(closed.reason) {
-            Ok(ErrorCode::ErrorUnspecified) | Err(_) => ErrorCode::RoomClosed,
-            Ok(code) => code,
+        let code = match why.code {
+            ErrorCode::ErrorUnspecified => ErrorCode::RoomClosed,
+            code => code,
         };
-        self.close_room_by_host(now, id, LobbyRefusal::new(code, sanitized(&closed.message)));
+        self.close_room_by_host(now, id, LobbyRefusal::new(code, sanitized(&why.message)));
     }
 
     /// Handles a player who left the game: it leaves the room too. The message is ignored if the
@@ -274,10 +274,9 @@ impl Lobby {
         &mut self,
         now: LocalTime,
         from: HostId,
-        out: &PlayerOut,
+        (id, player): (RoomId, PlayerId),
+        why: &LobbyRefusal,
     ) {
-        let id = RoomId(out.room);
-        let player = PlayerId(out.player);
         let Some(room) = self.rooms.get(id) else {
             return;
         };
@@ -288,10 +287,10 @@ impl Lobby {
         {
             return;
         }
-        let code = ErrorCode::try_from(out.reason).unwrap_or(ErrorCode::ServerError);
+        let code = why.code;
         let message = match code {
             ErrorCode::ErrorUnspecified => "you left the game".to_owned(),
-            ErrorCode::PutOut if !out.message.is_empty() => sanitized(&out.message),
+            ErrorCode::PutOut if !why.message.is_empty() => sanitized(&why.message),
             ErrorCode::AlreadyInRoom => PLAYS_ALREADY.to_owned(),
             ErrorCode::TakenOver => TAKES_OVER.to_owned(),
             _ => "the game server put you out of the game".to_owned(),

@@ -16,13 +16,14 @@
 //! A room's id is unique among the rooms of its *lineage*: of all lobbies that have gone on with
 //! the records of the first one.
 
-use ambit_host_protocol::generated::{
-    self as pb, StoreRequest, Stored, store_request::What, world_to_host,
-};
+use ambit_host_protocol::messages::RoomOrder;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::world_to_client::Body;
 use ambit_proto::ids::{AccountId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_room::logic::store::{
+    AskedOfStore, ProfileClaim, ProfileSave, StoreAnswer, StoreKey, StoreNumber, StoreRequest,
+};
 use ambit_store::{RoomRequest, StoredProfile, ValueKey};
 
 use crate::lobby::Lobby;
@@ -46,15 +47,18 @@ const GONE_AFTER_WITHOUT_HOST: u32 = 600;
 
 impl Lobby {
     /// A host passes on what a room's game asks.
-    pub(in crate::lobby) fn handle_store_request(&mut self, host: HostId, asked: StoreRequest) {
-        let id = RoomId(asked.room);
+    pub(in crate::lobby) fn handle_store_request(
+        &mut self,
+        host: HostId,
+        id: RoomId,
+        asked: AskedOfStore,
+    ) {
         let runs_there = |room: &&LobbyRoom| room.phase == RoomPhase::Running { host };
-        let number = (asked.incarnation, asked.count);
-        let oldest = (asked.oldest_incarnation, asked.oldest_count);
+        let pair = |number: StoreNumber| (number.incarnation, number.count);
+        let (number, oldest) = (pair(asked.number), pair(asked.oldest));
         let Some(room) = self.rooms.get(id).filter(runs_there) else {
-            if let Some(game) = self.store_jobs.closed_game(id, host)
-                && let Some(job) = asked.what.and_then(|what| job_of(game, what))
-            {
+            if let Some(game) = self.store_jobs.closed_game(id, host) {
+                let job = job_of(game, asked.request);
                 let lineage = self.lineage();
                 let request = RoomRequest { lineage, room: id.0, number, oldest };
                 self.outbox.push(LobbyAction::StoreLast { request, job });
@@ -62,9 +66,7 @@ impl Lobby {
             return;
         };
         let game = self.rooms.at(room.world_id()).game.clone();
-        let Some(mut job) = asked.what.and_then(|what| job_of(game, what)) else {
-            return self.send_stored(id, number, Stored { refused: true, ..Stored::default() });
-        };
+        let mut job = job_of(game, asked.request);
         if let StoreJob::ClaimProfile { account, instead_of, .. } = &mut job {
             *instead_of = self.gone_holder(id, number, *account);
         }
@@ -123,18 +125,16 @@ impl Lobby {
         match outcome {
             StoreOutcome::Done(value) => {
                 self.store_jobs.told.remove(&id);
-                self.send_stored(id, request.number, Stored { value, ..Stored::default() });
+                self.send_stored(id, request.number, StoreAnswer::Done(value));
             }
             StoreOutcome::Claimed { claim, value } => {
                 self.store_jobs.told.remove(&id);
-                self.send_stored(id, request.number, Stored { claim, value, ..Stored::default() });
+                let answer = StoreAnswer::Claimed(ProfileClaim(claim), value);
+                self.send_stored(id, request.number, answer);
             }
             StoreOutcome::Saved(lost) => {
                 self.store_jobs.told.remove(&id);
-                let lost = lost.into_iter().map(|account| AccountId::to_bytes(Some(account)));
-                let lost = lost.collect();
-                let saved = Stored { wrote_profiles: true, lost, ..Stored::default() };
-                self.send_stored(id, request.number, saved);
+                self.send_stored(id, request.number, StoreAnswer::Saved(lost));
             }
             StoreOutcome::Held { account, claim } => {
                 if self.rooms.get(id).is_some() && !self.settle_sessions(now, id, account) {
@@ -145,10 +145,7 @@ impl Lobby {
                     }
                 }
             }
-            StoreOutcome::Refused => {
-                let refused = Stored { refused: true, ..Stored::default() };
-                self.send_stored(id, request.number, refused);
-            }
+            StoreOutcome::Refused => self.send_stored(id, request.number, StoreAnswer::Refused),
             StoreOutcome::Unavailable => self.tell_that_store_is_away(id),
         }
     }
@@ -191,13 +188,13 @@ impl Lobby {
         true
     }
 
-    fn send_stored(&mut self, id: RoomId, number: (u32, u64), stored: Stored) {
+    fn send_stored(&mut self, id: RoomId, number: (u32, u64), answer: StoreAnswer) {
         if let Some(room) = self.rooms.get(id)
             && let RoomPhase::Running { host } = room.phase
         {
             let (incarnation, count) = number;
-            let stored = Stored { room: id.0, incarnation, count, ..stored };
-            self.outbox.send_to_host(host, world_to_host::Body::Stored(stored));
+            let number = StoreNumber { incarnation, count };
+            self.outbox.send_to_room(host, id, RoomOrder::Stored { number, answer });
         }
     }
 
@@ -249,37 +246,29 @@ impl Lobby {
     }
 }
 
-/// `None` for what no store can do.
-fn job_of(game: String, what: What) -> Option<StoreJob> {
-    let key = |game, key: pb::StoreKey| ValueKey {
-        game,
-        account: AccountId::from_bytes(&key.account),
-        name: key.name,
-    };
-    Some(match what {
-        What::Load(of) => StoreJob::Load(key(game, of)),
-        What::Save(saved) => StoreJob::Save(key(game, saved.key?), saved.value),
-        What::Result(row) => StoreJob::AddResult {
+fn job_of(game: String, request: StoreRequest) -> StoreJob {
+    let key = |game, StoreKey { account, name }| ValueKey { game, account, name };
+    match request {
+        StoreRequest::Load(of) => StoreJob::Load(key(game, of)),
+        StoreRequest::Save(of, value) => StoreJob::Save(key(game, of), value),
+        StoreRequest::AddResult(row) => StoreJob::AddResult {
             game,
             board: row.board,
-            account: AccountId::from_bytes(&row.account),
+            account: row.account,
             player: row.player,
             score: row.score,
         },
-        What::Claim(account) => StoreJob::ClaimProfile {
-            game,
-            account: AccountId::from_bytes(&account)?,
-            instead_of: None,
-        },
-        What::Profiles(saves) => StoreJob::SaveProfiles {
-            game,
-            profiles: saves.profiles.into_iter().map(profile_of).collect::<Option<_>>()?,
-        },
-    })
+        StoreRequest::ClaimProfile(account) => {
+            StoreJob::ClaimProfile { game, account, instead_of: None }
+        }
+        StoreRequest::SaveProfiles(saves) => {
+            let profiles = saves.into_iter().map(profile_of).collect();
+            StoreJob::SaveProfiles { game, profiles }
+        }
+    }
 }
 
-fn profile_of(save: pb::ProfileSave) -> Option<StoredProfile> {
-    let pb::ProfileSave { account, claim, version, value, is_last } = save;
-    let account = AccountId::from_bytes(&account)?;
-    Some(StoredProfile { account, claim, version, value, is_last })
+fn profile_of(save: ProfileSave) -> StoredProfile {
+    let ProfileSave { account, claim, version, value, is_last } = save;
+    StoredProfile { account, claim: claim.0, version, value, is_last }
 }

@@ -45,14 +45,13 @@ impl Lobby {
         &mut self,
         now: LocalTime,
         host: HostId,
-        reported: &[u64],
+        reported: &[RoomId],
     ) {
         let runs_there = |id: &RoomId| {
             let room = self.rooms.get(*id);
             room.is_some_and(|room| room.phase == RoomPhase::Running { host })
         };
-        let reported: BTreeSet<RoomId> =
-            reported.iter().map(|&id| RoomId(id)).filter(runs_there).collect();
+        let reported: BTreeSet<RoomId> = reported.iter().copied().filter(runs_there).collect();
         self.unplayed.0.retain(|id, since| {
             if since.host == host {
                 reported.contains(id)

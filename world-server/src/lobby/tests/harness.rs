@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use ambit_host_protocol::generated::world_to_host;
+use ambit_host_protocol::protobuf::messages_of_order;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use ambit_proto::ids::{AccountId, PlayerId, RoomId};
@@ -527,8 +528,9 @@ impl LobbyHarness {
                     assert_eq!(self.closed.insert(conn, code), None, "closed once");
                 }
                 LobbyAction::Host { host, order } => {
-                    let messages =
-                        RoomCheckpoints::default().prepare_messages(self.now, host, order);
+                    let messages = messages_of_order(
+                        RoomCheckpoints::default().complete_order(self.now, host, order),
+                    );
                     for message in messages {
                         self.orders.push((host, message.body.expect("a body")));
                     }

@@ -1,13 +1,15 @@
 //! Hosts: which host gets a room, and the loss of hosts.
 
 use ambit_host_protocol::generated::{self as messages, host_to_world, world_to_host};
+use ambit_host_protocol::messages::HostMessage;
+use ambit_host_protocol::stats::HostStats;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::world_to_client::Body;
 use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::{TicketSigner, TicketVerifier};
 
 use super::harness::{Client, EPOCH_UNIX_S, LobbyHarness, seconds, start};
-use crate::lobby::{HostId, LobbyConfig, Origin};
+use crate::lobby::{HostId, HostReport, LobbyConfig, Origin};
 
 #[test]
 fn a_host_is_configured_before_anything_else() {
@@ -155,9 +157,10 @@ fn a_host_of_another_version_is_ordered_to_end() {
 fn host_reports_are_stored_for_the_metrics() {
     let mut harness = LobbyHarness::new();
     let host = harness.host(1, 8);
-    let stats = messages::HostStats { rooms: 3, datagrams_in: 7, ..messages::HostStats::default() };
-    harness.send_from_host(host, host_to_world::Body::Stats(stats.clone()));
-    harness.send_from_host(HostId(9), host_to_world::Body::Stats(stats.clone()));
+    let stats = HostStats { rooms: 3, datagrams_in: 7, ..HostStats::default() };
+    for id in [host, HostId(9)] {
+        harness.report(id, HostReport::Message(HostMessage::Stats(Box::new(stats.clone()))));
+    }
     let hosts: Vec<_> = harness.lobby.hosts().collect();
     assert_eq!(hosts.len(), 1);
     assert_eq!(

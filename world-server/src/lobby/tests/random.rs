@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use ambit_host_protocol::generated::{self as messages, host_to_world, world_to_host};
+use ambit_host_protocol::generated::{self as messages, HostToWorld, host_to_world, world_to_host};
+use ambit_host_protocol::protobuf::{host_message_of, messages_of_order};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use ambit_proto::ids::RoomId;
@@ -493,7 +494,9 @@ impl RandomRun {
 
     fn send_from_host(&mut self, host: HostId, body: host_to_world::Body) {
         self.note_host_message(host, &body);
-        self.lobby.handle_host(self.now, host, HostReport::Message(body));
+        let message = host_message_of(HostToWorld { body: Some(body) });
+        let report = HostReport::Message(message.expect("a message of this build"));
+        self.lobby.handle_host(self.now, host, report);
     }
 
     /// The host of a room starts it or kicks a member.
@@ -565,8 +568,9 @@ impl RandomRun {
                         self.hosts.contains_key(&host) || is_lost,
                         "a lost host gets the order {order:?}"
                     );
-                    let messages =
-                        RoomCheckpoints::default().prepare_messages(self.now, host, order);
+                    let messages = messages_of_order(
+                        RoomCheckpoints::default().complete_order(self.now, host, order),
+                    );
                     for message in messages {
                         let order = message.body.as_ref().expect("a body");
                         self.queue_gate_answer(host, order);

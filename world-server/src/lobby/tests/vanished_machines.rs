@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ambit_host::host_core::lease::ServingLease;
 use ambit_host_protocol::HEARTBEAT_INTERVAL;
-use ambit_host_protocol::generated::{AcknowledgeHeartbeat, Heartbeat};
+use ambit_host_protocol::messages::WorldOrder;
 use ambit_proto::time::LocalTime;
 
 use super::harness::LobbyHarness;
@@ -72,7 +72,7 @@ enum Event {
     AtServer(Option<u64>),
     AtHost {
         number: u64,
-        lease_ms: u32,
+        lease: Duration,
     },
     HostTick,
     HostPauses,
@@ -176,8 +176,7 @@ impl Simulation {
                     self.schedule(next, Event::Timer);
                 }
                 Event::AtServer(heartbeat) => self.receive(now, heartbeat),
-                Event::AtHost { number, lease_ms } => {
-                    let length = Duration::from_millis(lease_ms.into());
+                Event::AtHost { number, lease: length } => {
                     self.lease.acknowledge(now, number, length);
                 }
                 Event::HostTick => self.tick(now),
@@ -208,10 +207,12 @@ impl Simulation {
         self.longest_silence = self.longest_silence.max(now.since(self.silence.heard_at()));
         self.silence.note_heard(now);
         if let Some(number) = heartbeat {
-            let AcknowledgeHeartbeat { number, lease_ms } =
-                self.silence.acknowledge(Heartbeat { number });
+            let answer = self.silence.acknowledge(number);
+            let WorldOrder::AcknowledgeHeartbeat { number, lease } = answer else {
+                panic!("{answer:?}")
+            };
             let at = self.to_host.arrival(now, &mut self.random);
-            self.schedule(at, Event::AtHost { number, lease_ms });
+            self.schedule(at, Event::AtHost { number, lease });
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing is kept of it: each map tells all again from time to time.
 
-use ambit_host_protocol::generated::{MapShare, world_to_host};
+use ambit_host_protocol::messages::RoomOrder;
 use ambit_proto::ids::RoomId;
 use ambit_room::logic::share::MAX_SHARE_BYTES;
 
@@ -11,14 +11,13 @@ use crate::lobby::output::HostId;
 
 impl Lobby {
     /// Handles what a map tells the others.
-    pub(in crate::lobby) fn handle_share(&mut self, host: HostId, told: &MapShare) {
-        let id = RoomId(told.room);
+    pub(in crate::lobby) fn handle_share(&mut self, host: HostId, id: RoomId, share: &[u8]) {
         let room = self.rooms.get(id).filter(|room| room.game_host() == Some(host));
-        let Some(room) = room.filter(|_| (1..=MAX_SHARE_BYTES).contains(&told.share.len())) else {
+        let Some(room) = room.filter(|_| (1..=MAX_SHARE_BYTES).contains(&share.len())) else {
             return;
         };
         let (world, map) = (room.world_id(), room.map());
-        self.tell_other_maps(world, (id, map), &told.share);
+        self.tell_other_maps(world, (id, map), share);
     }
 
     /// A further map is no more: the others forget what it told.
@@ -32,8 +31,8 @@ impl Lobby {
         for id in others {
             let runs = self.rooms.get(id).is_some_and(|room| room.game_host().is_some());
             let Some(host) = self.reachable_host(id).filter(|_| runs) else { continue };
-            let told = MapShare { room: id.0, share: share.to_vec(), map };
-            self.outbox.send_to_host(host, world_to_host::Body::MapShare(told));
+            let told = RoomOrder::MapShare { map, share: share.to_vec() };
+            self.outbox.send_to_room(host, id, told);
         }
     }
 }

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use ambit_host_protocol::generated::{
-    Admit, AtGate, CloseRoom, RefuseTransfer, ReleaseForTransfer, world_to_host,
-};
+use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{AccountId, PlayerId, RoomId};
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
+use ambit_room::room::{TransferArrival, TransferId};
 
 use super::MAX_MAPS;
 use super::state::{MapTransfer, MemberPlace, TransferStep, WorldState};
@@ -89,15 +89,15 @@ impl Lobby {
         player: PlayerId,
         from: RoomId,
         to: RoomId,
-        request: &AtGate,
+        (target, place): (Position, Position),
     ) {
         self.counters.last_transfer += 1;
         let transfer = MapTransfer {
             number: self.counters.last_transfer,
             from,
             to,
-            target_position: (request.x, request.y),
-            return_position: (request.from_x, request.from_y),
+            target_position: (target.x, target.y),
+            return_position: (place.x, place.y),
             step: TransferStep::Opening,
         };
         let known = &mut self.rooms.at_mut(world).world;
@@ -234,8 +234,8 @@ impl Lobby {
     pub(in crate::lobby) fn close_maps(&mut self, world: &LobbyRoom, why: &LobbyRefusal) {
         for &id in world.world.maps.values() {
             if let Some(host) = self.reachable_host(id) {
-                let close = CloseRoom { room: id.0, reason: why.code.into() };
-                self.outbox.send_to_host(host, world_to_host::Body::CloseRoom(close));
+                let close = WorldOrder::CloseRoom { room: id, reason: why.code };
+                self.outbox.send_to_host(host, close);
                 self.store_jobs.note_closed(id, host, world.game.clone());
             }
             self.remove_map(id, why);
@@ -272,56 +272,43 @@ impl Lobby {
         let transfer = self.transfer_mut(world, player);
         transfer.step = TransferStep::Leaving;
         let from = transfer.from;
-        let number = transfer.number;
-        self.send_to_room_host(
-            from,
-            world_to_host::Body::ReleaseForTransfer(ReleaseForTransfer {
-                room: from.0,
-                player: player.0,
-                number,
-            }),
-        );
+        let transfer = TransferId(transfer.number);
+        self.send_to_room_host(from, RoomOrder::ReleaseForTransfer { player, transfer });
     }
 
     pub(super) fn send_admit(&mut self, world: RoomId, player: PlayerId) {
         let known = self.players.at(player);
         let name = known.name().as_str().to_owned();
-        let account = AccountId::to_bytes(known.account);
+        let account = known.account;
         let standing = self.standing_of(world, player);
         let transfer = self.transfer_mut(world, player);
         let TransferStep::Arriving { carried, .. } = &transfer.step else {
             return;
         };
         let (to, (x, y)) = (transfer.to, transfer.target_position);
-        let admit = Admit {
-            room: to.0,
-            player: player.0,
-            number: transfer.number,
+        let arrival = TransferArrival {
+            player,
+            transfer: TransferId(transfer.number),
             name,
-            x,
-            y,
-            carried: carried.clone(),
             account,
-            standing: standing.bits(),
-            party: standing.party.map_or(0, |party| party.0),
+            standing,
+            at: Position::on_ground(x, y),
+            carried: carried.clone(),
         };
-        self.send_to_room_host(to, world_to_host::Body::Admit(admit));
+        self.send_to_room_host(to, RoomOrder::AdmitTransfer(arrival));
     }
 
     pub(super) fn send_stay(&mut self, id: RoomId, player: PlayerId) {
-        self.send_to_room_host(
-            id,
-            world_to_host::Body::RefuseTransfer(RefuseTransfer { room: id.0, player: player.0 }),
-        );
+        self.send_to_room_host(id, RoomOrder::RefuseTransfer(player));
     }
 
     /// Sends an order to the host of a running room; for a room that does not run yet, the order is
     /// sent when it does.
-    fn send_to_room_host(&mut self, id: RoomId, body: world_to_host::Body) {
+    fn send_to_room_host(&mut self, id: RoomId, order: RoomOrder) {
         let runs =
             matches!(self.rooms.get(id).map(|room| room.phase), Some(RoomPhase::Running { .. }));
         if let Some(host) = self.reachable_host(id).filter(|_| runs) {
-            self.outbox.send_to_host(host, body);
+            self.outbox.send_to_room(host, id, order);
         }
     }
 

@@ -373,7 +373,7 @@ fn a_closed_room_notifies_its_clients_and_ignores_further_input() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
     host.tick();
-    host.order(RoomOrder::Close(ErrorCode::Draining));
+    host.order(RoomTask::Close(ErrorCode::Draining));
     let outputs = host.poll();
     assert_eq!(outputs.last(), Some(&RoomHostOutput::Ended));
     let last = last_messages(outputs);
@@ -404,7 +404,7 @@ fn a_room_that_is_handed_over_sends_a_snapshot_and_keeps_its_connections() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
     host.tick();
-    host.order(RoomOrder::HandOver);
+    host.order(RoomTask::HandOver);
     let outputs = host.poll();
     let [.., RoomHostOutput::World(last), is_all, RoomHostOutput::HandedOver] = &outputs[..] else {
         panic!("{outputs:?}")
@@ -436,7 +436,7 @@ fn a_room_that_is_to_move_sends_all_after_its_next_tick_and_waits() {
     host.room.handle_datagram(ClientId(1), host.now, Bytes::from_static(b"late"));
     assert!(host.room.inputs().is_empty() && host.room.is_over());
     assert_eq!(host.tick(), []);
-    host.order(RoomOrder::HandOver);
+    host.order(RoomTask::HandOver);
     assert_eq!(host.poll(), [RoomHostOutput::HandedOver]);
 }
 
@@ -449,7 +449,7 @@ fn a_room_that_was_handed_over_in_vain_goes_on() {
     host.tick();
     assert_eq!(host.tick(), []);
     // The WorldServer is another one, and knows nothing of it.
-    host.order(RoomOrder::SendSnapshot);
+    host.order(RoomTask::SendSnapshot);
     let outputs = host.tick();
     let is_snapshot =
         |it: &RoomHostOutput| matches!(it, RoomHostOutput::World(HostMessage::Snapshot(..)));
@@ -489,7 +489,7 @@ fn a_new_world_server_gets_a_snapshot_at_once() {
         outputs.iter().any(snapshot)
     };
     assert!(!has_snapshot(host.tick()));
-    host.order(RoomOrder::SendSnapshot);
+    host.order(RoomTask::SendSnapshot);
     assert!(has_snapshot(host.tick()));
     assert!(!has_snapshot(host.tick()));
 }
@@ -588,8 +588,8 @@ fn a_room_whose_tick_is_too_long_to_be_kept_ends_unconfirmed() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
     host.tick();
-    let input = RoomInput::Rename { player: BOB, name: "x".repeat(MAX_TICK_INPUT_BYTES + 1) };
-    host.order(RoomOrder::Input(input));
+    let name = "x".repeat(MAX_TICK_INPUT_BYTES + 1);
+    host.order(RoomOrder::RenamePlayer { player: BOB, name });
     let outputs = host.tick();
     let confirms = |output: &RoomHostOutput| {
         matches!(output, RoomHostOutput::Journal(_) | RoomHostOutput::Datagram { .. })
@@ -639,7 +639,7 @@ fn players_learn_of_a_game_s_end_when_it_can_no_longer_be_lost() {
     assert_eq!(last_messages(outputs), told);
     // A new leader has no entries of the room; it learns of the end at once.
     let mut host = over();
-    host.order(RoomOrder::SendSnapshot);
+    host.order(RoomTask::SendSnapshot);
     assert_eq!(host.last_messages(), told);
     // A host without a lease can lose nothing that it has sent.
     let mut host = over();
@@ -838,10 +838,7 @@ impl Host {
             matches!(output, RoomHostOutput::World(HostMessage::AtGate { .. }))
         };
         assert!(self.tick().iter().any(at_gate));
-        self.order(RoomOrder::Input(RoomInput::ReleaseForTransfer {
-            player,
-            transfer: TransferId(7),
-        }));
+        self.order(RoomOrder::ReleaseForTransfer { player, transfer: TransferId(7) });
         let departed = |output: &RoomHostOutput| {
             matches!(output, RoomHostOutput::World(HostMessage::Departed { carried: Some(_), .. }))
         };
@@ -853,8 +850,8 @@ impl Host {
         self.order(RoomOrder::RemovePlayer { player, reason: ErrorCode::Kicked, revoked_until });
     }
 
-    fn order(&mut self, order: RoomOrder) {
-        self.room.handle_order(self.now, order);
+    fn order(&mut self, task: impl Into<RoomTask>) {
+        self.room.handle_task(self.now, task.into());
     }
 
     fn tick(&mut self) -> Vec<RoomHostOutput> {

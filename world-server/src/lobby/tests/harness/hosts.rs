@@ -1,6 +1,7 @@
 //! Simulated hosts: what they report, and the orders that they get.
 
-use ambit_host_protocol::generated::{self as messages, host_to_world, world_to_host};
+use ambit_host_protocol::generated::{self as messages, HostToWorld, host_to_world, world_to_host};
+use ambit_host_protocol::protobuf::host_message_of;
 use ambit_proto::control::world;
 use ambit_proto::ids::RoomId;
 
@@ -99,7 +100,8 @@ impl LobbyHarness {
         host: HostId,
         body: host_to_world::Body,
     ) {
-        self.report(host, HostReport::Message(body));
+        let message = host_message_of(HostToWorld { body: Some(body) });
+        self.report(host, HostReport::Message(message.expect("a message of this build")));
     }
 
     pub(in crate::lobby::tests) fn report(&mut self, host: HostId, report: HostReport) {
