@@ -242,8 +242,8 @@ fn send_due(now: LocalTime, room: &mut TickingRoom) {
 mod tests {
     use super::*;
 
-    fn used(ms: u64) -> Option<ProcessorUse> {
-        Some(ProcessorUse { used: Duration::from_millis(ms), is_runnable: true })
+    fn used(ms: u64) -> ProcessorUse {
+        ProcessorUse { used: Duration::from_millis(ms), is_runnable: true }
     }
 
     #[test]
@@ -263,12 +263,14 @@ mod tests {
     fn the_report_says_whether_the_room_loops_or_has_no_processor() {
         for (used_at_end, expected) in [(1_950, "may loop for ever"), (1_050, "short of")] {
             let mut progress = Progress::default();
-            let mut note = |ms, look| progress.note(LocalTime::from_millis(ms), 7, || look);
+            let mut note = |ms, used_ms: Option<u64>| {
+                progress.note(LocalTime::from_millis(ms), 7, || used_ms.map(used))
+            };
             assert_eq!(note(0, None), None);
             // The clock's own thread may be late, too: then the watch begins later.
-            assert_eq!(note(2_500, used(1_000)), None);
-            assert_eq!(note(3_300, used(1_500)), None);
-            let (stuck, why) = note(3_500, used(used_at_end)).expect("a report");
+            assert_eq!(note(2_500, Some(1_000)), None);
+            assert_eq!(note(3_300, Some(1_500)), None);
+            let (stuck, why) = note(3_500, Some(used_at_end)).expect("a report");
             assert_eq!(stuck, Duration::from_millis(3_500));
             assert!(why.to_string().contains(expected), "{why}");
         }
