@@ -1,8 +1,8 @@
 //! The process part that runs rooms: embedded in a WorldServer, a child process, or on another
 //! machine.
 //!
-//! [`host`] accepts players and carries for the rooms, one actix actor each. What the WorldServer and
-//! hosts say to each other is in `ambit-host-protocol`.
+//! [`host`] accepts players and carries for the rooms, one actix actor each. What the WorldServer
+//! and hosts say to each other is in `ambit-host-protocol`.
 
 pub mod agones;
 mod build_name;

@@ -30,7 +30,8 @@ const SHELLS: &[(&str, &str)] = &[
     (
         "world-server",
         "accounts accounts/command actor actor/calls actor/questions admin admin/asked_host \
-         admin/listener admin/operators admin/operators/command admin/operators/events \
+         admin/listener admin/operators admin/operators/command admin/operators/events admin/operators/refused \
+         admin/operators/unknown \
          admin/page_files admin/replay_page admin/status admin/tls_stream \
          admin/top_lists \
          client_connection cluster cluster/follow cluster/kept_rooms cluster/lead cluster/nats \

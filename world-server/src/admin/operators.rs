@@ -10,6 +10,7 @@ pub(super) mod description;
 mod events;
 mod guests;
 pub(crate) mod keys;
+mod refused;
 pub(super) mod room_answers;
 mod table;
 mod unknown;
@@ -46,6 +47,7 @@ use tokio::sync::watch;
 
 use self::description::{AdminAction, AdminEndpoint, ENDPOINTS};
 use self::keys::{AdminKeys, KeyHolder};
+use self::refused::{Refused, SAID_CHARS, respond};
 use super::history::History;
 use super::listener::{HttpListener, LastingAnswer};
 use super::snapshot::Snapshot;
@@ -98,8 +100,6 @@ pub(crate) struct OperatorDesk {
     history: Arc<Mutex<History>>,
 }
 
-/// Characters of a wrong query that its refusal repeats.
-const SAID_CHARS: usize = 60;
 /// A body is this long at most.
 const MAX_BODY_BYTES: usize = 65_536;
 /// Characters of a request's body that are in its event.
@@ -173,21 +173,6 @@ struct WhyQuery {
 #[serde(deny_unknown_fields, default)]
 struct UnbanBody {
     only: Option<String>,
-}
-
-/// What goes wrong with a request.
-struct Refused {
-    status: StatusCode,
-    /// What `error` says.
-    problem: String,
-    /// For `retry-after`: seconds.
-    pause_s: Option<u64>,
-}
-
-impl Refused {
-    fn new(status: StatusCode, problem: impl Into<String>) -> Self {
-        Self { status, problem: problem.into(), pause_s: None }
-    }
 }
 
 /// A request whose key is right.
@@ -753,42 +738,6 @@ impl AdminRequest {
     fn number(&self) -> Result<u64, Refused> {
         self.parameter.parse().map_err(|_| bad("expected a number in the path"))
     }
-}
-
-impl From<OperatorProblem> for Refused {
-    fn from(problem: OperatorProblem) -> Self {
-        let status = match problem {
-            OperatorProblem::BadText(_) => StatusCode::BAD_REQUEST,
-            OperatorProblem::NoSuchPlayer(_)
-            | OperatorProblem::NoSuchRoom(_)
-            | OperatorProblem::NotRunning(_)
-            | OperatorProblem::NoSuchHost(_)
-            | OperatorProblem::NoEndPlanned
-            | OperatorProblem::NotMuted(_) => StatusCode::NOT_FOUND,
-            OperatorProblem::TooManyQuestions => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        Self::new(status, problem.to_string())
-    }
-}
-
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        let Self { status, problem, pause_s } = self;
-        let mut response = respond(status, &json!({ "error": problem }));
-        if status == StatusCode::UNAUTHORIZED {
-            let scheme = HeaderValue::from_static("Bearer");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
-        }
-        if let Some(seconds) = pause_s {
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-        }
-        response
-    }
-}
-
-fn respond(status: StatusCode, json: &Json) -> Response {
-    let content_type = [(header::CONTENT_TYPE, "application/json")];
-    (status, content_type, format!("{json}\n")).into_response()
 }
 
 fn bad(problem: impl Into<String>) -> Refused {

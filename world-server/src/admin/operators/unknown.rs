@@ -4,7 +4,7 @@
 use axum::http::{Method, StatusCode};
 
 use super::description::{AdminEndpoint, ENDPOINTS};
-use super::{Refused, SAID_CHARS};
+use super::refused::{Refused, SAID_CHARS};
 
 /// Refuses a request for another path, or by another method. `path` is the part below `/admin/v1`.
 pub(super) fn refusal(method: &Method, path: &str) -> Refused {
