@@ -28,9 +28,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use ambit_endpoint::accept::AcceptanceCounters;
 use ambit_host::endpoint;
 use ambit_host::web_certificates::WebCertificates;
-use ambit_transport::accept::AcceptanceCounters;
 use ambit_transport::quic;
 use axum::Router;
 use axum::extract::connect_info::Connected;

@@ -7,12 +7,13 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
+use ambit_endpoint::driver::{LineFigures, RecvStream, SendStream};
+use ambit_endpoint::endpoint_core::StreamProblem;
+use ambit_endpoint::player_connection::PlayerConnection;
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_transport::player_connection::PlayerConnection;
 use parking_lot::Mutex;
-use quinn::{ReadError, RecvStream, SendStream, VarInt};
+use quinn::VarInt;
 use tokio::sync::watch;
 
 /// A client's connection; see the module.
@@ -29,14 +30,6 @@ pub(crate) struct RelayedConnection {
     address: IpAddr,
     streams: Mutex<Option<(SendStream, RecvStream)>>,
     end: watch::Sender<Option<RelayedEnd>>,
-}
-
-/// How the network treats a connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct LineFigures {
-    pub(crate) round_trip: Duration,
-    /// The share of the packets to the client that were lost, from 0 to 1.
-    pub(crate) loss: f64,
 }
 
 /// How a relayed connection ended.
@@ -67,10 +60,10 @@ impl ClientConnection {
 
     /// Only of a client that has connected to this server.
     pub(crate) fn line_figures(&self) -> Option<LineFigures> {
-        let Self::Direct(connection) = self else { return None };
-        let path = connection.clone().into_quic().stats().path;
-        let loss = path.lost_packets as f64 / path.sent_packets.max(1) as f64;
-        Some(LineFigures { round_trip: path.rtt, loss })
+        match self {
+            Self::Direct(connection) => Some(connection.line()),
+            Self::Relayed(_) => None,
+        }
     }
 
     /// Waits until the client opens its stream. `None` if the connection ended before, or if the
@@ -130,8 +123,9 @@ impl ClientConnection {
         if let Self::Relayed(relayed) = self {
             let read = error
                 .and_then(io::Error::get_ref)
-                .and_then(|error| error.downcast_ref::<ReadError>());
-            let quit = matches!(read, Some(ReadError::Reset(code)) if *code == VarInt::from_u32(0));
+                .and_then(|error| error.downcast_ref::<StreamProblem>());
+            let quit =
+                matches!(read, Some(StreamProblem::ByPeer(code)) if *code == VarInt::from_u32(0));
             relayed.set_end(if quit { RelayedEnd::Quit } else { RelayedEnd::Broken });
         }
     }
@@ -147,10 +141,10 @@ impl ClientConnection {
         }
     }
 
-    /// Reads and discards the client's probe datagrams; QUIC has acknowledged them already.
-    pub(crate) async fn discard_probes(self) {
+    /// Discards the client's probe datagrams; QUIC has acknowledged them already.
+    pub(crate) fn discard_probes(&self) {
         if let Self::Direct(connection) = self {
-            while connection.read_datagram().await.is_some() {}
+            connection.discard_datagrams();
         }
     }
 }

@@ -35,7 +35,8 @@ use ambit_transport::quic::Fingerprint;
 use anyhow::bail;
 use parking_lot::Mutex;
 use prost::Message;
-use quinn::{Connection, RecvStream};
+use quinn::Connection;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -377,7 +378,9 @@ async fn report_progress(mut progress: watch::Receiver<WriteProgress>, world: Ad
 }
 
 /// Reads exactly one message, and nothing after it.
-async fn read_message<M: Message + Default>(from: &mut RecvStream) -> anyhow::Result<M> {
+async fn read_message<M: Message + Default>(
+    from: &mut (impl AsyncRead + Unpin),
+) -> anyhow::Result<M> {
     let mut length = [0; 4];
     from.read_exact(&mut length).await?;
     let length = u32::from_be_bytes(length) as usize;
@@ -393,7 +396,7 @@ async fn read_message<M: Message + Default>(from: &mut RecvStream) -> anyhow::Re
 /// Sends heartbeats, notes those of the other end if they change, and waits until it is silent for
 /// too long or the stream fails. Returns the reason.
 async fn exchange_heartbeats(
-    (mut to, mut from): (quinn::SendStream, RecvStream),
+    (mut to, mut from): (impl AsyncWrite + Unpin, impl AsyncRead + Unpin),
     mut next: impl FnMut() -> Sign,
     received: watch::Sender<Sign>,
 ) -> String {

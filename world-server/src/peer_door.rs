@@ -12,9 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use ambit_endpoint::driver::{DrivenConnection, RecvStream, SendStream};
 use ambit_proto::codes::ErrorCode;
-use ambit_transport::key_proof::{HOST, KeyProof, PROOF_BYTES};
-use quinn::{Connection, RecvStream, SendStream, VarInt};
+use ambit_transport::key_proof::{HOST, KeyProof, LABEL, PROOF_BYTES};
+use quinn::VarInt;
+use tokio::io::AsyncReadExt as _;
 
 use crate::contended_places::ContendedPlaces;
 
@@ -77,7 +79,7 @@ impl PeerDoor {
     /// closed.
     pub(crate) async fn admit<T>(
         &self,
-        connection: &Connection,
+        connection: &DrivenConnection,
         prove: impl Future<Output = Result<T, NoProof>>,
     ) -> Option<T> {
         let remote = connection.remote_address();
@@ -128,7 +130,7 @@ impl PeerDoor {
 
 /// The streams of a host, once it has proved that it has the key.
 pub(crate) async fn host_streams(
-    connection: &Connection,
+    connection: &DrivenConnection,
     key: &[u8],
 ) -> Result<(SendStream, RecvStream), NoProof> {
     let other = |error: &dyn std::fmt::Display| NoProof::Other(error.to_string());
@@ -136,6 +138,13 @@ pub(crate) async fn host_streams(
     let mut shown = [0; PROOF_BYTES];
     let read = input.read_exact(&mut shown).await;
     read.map_err(|error| other(&error))?;
-    let proof = KeyProof::new(connection, key).ok_or_else(|| other(&"the connection has ended"))?;
+    let proof = key_proof(connection, key).await;
+    let proof = proof.ok_or_else(|| other(&"the connection has ended"))?;
     if proof.check(HOST, &shown) { Ok((output, input)) } else { Err(NoProof::WrongKey) }
+}
+
+/// What proofs on this connection are made and checked with; `None` if it has ended.
+pub(crate) async fn key_proof(connection: &DrivenConnection, key: &[u8]) -> Option<KeyProof> {
+    let binding = connection.keying_material(LABEL).await?;
+    Some(KeyProof::with_binding(binding, key))
 }

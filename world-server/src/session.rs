@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use actix::Addr;
+use ambit_endpoint::driver::{RecvStream, SendStream};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::frame::MAX_TO_WORLD;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
-use quinn::{RecvStream, SendStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -80,7 +80,7 @@ struct ClientSession {
 
 impl ClientSession {
     async fn run(self) {
-        tokio::spawn(self.connection.clone().discard_probes());
+        self.connection.discard_probes();
         if let Some((to_client, from_client)) = self.connection.streams().await {
             self.queue.start_writer();
             tokio::select! {
@@ -152,7 +152,7 @@ impl ClientSession {
             connection.closed().await;
         }
         if let Some(code) = connection.stop_code() {
-            let _ = frames.into_inner().stop(code);
+            frames.into_inner().stop(code);
         }
     }
 
@@ -185,7 +185,7 @@ impl ClientSession {
                     let _ = self.world.send(caught_up).await;
                 }
                 NextOutgoing::Close { code, message } => {
-                    let _ = to_client.finish();
+                    to_client.finish();
                     let _ = timeout(LAST_FRAMES_TIMEOUT, to_client.stopped()).await;
                     let _ = timeout(LAST_FRAMES_TIMEOUT, self.connection.closed()).await;
                     self.connection.close(code, &message);
@@ -199,12 +199,14 @@ impl ClientSession {
 #[cfg(test)]
 mod tests {
     use actix::{Actor as _, System};
+    use ambit_endpoint::player_connection::PlayerConnection;
     use ambit_host::endpoint;
     use ambit_host::identity::ServerIdentity;
     use ambit_host::web_certificates::WebCertificates;
     use ambit_proto::frame::MAX_FROM_WORLD;
     use ambit_transport::quic::{self, ALPN_WORLD, FingerprintVerifier};
     use quinn::{Connection, ConnectionError, Endpoint, VarInt};
+    use tokio::sync::mpsc;
 
     use super::*;
     use crate::actor::tests::idle::{hold, world_server};
@@ -269,7 +271,7 @@ mod tests {
                 let (near, far) = connect().await;
                 let session = ClientSession {
                     conn: ConnId(number as u64),
-                    connection: ClientConnection::Direct(far.into()),
+                    connection: ClientConnection::Direct(far),
                     world: world.clone(),
                     queue: Arc::default(),
                     write_timeout: WRITE_TIMEOUT,
@@ -294,13 +296,13 @@ mod tests {
 
     /// Serves the connection with a short time limit for writes. Returns what waits for the client.
     fn serve_connection(
-        connection: Connection,
+        connection: PlayerConnection,
         common: Arc<CommonToSessions>,
     ) -> Arc<OutgoingQueue> {
         let queue = Arc::new(OutgoingQueue::default());
         let session = ClientSession {
             conn: ConnId(1),
-            connection: ClientConnection::Direct(connection.into()),
+            connection: ClientConnection::Direct(connection),
             world: world_server().start(),
             queue: Arc::clone(&queue),
             write_timeout: Duration::from_millis(200),
@@ -312,17 +314,24 @@ mod tests {
 
     /// The client's end and the server's end of a new connection. Their endpoints live as long as
     /// they do.
-    async fn connect() -> (Connection, Connection) {
+    async fn connect() -> (Connection, PlayerConnection) {
         let identity = ServerIdentity::generate().unwrap();
         let certificates = Arc::new(WebCertificates::new(&identity).unwrap());
         let loopback = "127.0.0.1:0".parse().unwrap();
         let resets = quic::ResetSecret::random().unwrap();
-        let server = endpoint::listen(loopback, &certificates, &resets, &[ALPN_WORLD]).unwrap();
+        let listener = endpoint::listen(loopback, &certificates, &resets, &[ALPN_WORLD]).unwrap();
+        let address = listener.local_addr();
+        let (accepting, mut accepted) = mpsc::channel(1);
+        let serve = move |connection, _| {
+            let _ = accepting.try_send(connection);
+            std::future::ready(())
+        };
+        listener.serve(Arc::default(), serve).unwrap();
         let mut client = Endpoint::client(loopback).unwrap();
         let verifier = FingerprintVerifier::pinned(identity.fingerprint());
         client.set_default_client_config(quic::client_config(ALPN_WORLD, verifier));
-        let near = client.connect(server.local_addr().unwrap(), "ambit").unwrap();
-        let (near, far) = tokio::join!(near, async { server.accept().await.unwrap().await });
+        let near = client.connect(address, "ambit").unwrap();
+        let (near, far) = tokio::join!(near, accepted.recv());
         (near.unwrap(), far.unwrap())
     }
 }

@@ -50,6 +50,12 @@ impl HostClock {
         LocalTime::from_micros(self.origin.elapsed().as_micros() as u64)
     }
 
+    /// What the clock shows at `moment`.
+    pub fn time_of(&self, moment: Instant) -> LocalTime {
+        let since = moment.saturating_duration_since(self.origin);
+        LocalTime::from_micros(since.as_micros() as u64)
+    }
+
     /// The moment at which the clock shows `time`.
     pub fn instant_of(&self, time: LocalTime) -> Instant {
         self.origin + Duration::from_micros(time.micros())

@@ -1,11 +1,14 @@
 //! The UDP socket and the QUIC endpoint that servers listen on.
 //!
-//! An address, certificates and the secret of stateless resets go in, a quinn endpoint comes out.
+//! An address, certificates and the secret of stateless resets go in, a [`Listener`] comes out.
 //! What a connection may cost (idle time, buffers, congestion control) is decided in `proto::quic`.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
+use ambit_endpoint::accept::{self, AcceptanceCounters};
+use ambit_endpoint::driver::ServerEndpoint;
+use ambit_endpoint::player_connection::PlayerConnection;
 use ambit_transport::quic::{self, ResetSecret};
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -16,22 +19,46 @@ use crate::web_certificates::WebCertificates;
 /// may grant less.
 const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
-/// Listens on `address` for connections by one of the `alpns`. Has to be called within a tokio
-/// runtime.
+/// A socket on which connections wait until it is served.
+pub struct Listener {
+    socket: UdpSocket,
+    address: SocketAddr,
+    resets: ResetSecret,
+    server: quinn::ServerConfig,
+}
+
+impl Listener {
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves what comes, from now on ([`accept::listen`]). Has to be called within a tokio
+    /// runtime.
+    pub fn serve<F, S>(
+        self,
+        counters: Arc<AcceptanceCounters>,
+        serve: F,
+    ) -> std::io::Result<ServerEndpoint>
+    where
+        F: Fn(PlayerConnection, Vec<u8>) -> S + Clone + Send + 'static,
+        S: Future<Output = ()> + Send + 'static,
+    {
+        let config = quic::server_endpoint_config(&self.resets);
+        accept::listen(self.socket, config, self.server, counters, serve)
+    }
+}
+
+/// Listens on `address` for connections by one of the `alpns`.
 pub fn listen(
     address: SocketAddr,
     certificates: &Arc<WebCertificates>,
     resets: &ResetSecret,
     alpns: &[&[u8]],
-) -> anyhow::Result<quinn::Endpoint> {
+) -> anyhow::Result<Listener> {
     let socket = bind(address).map_err(|error| anyhow::anyhow!("{}", why_not(address, &error)))?;
     let server = quic::resolving_server_config(Arc::clone(certificates) as _, alpns);
-    Ok(quinn::Endpoint::new(
-        quic::server_endpoint_config(resets),
-        Some(server),
-        socket,
-        Arc::new(quic::LazyTimerRuntime),
-    )?)
+    let address = socket.local_addr()?;
+    Ok(Listener { socket, address, resets: resets.clone(), server })
 }
 
 /// A UDP socket with large buffers.

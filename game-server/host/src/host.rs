@@ -27,12 +27,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ambit_endpoint::accept::AcceptanceCounters;
+use ambit_endpoint::player_connection::PlayerConnection;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
-use ambit_transport::accept::AcceptanceCounters;
 use ambit_transport::acceptance_limits::AcceptanceLimits;
-use ambit_transport::player_connection::PlayerConnection;
 use ambit_transport::quic::Fingerprint;
 use anyhow::Context as _;
 use dashmap::DashMap;

@@ -14,7 +14,6 @@ use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_transport::accept::accept;
 use ambit_transport::quic::{ALPN_GAME, ALPN_WEB, ResetSecret};
 use anyhow::{Context as _, bail};
 use nix::sys::resource::{Resource, setrlimit};
@@ -124,7 +123,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let resets = ResetSecret::random()?;
     let certificates = Arc::new(WebCertificates::new(&identity)?);
     let protocols = [ALPN_GAME, ALPN_WEB];
-    let endpoint = endpoint::listen(options.listen, &certificates, &resets, &protocols)
+    let listener = endpoint::listen(options.listen, &certificates, &resets, &protocols)
         .context("`--listen`")?;
     tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
     let needs_address = options.advertise.is_none();
@@ -139,7 +138,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
                 () = stop.cancelled() => return Ok(()),
             }
         }
-        _ => Advertise::address(options.advertise, endpoint.local_addr()?),
+        _ => Advertise::address(options.advertise, listener.local_addr()),
     };
     let config = HostConfig {
         address: address.to_string(),
@@ -156,25 +155,32 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     if let Some(agones) = &agones {
         agones.report_load_of(host.clone());
     }
-    tokio::spawn(accept(
-        endpoint.clone(),
-        host.acceptance_counters(),
-        move |connection, protocol| {
-            let host = host.clone();
-            async move {
-                if protocol == ALPN_GAME {
-                    host.serve(connection).await;
-                } else {
-                    connection.close(ErrorCode::OutOfState, "this is a host, without a lobby");
-                }
+    let endpoint = listener.serve(host.acceptance_counters(), move |connection, protocol| {
+        let host = host.clone();
+        async move {
+            if protocol == ALPN_GAME {
+                host.serve(connection).await;
+            } else {
+                connection.close(ErrorCode::OutOfState, "this is a host, without a lobby");
             }
-        },
-    ));
-    let served = match world {
-        WorldConnection::Pipes(input, output) => {
-            serve_parent(&mut control, input, output, &stop).await
         }
-        WorldConnection::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
+    })?;
+    let serving = async {
+        match world {
+            WorldConnection::Pipes(input, output) => {
+                serve_parent(&mut control, input, output, &stop).await
+            }
+            WorldConnection::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
+        }
+    };
+    let served = tokio::select! {
+        served = serving => served,
+        () = endpoint.ended() => {
+            bail!(
+                "the thread of the network has crashed; this is a bug in the server, please report \
+                 it"
+            )
+        }
     };
     // A server that fails is restarted in place; Agones receives only a regular end.
     if let (Some(agones), Ok(_)) = (agones, &served) {

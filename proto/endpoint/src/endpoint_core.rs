@@ -86,8 +86,6 @@ pub enum Admission {
 /// What has happened. Of a connection's streams it says where it is worth to look.
 #[derive(Debug)]
 pub enum EndpointEvent {
-    /// The handshake has begun; the answer to the peer was [`Admission::Accept`].
-    Accepted(ConnectionKey),
     /// The handshake is done.
     Connected(ConnectionKey),
     /// The connection has ended, by either side.
@@ -102,7 +100,16 @@ pub enum EndpointEvent {
     /// The peer has all bytes of a stream that was finished.
     Finished(ConnectionKey, StreamId),
     /// The peer reads no more of a stream.
-    Stopped(ConnectionKey, StreamId),
+    Stopped(ConnectionKey, StreamId, VarInt),
+}
+
+/// How the network treats a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LineFigures {
+    /// Smoothed.
+    pub round_trip: Duration,
+    /// The share of the packets to the peer that were lost, from 0 to 1.
+    pub loss: f64,
 }
 
 /// Why a stream gives nothing or takes nothing.
@@ -187,13 +194,14 @@ impl EndpointCore {
         }
     }
 
-    /// Handles a packet. `admit` answers a peer that asks for a connection by it.
+    /// Handles a packet. `admit` answers a peer that asks for a connection by it. Returns the
+    /// connection whose handshake begins.
     pub fn handle_packet(
         &mut self,
         now: Instant,
         packet: ReceivedPacket,
         admit: impl FnOnce(AskingPeer) -> Admission,
-    ) {
+    ) -> Option<ConnectionKey> {
         let ReceivedPacket { from, to, mark, bytes } = packet;
         let mut event = None;
         let quic = &mut self.quic;
@@ -212,9 +220,10 @@ impl EndpointCore {
                     self.settle(now, slot);
                     self.schedule(now, slot);
                 }
+                None
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.answer(now, incoming, admit),
-            Some(DatagramEvent::Response(_)) | None => {}
+            Some(DatagramEvent::Response(_)) | None => None,
         }
     }
 
@@ -223,19 +232,21 @@ impl EndpointCore {
         now: Instant,
         incoming: Incoming,
         admit: impl FnOnce(AskingPeer) -> Admission,
-    ) {
+    ) -> Option<ConnectionKey> {
         let peer =
             AskingPeer { address: incoming.remote_address(), may_retry: incoming.may_retry() };
         let quic = &mut self.quic;
         match admit(peer) {
             Admission::Refuse => {
                 self.answers.write(|buffer| Some(quic.refuse(incoming, buffer)));
+                None
             }
             Admission::Retry => {
                 self.answers.write(|buffer| match quic.retry(incoming, buffer) {
                     Ok(answer) => Some(answer),
                     Err(error) => Some(quic.refuse(error.into_incoming(), buffer)),
                 });
+                None
             }
             Admission::Accept => {
                 let mut accepted = None;
@@ -246,12 +257,11 @@ impl EndpointCore {
                     }
                     Err(error) => error.response,
                 });
-                if let Some((handle, connection)) = accepted {
-                    let key = self.insert(now, handle, connection);
-                    self.events.push_back(EndpointEvent::Accepted(key));
-                    self.settle(now, key.slot);
-                    self.send_now(key.slot);
-                }
+                let (handle, connection) = accepted?;
+                let key = self.insert(now, handle, connection);
+                self.settle(now, key.slot);
+                self.send_now(key.slot);
+                Some(key)
             }
         }
     }
@@ -379,9 +389,11 @@ impl EndpointCore {
         Some(self.look_up(key)?.quic.remote_address())
     }
 
-    /// The round trip, smoothed.
-    pub fn round_trip(&self, key: ConnectionKey) -> Option<Duration> {
-        Some(self.look_up(key)?.quic.rtt())
+    /// How the network treats the connection.
+    pub fn line(&self, key: ConnectionKey) -> Option<LineFigures> {
+        let path = self.look_up(key)?.quic.stats().path;
+        let loss = path.lost_packets as f64 / path.sent_packets.max(1) as f64;
+        Some(LineFigures { round_trip: path.rtt, loss })
     }
 
     /// The protocol that both ends have agreed on, once the connection is established.
@@ -394,7 +406,8 @@ impl EndpointCore {
     /// 7.5).
     pub fn export_keying_material(&self, key: ConnectionKey, label: &[u8]) -> Option<[u8; 32]> {
         let mut material = [0; 32];
-        let session = self.look_up(key)?.quic.crypto_session();
+        let live = self.look_up(key).filter(|live| !live.is_lost)?;
+        let session = live.quic.crypto_session();
         session.export_keying_material(&mut material, label, &[]).ok()?;
         Some(material)
     }
@@ -643,7 +656,9 @@ impl EndpointCore {
             Event::Stream(StreamEvent::Readable { id }) => EndpointEvent::Readable(key, id),
             Event::Stream(StreamEvent::Writable { id }) => EndpointEvent::Writable(key, id),
             Event::Stream(StreamEvent::Finished { id }) => EndpointEvent::Finished(key, id),
-            Event::Stream(StreamEvent::Stopped { id, .. }) => EndpointEvent::Stopped(key, id),
+            Event::Stream(StreamEvent::Stopped { id, error_code }) => {
+                EndpointEvent::Stopped(key, id, error_code)
+            }
             Event::HandshakeDataReady | Event::DatagramsUnblocked => return,
         };
         self.events.push_back(event);

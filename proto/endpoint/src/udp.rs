@@ -240,14 +240,14 @@ mod tests {
         let to = far.local_addr().unwrap();
         for from in [None, Some(Ipv4Addr::LOCALHOST.into())] {
             let mut packets = Packets::default();
-            for number in 0..600_u32 {
+            for number in 0..100_u8 {
                 // No packet of UDP is as long as this one.
-                let bytes = if number == 300 { vec![0; 70_000] } else { vec![number as u8; 40] };
+                let bytes = if number == 50 { vec![0; 70_000] } else { vec![number; 40] };
                 packets.put(&bytes, to, from);
             }
             assert_eq!(near.send(&packets), 1);
             let mut found = Vec::new();
-            while found.len() < 599 {
+            while found.len() < 99 {
                 far.receive(|packet| {
                     assert_eq!(packet.from, near.local_addr().unwrap());
                     assert_eq!(packet.bytes.len(), 40);
@@ -255,7 +255,7 @@ mod tests {
                 })
                 .unwrap();
             }
-            let sent: Vec<u8> = (0..600).filter(|n| *n != 300).map(|n| n as u8).collect();
+            let sent: Vec<u8> = (0..100).filter(|number| *number != 50).collect();
             assert_eq!(found, sent);
         }
     }

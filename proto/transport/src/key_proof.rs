@@ -10,7 +10,7 @@ use quinn::{Connection, ConnectionError, RecvStream, SendStream};
 use ring::hmac;
 
 /// Names the bytes of the exporter.
-const LABEL: &[u8] = b"EXPORTER-ambit-key-proof";
+pub const LABEL: &[u8] = b"EXPORTER-ambit-key-proof";
 
 /// The length of a proof.
 pub const PROOF_BYTES: usize = 32;
@@ -41,11 +41,16 @@ pub struct KeyProof {
 }
 
 impl KeyProof {
+    /// With the bytes that both ends have derived from their connection by [`LABEL`].
+    pub fn with_binding(binding: [u8; 32], key: &[u8]) -> Self {
+        Self { key: hmac::Key::new(hmac::HMAC_SHA256, key), binding }
+    }
+
     /// `None` if the connection has no TLS session any more.
     pub fn new(connection: &Connection, key: &[u8]) -> Option<Self> {
         let mut binding = [0; 32];
         connection.export_keying_material(&mut binding, LABEL, &[]).ok()?;
-        Some(Self { key: hmac::Key::new(hmac::HMAC_SHA256, key), binding })
+        Some(Self::with_binding(binding, key))
     }
 
     /// The proof of the peer with that role.

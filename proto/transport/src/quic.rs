@@ -143,10 +143,11 @@ pub const MAX_RELAYED_STREAMS: u32 = 10_000;
 /// no other.
 const RELAYED_WINDOW_BYTES: u32 = 64 << 10;
 /// Bytes in flight on such a connection.
-const PEER_SEND_WINDOW_BYTES: u64 = 16 << 20;
+pub const PEER_SEND_WINDOW_BYTES: u64 = 16 << 20;
 
 /// The configuration of a following WorldServer for its connection to the leader, which relays
-/// thousands of clients. The other end calls [`allow_relayed_streams`].
+/// thousands of clients. The other end allows
+/// [`MAX_RELAYED_STREAMS`], and [`PEER_SEND_WINDOW_BYTES`] in flight.
 pub fn relay_client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::ClientConfig {
     let mut transport = transport_config(Side::Client);
     transport
@@ -156,13 +157,6 @@ pub fn relay_client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> q
     let mut config = client_config(alpn, verifier);
     config.transport_config(Arc::new(transport));
     config
-}
-
-/// Lets an authenticated peer open as many streams as it has clients.
-pub fn allow_relayed_streams(connection: &quinn::Connection) {
-    connection.set_receive_window(VarInt::MAX);
-    connection.set_send_window(PEER_SEND_WINDOW_BYTES);
-    connection.set_max_concurrent_bi_streams(VarInt::from_u32(MAX_RELAYED_STREAMS));
 }
 
 /// A server's endpoint: presents `certificates` (the end entity's first) and accepts the protocols

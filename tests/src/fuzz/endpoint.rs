@@ -169,9 +169,11 @@ impl EndpointRun {
 
     /// Takes the server's events.
     fn look(&mut self) {
+        for key in std::mem::take(&mut self.net.server().accepted) {
+            assert!(self.accepted.insert(key), "a key twice");
+        }
         for event in std::mem::take(&mut self.net.server().events) {
             match event {
-                EndpointEvent::Accepted(key) => assert!(self.accepted.insert(key), "a key twice"),
                 EndpointEvent::Connected(key) => {
                     assert!(self.accepted.contains(&key));
                     self.reached.insert("a connection");
@@ -189,7 +191,7 @@ impl EndpointRun {
                 EndpointEvent::Readable(key, _)
                 | EndpointEvent::Writable(key, _)
                 | EndpointEvent::Finished(key, _)
-                | EndpointEvent::Stopped(key, _)
+                | EndpointEvent::Stopped(key, ..)
                 | EndpointEvent::StreamsOpened(key, _)
                 | EndpointEvent::StreamsAvailable(key, _) => {
                     assert!(self.accepted.contains(&key), "an event after the end");

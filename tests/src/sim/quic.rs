@@ -46,7 +46,8 @@ pub struct QuicNode {
     pub core: EndpointCore,
     /// Where its packets come from. May be changed, as by a phone that leaves a house.
     pub address: SocketAddr,
-    /// What has happened since the test has looked.
+    /// Connections whose handshakes have begun, and what has happened, since the test has looked.
+    pub accepted: Vec<ConnectionKey>,
     pub events: Vec<EndpointEvent>,
     /// Packets and bytes that it has sent, and that have reached it.
     pub sent: [u64; 2],
@@ -213,7 +214,8 @@ impl QuicNet {
         node.arrived[1] += bytes.len() as u64;
         let bytes = BytesMut::from(&bytes[..]);
         let packet = ReceivedPacket { from, to: None, mark: None, bytes };
-        node.core.handle_packet(self.now, packet, self.admit);
+        let accepted = node.core.handle_packet(self.now, packet, self.admit);
+        node.accepted.extend(accepted);
         node.collect();
     }
 
@@ -264,6 +266,7 @@ impl QuicNode {
         Self {
             core: EndpointCore::new(now, config, server, true),
             address,
+            accepted: Vec::new(),
             events: Vec::new(),
             sent: [0; 2],
             arrived: [0; 2],

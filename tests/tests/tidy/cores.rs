@@ -9,12 +9,16 @@ use super::source::{APART, Source, files, members, product};
 
 /// The shells of each crate: files below its `src/`.
 const SHELLS: &[(&str, &str)] = &[
-    ("proto/endpoint", "udp"),
+    (
+        "proto/endpoint",
+        "accept driver driver/commands driver/connection driver/handle driver/streams \
+         driver/waiting player_connection udp web_transport",
+    ),
     ("proto/training", "cubes lib main"),
     (
         "proto/transport",
-        "accept acceptance_limits frame_reader key_proof player_connection quic quic/cid \
-         quic/congestion quic/reset quic/timers quic/trust random web_transport",
+        "acceptance_limits frame_reader key_proof quic quic/cid quic/congestion quic/reset \
+         quic/timers quic/trust random",
     ),
     (
         "game-server/host",
@@ -30,8 +34,8 @@ const SHELLS: &[(&str, &str)] = &[
     (
         "world-server",
         "accounts accounts/command actor actor/calls actor/questions admin admin/asked_host \
-         admin/listener admin/operators admin/operators/command admin/operators/events admin/operators/refused \
-         admin/operators/unknown \
+         admin/listener admin/operators admin/operators/command admin/operators/events \
+         admin/operators/refused admin/operators/unknown \
          admin/page_files admin/replay_page admin/status admin/tls_stream \
          admin/top_lists \
          client_connection cluster cluster/follow cluster/kept_rooms cluster/lead cluster/nats \

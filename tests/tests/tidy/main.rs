@@ -22,10 +22,13 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("proto/training", &["ambit-proto"]),
     ("proto/steering", &["ambit-proto"]),
-    ("proto/endpoint", &[]),
+    ("proto/endpoint", &["ambit-proto", "ambit-transport"]),
     ("proto/transport", &["ambit-proto"]),
     ("game-server/room", &["ambit-proto", "ambit-steering"]),
-    ("game-server/host", &["ambit-host-protocol", "ambit-proto", "ambit-room", "ambit-transport"]),
+    (
+        "game-server/host",
+        &["ambit-endpoint", "ambit-host-protocol", "ambit-proto", "ambit-room", "ambit-transport"],
+    ),
     ("game-server/host-protocol", &["ambit-proto", "ambit-room"]),
     (
         "game-server/ambit",
@@ -70,6 +73,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     (
         "world-server",
         &[
+            "ambit-endpoint",
             "ambit-host",
             "ambit-host-protocol",
             "ambit-proto",

@@ -8,7 +8,7 @@ use super::source::{Source, files, is_test, without_tests};
 /// time.
 const PLACES: [(&str, usize); 19] = [
     // Polls: the interval of a loop that ends with what it waits for.
-    ("proto/transport/src/player_connection/tests.rs", 2),
+    ("proto/endpoint/src/player_connection/tests.rs", 2),
     ("proto/transport/src/quic/reset.rs", 1),
     ("tests/tests/real/clients.rs", 2),
     ("world-server/src/keep/keeper.rs", 2),

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{ConnectedClient, HostLink, LobbyClock, WorldServer};
 use crate::admin::snapshot::add_stats;
-use crate::client_connection::{ClientConnection, LineFigures};
+use crate::client_connection::ClientConnection;
 use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::WriteProgress;
 use crate::hosts::heard_hosts::HeardHosts;
@@ -28,6 +28,7 @@ use crate::lobby::{
     OperatorOrder, OperatorProblem, Origin, StoreJob,
 };
 use crate::outgoing::OutgoingQueue;
+use ambit_endpoint::driver::LineFigures;
 
 /// A lobby that does not answer a request by HTTP within this time is stuck.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::directory::{Follow, Lead, Leader, Relay, Sign};
+use ambit_endpoint::player_connection::PlayerConnection;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::frame::encode_frame;
 use ambit_transport::key_proof::KeyProof;
-use ambit_transport::player_connection::PlayerConnection;
 use ambit_transport::quic::{self, ALPN_PEER, Fingerprint, FingerprintVerifier};
 use anyhow::Context as _;
 use quinn::{Connection, Endpoint, RecvStream, SendStream, VarInt};
@@ -102,6 +102,7 @@ pub(crate) async fn relay_client(client: PlayerConnection, leader: Connection) {
     if to_leader.write_all(&preamble).await.is_err() {
         return again("the leading server was lost; connect again");
     }
+    client.discard_datagrams();
     let stopped = to_leader.stopped();
     let up = async {
         let _ = tokio::io::copy(&mut from_client, &mut to_leader).await;
@@ -112,7 +113,7 @@ pub(crate) async fn relay_client(client: PlayerConnection, leader: Connection) {
         () = up => {}
         _ = down => {
             // The leader has finished its half; the code of the close comes with `STOP_SENDING`.
-            let _ = to_client.finish();
+            to_client.finish();
             let code = match timeout(2 * LAST_FRAMES_TIMEOUT, stopped).await {
                 Ok(Ok(Some(code))) => u32::try_from(code.into_inner()).ok(),
                 _ => None,
@@ -123,12 +124,7 @@ pub(crate) async fn relay_client(client: PlayerConnection, leader: Connection) {
             client.close_with(code, &name.unwrap_or_default());
         }
         _ = leader.closed() => again("the leading server was lost; connect again"),
-        () = discard_probes(&client) => {}
+        () = client.closed() => {}
     }
     let _ = to_leader.reset(if client.has_quit() { VarInt::from_u32(0) } else { CLIENT_LOST });
-}
-
-/// Reads and discards the client's probe datagrams until the connection ends.
-async fn discard_probes(client: &PlayerConnection) {
-    while client.read_datagram().await.is_some() {}
 }

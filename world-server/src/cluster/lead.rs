@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use crate::directory::{Follow, Lead, Relay, Sign};
 use actix::Addr;
+use ambit_endpoint::driver::{DrivenConnection, RecvStream, SendStream};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::Server;
 use ambit_proto::frame::encode_frame;
 use ambit_transport::key_proof::KeyProof;
-use ambit_transport::quic;
+use ambit_transport::quic::{MAX_RELAYED_STREAMS, PEER_SEND_WINDOW_BYTES};
 use anyhow::Context as _;
-use quinn::{Connection, VarInt};
+use quinn::VarInt;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -20,7 +21,7 @@ use super::server_list::ServerList;
 use super::{FOLLOWER, LEADER, VERSION, exchange_heartbeats, read_message};
 use crate::actor::WorldServer;
 use crate::client_connection::ClientConnection;
-use crate::peer_door::{NoProof, PeerDoor};
+use crate::peer_door::{NoProof, PeerDoor, key_proof};
 use crate::session::{self, CommonToSessions};
 
 /// How long a new follower may take to read the answer, and a relayed client to be introduced.
@@ -36,7 +37,7 @@ pub(crate) struct FollowerAcceptor {
 
 impl FollowerAcceptor {
     /// Serves a follower's link until it ends.
-    pub(crate) async fn serve(self, connection: Connection, common: Arc<CommonToSessions>) {
+    pub(crate) async fn serve(self, connection: DrivenConnection, common: Arc<CommonToSessions>) {
         let remote = connection.remote_address();
         let proof = prove_follower(&connection, &self.key);
         let Some(proved) = self.door.admit(&connection, proof).await else {
@@ -46,7 +47,7 @@ impl FollowerAcceptor {
         let why = match timeout(HELLO_TIMEOUT, accepted).await {
             Ok(Ok(AcceptedFollower { server, names, signs })) => {
                 tracing::info!(%remote, address = server.address, "a WorldServer follows this one");
-                let id = connection.stable_id();
+                let id = connection.key();
                 self.servers.insert(id, server, names, &self.world).await;
                 let heard = watch::Sender::default();
                 let noting = self.servers.note_signs(id, heard.subscribe(), &self.world);
@@ -72,22 +73,25 @@ impl FollowerAcceptor {
 struct ProvedFollower {
     follow: Follow,
     proof: KeyProof,
-    signs: (quinn::SendStream, quinn::RecvStream),
+    signs: (SendStream, RecvStream),
 }
 
 /// One that has read that it follows this server.
 struct AcceptedFollower {
     server: Server,
     names: Vec<String>,
-    signs: (quinn::SendStream, quinn::RecvStream),
+    signs: (SendStream, RecvStream),
 }
 
 /// Waits for the first message of a follower, which has the proof.
-async fn prove_follower(connection: &Connection, key: &str) -> Result<ProvedFollower, NoProof> {
+async fn prove_follower(
+    connection: &DrivenConnection,
+    key: &str,
+) -> Result<ProvedFollower, NoProof> {
     let first = async {
         let mut signs = connection.accept_bi().await?;
         let follow: Follow = read_message(&mut signs.1).await?;
-        let proof = KeyProof::new(connection, key.as_bytes());
+        let proof = key_proof(connection, key.as_bytes()).await;
         let proof = proof.context("the connection has ended")?;
         anyhow::Ok(ProvedFollower { follow, proof, signs })
     };
@@ -101,7 +105,7 @@ async fn prove_follower(connection: &Connection, key: &str) -> Result<ProvedFoll
 }
 
 async fn accept_follower(
-    connection: &Connection,
+    connection: &DrivenConnection,
     ProvedFollower { follow, proof, mut signs }: ProvedFollower,
     epoch: u64,
 ) -> anyhow::Result<AcceptedFollower> {
@@ -110,7 +114,9 @@ async fn accept_follower(
         "it speaks version {}, this server {VERSION}",
         follow.version
     );
-    quic::allow_relayed_streams(connection);
+    // As many streams as it has clients.
+    connection.set_max_bi_streams(MAX_RELAYED_STREAMS);
+    connection.set_windows(VarInt::MAX, PEER_SEND_WINDOW_BYTES);
     let lead = Lead { epoch, key_proof: proof.make(LEADER) };
     signs.0.write_all(&encode_frame(&lead)).await?;
     let server = Server {
@@ -123,7 +129,7 @@ async fn accept_follower(
 
 /// Starts a session for each further stream: each is a relayed client.
 async fn accept_clients(
-    connection: &Connection,
+    connection: &DrivenConnection,
     world: &Addr<WorldServer>,
     common: &Arc<CommonToSessions>,
 ) {

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use actix::Addr;
+use ambit_endpoint::endpoint_core::ConnectionKey;
 use ambit_host::web_certificates::WebCertificates;
 use ambit_proto::control::world::{Server, Servers};
 use ambit_transport::quic::Fingerprint;
@@ -30,7 +31,7 @@ pub(crate) struct ServerList {
     fingerprint: Fingerprint,
     certificates: Arc<WebCertificates>,
     /// By the id of their connection.
-    followers: Arc<Mutex<BTreeMap<usize, Follower>>>,
+    followers: Arc<Mutex<BTreeMap<ConnectionKey, Follower>>>,
 }
 
 struct Follower {
@@ -74,7 +75,7 @@ impl ServerList {
 
     pub(super) async fn insert(
         &self,
-        id: usize,
+        id: ConnectionKey,
         server: Server,
         names: Vec<String>,
         world: &Addr<WorldServer>,
@@ -89,14 +90,14 @@ impl ServerList {
         .await;
     }
 
-    pub(super) async fn remove(&self, id: usize, world: &Addr<WorldServer>) {
+    pub(super) async fn remove(&self, id: ConnectionKey, world: &Addr<WorldServer>) {
         self.change(world, |all| all.remove(&id).is_some()).await;
     }
 
     /// Notes the certificates that a follower shows to browsers, for ever.
     pub(super) async fn note_signs(
         &self,
-        id: usize,
+        id: ConnectionKey,
         mut signs: watch::Receiver<Sign>,
         world: &Addr<WorldServer>,
     ) -> Infallible {
@@ -120,7 +121,7 @@ impl ServerList {
     async fn change(
         &self,
         world: &Addr<WorldServer>,
-        change: impl FnOnce(&mut BTreeMap<usize, Follower>) -> bool,
+        change: impl FnOnce(&mut BTreeMap<ConnectionKey, Follower>) -> bool,
     ) {
         // The lock is held until the list is published, so that lists are published in order.
         let mut followers = self.followers.lock().await;

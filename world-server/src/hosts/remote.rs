@@ -6,10 +6,11 @@
 use std::time::Duration;
 
 use actix::Addr;
+use ambit_endpoint::driver::{DrivenConnection, RecvStream, SendStream};
 use ambit_host::host_link::world_end_over;
 use ambit_host_protocol::messages::HostMessage;
 use ambit_proto::codes::{self, ErrorCode};
-use quinn::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
+use quinn::{ConnectionError, VarInt};
 
 use super::{DisconnectCause, HostSession, first_message};
 use crate::actor::WorldServer;
@@ -20,7 +21,7 @@ use crate::lobby::Origin;
 /// still hold a serving lease: the end is reported only after `silence`, when the lease is over.
 /// The host has proved that it has the key.
 pub(crate) async fn serve(
-    connection: Connection,
+    connection: DrivenConnection,
     (output, input): (SendStream, RecvStream),
     silence: Duration,
     world: Addr<WorldServer>,
@@ -59,7 +60,7 @@ pub(crate) async fn serve(
     }
 }
 
-async fn wait_for_end(connection: &Connection, silence: Duration) -> DisconnectCause {
+async fn wait_for_end(connection: &DrivenConnection, silence: Duration) -> DisconnectCause {
     let dials_again = VarInt::from_u32(ErrorCode::TryAgain as u32);
     match connection.close_reason() {
         Some(ConnectionError::ApplicationClosed(close)) if close.error_code == dials_again => {}
@@ -78,6 +79,6 @@ async fn wait_for_end(connection: &Connection, silence: Duration) -> DisconnectC
     DisconnectCause::new("its connection broke")
 }
 
-fn close(connection: &Connection, code: ErrorCode) {
+fn close(connection: &DrivenConnection, code: ErrorCode) {
     connection.close(VarInt::from_u32(code as u32), codes::name(code).as_bytes());
 }

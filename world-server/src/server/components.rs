@@ -2,24 +2,26 @@
 
 use std::convert::Infallible;
 use std::fs::File;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::lobby::ServerMarks;
 use actix::Addr;
+use ambit_endpoint::accept::AcceptanceCounters;
+use ambit_endpoint::driver::ServerEndpoint;
 use ambit_host::cli::Advertise;
-use ambit_host::endpoint;
+use ambit_host::endpoint::{self, Listener};
 use ambit_host::host::GameHost;
 use ambit_host::identity::ServerIdentity;
 use ambit_host::web_certificates::{self, WebCertificates};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_room::logic::registry::Registry;
-use ambit_transport::accept::{AcceptanceCounters, accept};
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WEB, ALPN_WORLD, Fingerprint};
 use ambit_transport::random::system_random;
 use anyhow::Context as _;
-use quinn::{Endpoint, VarInt};
+use quinn::VarInt;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
@@ -58,7 +60,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 pub(super) struct ServerComponents {
     pub(super) addresses: Addresses,
     /// For players and, if they have one of their own, for hosts and other servers.
-    endpoints: Vec<Endpoint>,
+    endpoints: Vec<ServerEndpoint>,
     roles: watch::Receiver<ClusterRole>,
     /// Resolves when the lobby's actor ends.
     lobby_ended: Option<LobbyEnded>,
@@ -91,10 +93,10 @@ impl ServerComponents {
         let identity = crate::identity::load(config)?;
         let certificates = Arc::new(crate::identity::web_certificates(config, &identity)?);
         tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
-        let (endpoint, peers) = listen(config, &identity, &certificates)?;
+        let (listener, peers) = listen(config, &identity, &certificates)?;
         let http = HttpListeners::bind(config).await?;
         let fingerprint = identity.fingerprint();
-        let addresses = bound_addresses(config, fingerprint, &endpoint, peers.as_ref(), &http)?;
+        let addresses = bound_addresses(config, fingerprint, &listener, peers.as_ref(), &http);
         let servers = ServerList::new(
             advertised_address(config, &addresses),
             addresses.fingerprint,
@@ -142,8 +144,7 @@ impl ServerComponents {
             host_silence: config.host_silence,
             door: door.clone(),
         };
-        let endpoints: Vec<Endpoint> = [endpoint].into_iter().chain(peers).collect();
-        accept_at(&endpoints, &acceptance, &entry);
+        let endpoints = serve_at([listener].into_iter().chain(peers), &acceptance, &entry)?;
         let operators = OperatorDesk::open(config, &certificates, roles.clone(), desks)?;
         let admin = AdminState {
             roles: roles.clone(),
@@ -197,8 +198,12 @@ impl ServerComponents {
         let crashed = |what: &str| {
             anyhow::anyhow!("{what} has crashed; this is a bug in the server, please report it")
         };
+        let network = futures_util::future::select_all(
+            self.endpoints.iter().map(|endpoint| Box::pin(endpoint.ended())),
+        );
         tokio::select! {
             () = until_dropped(self.lobby_ended.as_mut()) => crashed("the lobby"),
+            _ = network => crashed("the thread of the network"),
             Some(_) = self.hosts.join_next() => crashed("the host of the rooms"),
             ended = until_ended(self.member.as_mut()) => match ended {
                 Ok(Err(error)) => error,
@@ -292,17 +297,19 @@ impl ServerComponents {
     }
 }
 
-/// Serves the connections that come to these endpoints, as long as these are open.
-fn accept_at(
-    endpoints: &[Endpoint],
+/// Serves the connections that come to these sockets.
+fn serve_at(
+    listeners: impl Iterator<Item = Listener>,
     acceptance: &Arc<AcceptanceCounters>,
     entry: &ConnectionRouter,
-) {
-    for endpoint in endpoints {
+) -> io::Result<Vec<ServerEndpoint>> {
+    let serve = |listener: Listener| {
         let entry = entry.clone();
-        let serve = move |connection, alpn| entry.clone().serve(connection, alpn);
-        tokio::spawn(accept(endpoint.clone(), Arc::clone(acceptance), serve));
-    }
+        listener.serve(Arc::clone(acceptance), move |connection, alpn| {
+            entry.clone().serve(connection, alpn)
+        })
+    };
+    listeners.map(serve).collect()
 }
 
 fn load_page(config: &Config, registry: &Registry) -> anyhow::Result<Page> {
@@ -336,19 +343,19 @@ fn open_keeper(config: &Config) -> anyhow::Result<(Option<Arc<Keeper>>, LobbySou
 fn bound_addresses(
     config: &Config,
     fingerprint: Fingerprint,
-    endpoint: &Endpoint,
-    peers: Option<&Endpoint>,
+    listener: &Listener,
+    peers: Option<&Listener>,
     http: &HttpListeners,
-) -> anyhow::Result<Addresses> {
-    Ok(Addresses {
-        world: endpoint.local_addr()?,
-        peers: peers.map(Endpoint::local_addr).transpose()?,
+) -> Addresses {
+    Addresses {
+        world: listener.local_addr(),
+        peers: peers.map(Listener::local_addr),
         http: http.plain.as_ref().map(|(_, address)| *address),
         https: http.with_tls.as_ref().map(|(_, address)| *address),
         advertised: config.advertise.map(|advertised| advertised.ip),
         fingerprint,
         hosts: config.hosts,
-    })
+    }
 }
 
 /// The protocols of players.
@@ -483,12 +490,12 @@ fn check(config: &Config, registry: &Registry) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The endpoint for players, and the one for hosts and other servers if it is another one.
+/// The socket for players, and the one for hosts and other servers if it is another one.
 fn listen(
     config: &Config,
     identity: &ServerIdentity,
     certificates: &Arc<WebCertificates>,
-) -> anyhow::Result<(Endpoint, Option<Endpoint>)> {
+) -> anyhow::Result<(Listener, Option<Listener>)> {
     let resets = crate::identity::reset_secret(config, identity)?;
     let mut for_players = player_protocols(config);
     let for_peers = peer_protocols(config);

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_endpoint::player_connection::PlayerConnection;
 use ambit_host::host::GameHost;
 use ambit_proto::codes::ErrorCode;
-use ambit_transport::player_connection::PlayerConnection;
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
 use tokio::sync::watch;
 

@@ -1,9 +1,8 @@
 //! One game connection, from the ticket to its end.
 //!
 //! The client opens the control stream and sends its ticket; a valid one leads to a room. From then
-//! on this task carries datagrams, each with the room's time at its arrival, into the room's inbox,
-//! until the connection ends. Another task reads the control stream, so that a datagram does not
-//! wake it.
+//! on the endpoint's thread puts datagrams, each with the room's time at its arrival, into the
+//! room's inbox, until the connection ends. This task reads the control stream.
 //!
 //! What always holds: nothing of a client is dropped in silence. A connection that this end closes
 //! has the reason in its last message or in the close frame. What is dropped otherwise is counted,
@@ -13,14 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::host_core::room_host::AdmittedClient;
+use ambit_endpoint::driver::{DatagramSink, RecvStream, SendStream};
+use ambit_endpoint::player_connection::PlayerConnection;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
 use ambit_proto::control::world::Error;
 use ambit_proto::frame::MAX_TO_GAME;
 use ambit_proto::ids::ClientId;
 use ambit_proto::link::MAX_DATAGRAM;
-use ambit_transport::player_connection::PlayerConnection;
-use quinn::{RecvStream, SendStream};
 use tokio::sync::mpsc;
 
 use super::Shared;
@@ -165,23 +164,17 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
         return close(&connection, ErrorCode::RoomClosed, "the room was closed");
     }
     let slot = inlet.inbox.slot(client);
-    let mut reading = tokio::spawn(read_datagrams(
-        Arc::clone(shared),
-        connection.clone(),
-        inlet.clock,
-        slot,
-        reports.clone(),
-    ));
+    let sink = datagram_sink(Arc::clone(shared), inlet.clock, slot, reports.clone());
+    connection.give_datagrams_to(sink);
     tokio::select! {
-        _ = &mut reading => {}
+        () = connection.closed() => {}
         error = read_control(shared, &inlet, client, from_client, &reports) => {
             let code = error.code();
             let reason = error.message.clone();
             if !report(&reports, Control::last_error(error)) {
                 close(&connection, code, &reason);
             }
-            // The reader ends with the connection. What it has read counts before the end does.
-            let _ = reading.await;
+            connection.closed().await;
         }
     }
     let _ = inlet.actor.send(Detach(client)).await;
@@ -193,18 +186,18 @@ fn report(reports: &Reports, message: Control) -> bool {
     reports.upgrade().is_some_and(|control| control.try_send(message).is_ok())
 }
 
-/// Ends with the connection.
-async fn read_datagrams(
+/// Puts a client's datagrams into the room's inbox. What has arrived is there before the end of the
+/// connection is known.
+fn datagram_sink(
     shared: Arc<Shared>,
-    connection: PlayerConnection,
     clock: RoomClock,
     mut slot: Slot,
     reports: Reports,
-) {
+) -> DatagramSink {
     let mut is_reported = false;
-    while let Some(datagram) = connection.read_datagram().await {
-        if slot.push(clock.room_time(shared.clock.now()), datagram) {
-            continue;
+    Box::new(move |now, datagram| {
+        if slot.push(clock.room_time(shared.clock.time_of(now)), datagram) {
+            return;
         }
         shared.counters.dropped(DropReason::InboxFull);
         if !std::mem::replace(&mut is_reported, true) {
@@ -214,7 +207,7 @@ async fn read_datagrams(
             );
             report(&reports, Control::error(ErrorCode::RateLimited, message));
         }
-    }
+    })
 }
 
 /// Ends only when the client breaks the protocol, and returns how; a client may close its half of

@@ -7,12 +7,12 @@
 
 use std::time::Duration;
 
+use ambit_endpoint::driver::SendStream;
+use ambit_endpoint::player_connection::PlayerConnection;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{GameToClient, game_to_client};
 use ambit_proto::control::world::Error;
 use ambit_proto::frame::encode_frame;
-use ambit_transport::player_connection::PlayerConnection;
-use quinn::SendStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -106,7 +106,7 @@ async fn finish(
     code: ErrorCode,
     reason: &str,
 ) {
-    let _ = stream.finish();
+    stream.finish();
     let _ = timeout(LAST_WITHIN, stream.stopped()).await;
     let _ = timeout(LAST_WITHIN, connection.closed()).await;
     close(connection, code, reason);

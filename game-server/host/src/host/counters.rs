@@ -13,8 +13,8 @@ use ambit_host_protocol::stats::HostStats;
 use ambit_host_protocol::{TICK_BUCKETS, tick_bucket};
 
 use super::recent::RecentTicks;
+use ambit_endpoint::accept::AcceptanceCounters;
 use ambit_room::stats::RoomStats;
-use ambit_transport::accept::AcceptanceCounters;
 use ambit_transport::acceptance_limits::LimitReached;
 
 /// The queue at which something was dropped, and the reason.

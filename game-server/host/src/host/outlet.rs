@@ -1,13 +1,8 @@
 //! From a room to its clients' connections.
 //!
 //! A room's tick puts datagrams in, one after the other; [`Outlet::flush`] hands them over as one
-//! batch; a task of the network's runtime gives them to the connections. So a room's thread takes
-//! no connection's lock and wakes no task but one a tick. (Waking each connection from another
-//! thread costs a locked queue and, with both threads on one core, a change of threads.)
-//!
-//! The task gives way after every [`PART`] datagrams: their connections then write their packets at
-//! once, while what they need is still in the processor's cache, and the first client need not wait
-//! for the last one's datagram.
+//! batch; a task gives them to the endpoint's thread once they may leave, and that sends all of
+//! them at once. So a room's thread takes no connection's lock and wakes no task but one a tick.
 //!
 //! What always holds: a client's datagrams keep their order, and leave only when [`check_release`]
 //! lets them. Bounds: a tick's datagrams, [`BATCHES`] times; then the newest batch is dropped, as
@@ -15,11 +10,11 @@
 
 use std::sync::Arc;
 
+use ambit_endpoint::driver::{DatagramBatch, SendCounts};
+use ambit_endpoint::player_connection::PlayerConnection;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
-use ambit_transport::player_connection::PlayerConnection;
 use bytes::Bytes;
-use quinn::SendDatagramError;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 
@@ -31,21 +26,16 @@ use crate::host_core::release::{Release, check_release};
 /// for two ticks; what would leave then is old.
 const BATCHES: usize = 2;
 
-/// Datagrams between two pauses: some tens of microseconds of work.
-const PART: usize = 16;
-
-type Datagrams = Vec<(PlayerConnection, Bytes)>;
-
 /// Datagrams that leave together, after the journal entry of this number.
 struct Batch {
-    datagrams: Datagrams,
+    datagrams: DatagramBatch,
     after: u64,
     written: LocalTime,
 }
 
 /// The room's end. When it is dropped, the task ends behind the last batch.
 pub(crate) struct Outlet {
-    batch: Datagrams,
+    batch: DatagramBatch,
     batches: mpsc::Sender<Batch>,
 }
 
@@ -54,12 +44,12 @@ impl Outlet {
     pub(crate) fn new(shared: Arc<Shared>, room: RoomId) -> Self {
         let (batches, to_send) = mpsc::channel(BATCHES);
         tokio::spawn(carry(to_send, shared, room));
-        Self { batch: Vec::new(), batches }
+        Self { batch: DatagramBatch::default(), batches }
     }
 
     /// Adds a datagram to the tick's batch.
     pub(crate) fn put(&mut self, connection: &PlayerConnection, bytes: Bytes) {
-        self.batch.push((connection.clone(), bytes));
+        connection.put_datagram(&mut self.batch, bytes);
     }
 
     /// Sends what was put in since the last call, after the journal entry of the number `after`. So
@@ -68,8 +58,7 @@ impl Outlet {
         if self.batch.is_empty() {
             return;
         }
-        let next = Vec::with_capacity(self.batch.len());
-        let batch = Batch { datagrams: std::mem::replace(&mut self.batch, next), after, written };
+        let batch = Batch { datagrams: std::mem::take(&mut self.batch), after, written };
         if let Err(refused) = self.batches.try_send(batch) {
             let (TrySendError::Full(batch) | TrySendError::Closed(batch)) = refused;
             counters.dropped_many(DropReason::SendBehind, batch.datagrams.len() as u64);
@@ -79,17 +68,14 @@ impl Outlet {
 
 async fn carry(mut batches: mpsc::Receiver<Batch>, shared: Arc<Shared>, room: RoomId) {
     let mut gate = BatchGate::new(&shared, room);
-    while let Some(Batch { mut datagrams, after, written }) = batches.recv().await {
+    let counts = Arc::new(SendCounts::default());
+    while let Some(Batch { datagrams, after, written }) = batches.recv().await {
         if !gate.pass(&shared, written, after).await {
             shared.counters.dropped_many(DropReason::SendBehind, datagrams.len() as u64);
             continue;
         }
-        for (index, (connection, bytes)) in datagrams.drain(..).enumerate() {
-            if index % PART == PART - 1 {
-                tokio::task::yield_now().await;
-            }
-            send(&connection, bytes, &shared.counters);
-        }
+        datagrams.send(&counts).await;
+        note_dropped(&counts, &shared.counters);
     }
 }
 
@@ -134,14 +120,11 @@ impl BatchGate {
     }
 }
 
-fn send(connection: &PlayerConnection, bytes: Bytes, counters: &Counters) {
-    if connection.datagram_send_buffer_space() < bytes.len() {
-        // quinn makes room by dropping the oldest: the newest state wins.
-        counters.dropped(DropReason::SendBufferFull);
-    }
-    match connection.send_datagram(bytes) {
-        Ok(()) => {}
-        Err(SendDatagramError::TooLarge) => counters.dropped(DropReason::SendTooLarge),
-        Err(_) => counters.dropped(DropReason::SendClosed),
+fn note_dropped(counts: &SendCounts, counters: &Counters) {
+    let reasons = [DropReason::SendBufferFull, DropReason::SendTooLarge, DropReason::SendClosed];
+    for (reason, count) in reasons.into_iter().zip(counts.take()) {
+        if count > 0 {
+            counters.dropped_many(reason, count);
+        }
     }
 }

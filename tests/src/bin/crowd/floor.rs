@@ -146,7 +146,9 @@ pub(crate) fn run_loop() -> anyhow::Result<()> {
     for step in 0.. {
         std::thread::sleep((began + PERIOD / READS * step).saturating_duration_since(clock()));
         let now = clock();
-        while socket.receive(|packet| core.handle_packet(now, packet, |_| Admission::Accept))? {}
+        while socket.receive(|packet| {
+            core.handle_packet(now, packet, |_| Admission::Accept);
+        })? {}
         while let Some(event) = core.poll_event() {
             match event {
                 EndpointEvent::Connected(key) => connections.push(key),

@@ -8,8 +8,8 @@ use ambit_store::ServerBan;
 use serde_json::{Map, Value as Json, json};
 
 use crate::admin::snapshot::Snapshot;
-use crate::client_connection::LineFigures;
 use crate::lobby::{Host, HostId, OperatedMap, OperatedPlayer, OperatedRoom};
+use ambit_endpoint::driver::LineFigures;
 
 pub(super) fn player((player, line): &(OperatedPlayer, Option<LineFigures>)) -> Json {
     let mute = player.mute.as_ref();

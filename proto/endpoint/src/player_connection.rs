@@ -11,9 +11,13 @@ use std::sync::Arc;
 
 use ambit_proto::codes::ErrorCode;
 use bytes::Bytes;
-use quinn::{Connection, ConnectionError, RecvStream, SendDatagramError, SendStream, VarInt};
+use quinn_proto::{ConnectionError, VarInt};
 
-use crate::quic::{self, ALPN_GAME, ALPN_WEB, ALPN_WORLD};
+use ambit_transport::quic::{ALPN_GAME, ALPN_WEB, ALPN_WORLD};
+
+use crate::driver::{
+    DatagramBatch, DatagramSink, DrivenConnection, LineFigures, RecvStream, SendStream,
+};
 use crate::web_transport::{WebError, WebSession};
 
 /// Where browsers ask for a session, and the protocol that they speak in it.
@@ -27,12 +31,12 @@ pub const PAGE_QUITS: u32 = 2;
 /// A player's connection; see the module.
 #[derive(Clone, Debug)]
 pub struct PlayerConnection {
-    quic: Connection,
+    quic: DrivenConnection,
     web: Option<Arc<WebSession>>,
 }
 
-impl From<Connection> for PlayerConnection {
-    fn from(quic: Connection) -> Self {
+impl From<DrivenConnection> for PlayerConnection {
+    fn from(quic: DrivenConnection) -> Self {
         Self { quic, web: None }
     }
 }
@@ -40,8 +44,8 @@ impl From<Connection> for PlayerConnection {
 impl PlayerConnection {
     /// Takes a connection after its handshake, and finds its protocol. For a browser's this waits
     /// for its session.
-    pub(crate) async fn accept(quic: Connection) -> Result<(Self, Vec<u8>), WebError> {
-        let alpn = quic::negotiated_alpn(&quic).unwrap_or_default();
+    pub(crate) async fn accept(quic: DrivenConnection) -> Result<(Self, Vec<u8>), WebError> {
+        let alpn = quic.protocol().to_vec();
         if alpn != ALPN_WEB {
             return Ok((quic.into(), alpn));
         }
@@ -51,7 +55,7 @@ impl PlayerConnection {
     }
 
     /// The QUIC connection below, for a protocol that no browser speaks.
-    pub fn into_quic(self) -> Connection {
+    pub fn into_quic(self) -> DrivenConnection {
         self.quic
     }
 
@@ -83,11 +87,28 @@ impl PlayerConnection {
         }
     }
 
-    /// Queues a datagram. If there is no space, the oldest ones are dropped.
-    pub fn send_datagram(&self, datagram: Bytes) -> Result<(), SendDatagramError> {
+    /// From now on `sink` takes the client's datagrams, until the connection has ended.
+    pub fn give_datagrams_to(&self, mut sink: DatagramSink) {
+        self.quic.give_datagrams_to(match self.web.clone() {
+            None => sink,
+            Some(session) => Box::new(move |now, datagram| {
+                if let Some(datagram) = session.unwrap_datagram(datagram) {
+                    sink(now, datagram);
+                }
+            }),
+        });
+    }
+
+    /// From now on the client's datagrams are dropped; QUIC acknowledges them.
+    pub fn discard_datagrams(&self) {
+        self.quic.give_datagrams_to(Box::new(|_, _| ()));
+    }
+
+    /// Adds a datagram for the client to a batch.
+    pub fn put_datagram(&self, batch: &mut DatagramBatch, datagram: Bytes) {
         match &self.web {
-            None => self.quic.send_datagram(datagram),
-            Some(session) => self.quic.send_datagram(session.wrap_datagram(&datagram)),
+            None => batch.put(&self.quic, datagram),
+            Some(session) => batch.put(&self.quic, session.wrap_datagram(&datagram)),
         }
     }
 
@@ -97,10 +118,9 @@ impl PlayerConnection {
         Some(largest.saturating_sub(self.datagram_overhead()))
     }
 
-    /// Bytes of datagrams that can be queued before the oldest is dropped.
-    pub fn datagram_send_buffer_space(&self) -> usize {
-        let space = self.quic.datagram_send_buffer_space();
-        space.saturating_sub(self.datagram_overhead())
+    /// How the network treats the connection.
+    pub fn line(&self) -> LineFigures {
+        self.quic.line()
     }
 
     fn datagram_overhead(&self) -> usize {

@@ -3,8 +3,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use quinn::{Endpoint, Side};
+use quinn::{Connection, Endpoint, RecvStream, SendStream, Side};
 use rustls::pki_types::PrivateKeyDer;
+use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc;
 use web_transport_proto::http::StatusCode;
 use web_transport_proto::{
@@ -13,10 +14,13 @@ use web_transport_proto::{
 };
 
 use super::*;
-use crate::accept::{AcceptanceCounters, accept};
-use crate::quic::{
-    Fingerprint, FingerprintVerifier, client_config, server_config, transport_config,
+use ambit_transport::quic::{
+    Fingerprint, FingerprintVerifier, ResetSecret, client_config, server_config,
+    server_endpoint_config, transport_config,
 };
+
+use crate::accept::{AcceptanceCounters, listen};
+use crate::driver::ServerEndpoint;
 
 const WORLD_PATH: &str = WEB_PATHS[0].0;
 const GAME_PATH: &str = WEB_PATHS[1].0;
@@ -41,7 +45,9 @@ async fn a_browser_has_a_stream_and_datagrams_like_a_program() {
 
         // The link's longest datagram.
         assert!(connection.max_datagram_size() >= Some(1_150));
-        connection.send_datagram(vec![7; 1_150].into()).unwrap();
+        let mut batch = DatagramBatch::default();
+        connection.put_datagram(&mut batch, vec![7; 1_150].into());
+        batch.send(&Arc::default()).await;
         assert_eq!(browser.read_datagram().await, vec![7; 1_150]);
         browser.send_datagram(0, b"up");
         assert_eq!(connection.read_datagram().await.unwrap(), "up");
@@ -295,7 +301,7 @@ async fn close_code(connection: &Connection) -> u64 {
 
 /// A server on loopback that hands over what it has accepted.
 struct Server {
-    endpoint: Endpoint,
+    endpoint: ServerEndpoint,
     pin: Fingerprint,
     accepted: mpsc::Receiver<(PlayerConnection, Vec<u8>)>,
 }
@@ -308,13 +314,16 @@ impl Server {
         let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
         let config = server_config(vec![certificate], key, &[ALPN_WORLD, ALPN_WEB])
             .expect("a key that fits");
-        let endpoint = Endpoint::server(config, loopback()).expect("a free port");
         let (sender, accepted) = mpsc::channel(8);
         let serve = move |connection, protocol| {
             let _ = sender.try_send((connection, protocol));
             std::future::ready(())
         };
-        tokio::spawn(accept(endpoint.clone(), Arc::new(AcceptanceCounters::default()), serve));
+        let socket = std::net::UdpSocket::bind(loopback()).expect("a free port");
+        let resets = ResetSecret::random().expect("random bytes");
+        let counters = Arc::new(AcceptanceCounters::default());
+        let endpoint = listen(socket, server_endpoint_config(&resets), config, counters, serve);
+        let endpoint = endpoint.expect("an endpoint");
         Self { endpoint, pin, accepted }
     }
 
@@ -326,7 +335,7 @@ impl Server {
         transport.max_concurrent_uni_streams(VarInt::from_u32(3));
         config.transport_config(Arc::new(transport));
         client.set_default_client_config(config);
-        let address = self.endpoint.local_addr().expect("a bound socket");
+        let address = self.endpoint.local_addr();
         client.connect(address, "ambit").unwrap().await.unwrap()
     }
 
@@ -357,7 +366,7 @@ impl Browser {
         assert_eq!(settings.supports_webtransport(), 1);
 
         let (mut question, mut answer) = connection.open_bi().await.unwrap();
-        let url = format!("https://{}{path}", server.endpoint.local_addr().unwrap());
+        let url = format!("https://{}{path}", server.endpoint.local_addr());
         let request = ConnectRequest::new(url.parse::<url::Url>().unwrap());
         request.write(&mut question).await.unwrap();
         match ConnectResponse::read(&mut answer).await {

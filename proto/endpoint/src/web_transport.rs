@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
-use quinn::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
+use quinn_proto::{ConnectionError, VarInt};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -27,6 +27,8 @@ use web_transport_proto::{
     Capsule, ConnectError, ConnectRequest, ConnectResponse, Frame, Http3CapsuleReader, Settings,
     SettingsError, VarInt as WebVarInt, error_to_http3,
 };
+
+use crate::driver::{DrivenConnection, RecvStream, SendStream};
 
 /// The request, and the session's only stream.
 const BIDIRECTIONAL_STREAMS: u32 = 2;
@@ -140,7 +142,7 @@ impl WebSession {
     /// Waits for a request at one of the `paths`, and begins the session. The number of the path.
     /// Anything else ends the connection. Has to be called within a tokio runtime.
     pub(crate) async fn accept(
-        connection: &Connection,
+        connection: &DrivenConnection,
         paths: &[&str],
     ) -> Result<(Arc<Self>, usize), WebError> {
         let accepted = Self::try_to_accept(connection, paths).await;
@@ -152,10 +154,10 @@ impl WebSession {
     }
 
     async fn try_to_accept(
-        connection: &Connection,
+        connection: &DrivenConnection,
         paths: &[&str],
     ) -> Result<(Arc<Self>, usize), WebError> {
-        connection.set_max_concurrent_bi_streams(VarInt::from_u32(BIDIRECTIONAL_STREAMS));
+        connection.set_max_bi_streams(BIDIRECTIONAL_STREAMS);
         let (own_settings, (settings, its_settings)) =
             tokio::try_join!(write_settings(connection), read_settings(connection))?;
         let (mut answer, mut question) = connection.accept_bi().await?;
@@ -166,7 +168,7 @@ impl WebSession {
         };
         if let Some(status) = found.as_ref().err().and_then(WebError::status) {
             ConnectResponse::new(status).write(&mut answer).await?;
-            let _ = answer.finish();
+            answer.finish();
             // The client may end the connection itself, when it has read that.
             let _ = timeout(CLOSE_WITHIN, connection.closed()).await;
         }
@@ -190,7 +192,7 @@ impl WebSession {
     /// The next stream that the browser opens in the session. Others are rejected.
     pub(crate) async fn accept_bi(
         &self,
-        connection: &Connection,
+        connection: &DrivenConnection,
     ) -> io::Result<(SendStream, RecvStream)> {
         loop {
             let (mut sending, mut receiving) = match connection.accept_bi().await {
@@ -204,8 +206,8 @@ impl WebSession {
                 return Ok((sending, receiving));
             }
             let rejected = VarInt::from_u32(http3_code::REQUEST_REJECTED);
-            // Neither fails but for a stream that has ended.
-            let _ = (sending.reset(rejected), receiving.stop(rejected));
+            sending.reset(rejected);
+            receiving.stop(rejected);
         }
     }
 
@@ -272,7 +274,7 @@ impl WebSession {
     }
 }
 
-async fn write_settings(connection: &Connection) -> Result<SendStream, WebError> {
+async fn write_settings(connection: &DrivenConnection) -> Result<SendStream, WebError> {
     let mut settings = Settings::default();
     settings.enable_webtransport(1);
     let mut stream = connection.open_uni().await?;
@@ -281,7 +283,9 @@ async fn write_settings(connection: &Connection) -> Result<SendStream, WebError>
 }
 
 /// Reads the browser's settings. Also returns the streams that came up to then.
-async fn read_settings(connection: &Connection) -> Result<(Settings, Vec<RecvStream>), WebError> {
+async fn read_settings(
+    connection: &DrivenConnection,
+) -> Result<(Settings, Vec<RecvStream>), WebError> {
     let mut streams = Vec::new();
     loop {
         let mut stream = connection.accept_uni().await?;
@@ -307,7 +311,7 @@ async fn read_path(request: &mut RecvStream, paths: &[&str]) -> Result<usize, We
 /// Keeps the session's streams open until the session ends or its last handle is dropped, and ends
 /// the connection then. The session learns how it ended in any case.
 async fn run(
-    connection: Connection,
+    connection: DrivenConnection,
     session: Weak<WebSession>,
     mut ended: watch::Receiver<Option<SessionEnd>>,
     SessionStreams { request: (answer, question), _settings: (_own, mut others) }: SessionStreams,
@@ -360,7 +364,7 @@ async fn read_end(request: RecvStream) -> Option<u32> {
 }
 
 /// Sends the capsule that ends the session and waits until the browser has closed the connection.
-async fn send_end(connection: &Connection, mut answer: SendStream, code: u32, reason: &str) {
+async fn send_end(connection: &DrivenConnection, mut answer: SendStream, code: u32, reason: &str) {
     let mut capsule = BytesMut::new();
     let end = Capsule::CloseWebTransportSession { code, reason: reason.to_owned() };
     end.encode(&mut capsule);
@@ -369,12 +373,12 @@ async fn send_end(connection: &Connection, mut answer: SendStream, code: u32, re
     WebVarInt::from_u32(capsule.len() as u32).encode(&mut frame);
     frame.put(capsule);
     if answer.write_all(&frame).await.is_ok() {
-        let _ = answer.finish();
+        answer.finish();
         connection.closed().await;
     }
 }
 
-fn close(connection: &Connection, code: u32, reason: &str) {
+fn close(connection: &DrivenConnection, code: u32, reason: &str) {
     let code = VarInt::from_u64(error_to_http3(code)).expect("HTTP/3's codes fit into QUIC's");
     connection.close(code, reason.as_bytes());
 }

@@ -6,13 +6,17 @@
 //! half of a bound an address has to be validated first (QUIC's retry), so that no peer fills
 //! another one's share from a forged address. Above the bound new handshakes are refused.
 
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
-use quinn::{Endpoint, Incoming};
+use ambit_transport::acceptance_limits::{AcceptanceLimits, AcceptancePermit, LimitReached};
+use quinn_proto::{ConnectionError, EndpointConfig, ServerConfig};
+use tokio::runtime::Handle;
 
-use crate::acceptance_limits::{AcceptanceLimits, AcceptancePermit, LimitReached};
+use crate::driver::{DrivenConnection, Reception, ServerEndpoint, Turned};
+use crate::endpoint_core::{AskingPeer, HANDSHAKE_WITHIN};
 use crate::player_connection::PlayerConnection;
 
 /// Handshakes under way. One takes about half a millisecond of work and one round trip.
@@ -21,9 +25,6 @@ const HANDSHAKES: usize = 2_048;
 /// Those of one address: as many as bots on one machine, or players behind one router, begin at a
 /// time.
 const HANDSHAKES_PER_ADDRESS: usize = 512;
-
-/// How long a handshake may take: four round trips on a bad path with two losses.
-const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Handshakes that led to no connection, since the start.
 #[derive(Debug, Default)]
@@ -55,34 +56,63 @@ impl AcceptanceCounters {
     }
 }
 
-/// Takes connections until the endpoint is closed; each is handed to `serve` with its protocol
-/// (the name by ALPN), in a task of its own.
-pub async fn accept<F, S>(endpoint: Endpoint, counters: Arc<AcceptanceCounters>, serve: F)
+/// Serves the connections that come to a socket, each by `serve` with its protocol (the name by
+/// ALPN), in a task of its own. Has to be called within a tokio runtime.
+pub fn listen<F, S>(
+    socket: UdpSocket,
+    config: EndpointConfig,
+    server: ServerConfig,
+    counters: Arc<AcceptanceCounters>,
+    serve: F,
+) -> io::Result<ServerEndpoint>
 where
     F: Fn(PlayerConnection, Vec<u8>) -> S + Clone + Send + 'static,
     S: Future<Output = ()> + Send + 'static,
 {
     let limits = AcceptanceLimits::new(HANDSHAKES, HANDSHAKES_PER_ADDRESS);
-    while let Some(incoming) = endpoint.accept().await {
-        match limits.take(incoming.remote_address().ip()) {
+    let runtime = Handle::current();
+    ServerEndpoint::start(socket, config, server, Acceptance { limits, counters, serve, runtime })
+}
+
+struct Acceptance<F> {
+    limits: AcceptanceLimits,
+    counters: Arc<AcceptanceCounters>,
+    serve: F,
+    runtime: Handle,
+}
+
+impl<F, S> Reception for Acceptance<F>
+where
+    F: Fn(PlayerConnection, Vec<u8>) -> S + Clone + Send + 'static,
+    S: Future<Output = ()> + Send + 'static,
+{
+    type Permit = AcceptancePermit;
+
+    fn admit(&mut self, peer: AskingPeer) -> Result<AcceptancePermit, Turned> {
+        match self.limits.take(peer.address.ip()) {
             Err(limit) => {
-                counters.count_refusal(limit);
-                incoming.refuse();
+                self.counters.count_refusal(limit);
+                Err(Turned::Away)
             }
-            // The client tries again at once with a token for its address. `retry` fails only
-            // without `may_retry`.
-            Ok(permit) if permit.is_crowded() && incoming.may_retry() => {
-                let _ = incoming.retry();
-            }
-            Ok(permit) => {
-                tokio::spawn(handshake(incoming, permit, Arc::clone(&counters), serve.clone()));
-            }
+            // The client tries again at once with a token for its address.
+            Ok(permit) if permit.is_crowded() && peer.may_retry => Err(Turned::Back),
+            Ok(permit) => Ok(permit),
         }
+    }
+
+    fn serve(&mut self, connection: DrivenConnection, permit: AcceptancePermit) {
+        let counters = Arc::clone(&self.counters);
+        self.runtime.spawn(find_protocol(connection, permit, counters, self.serve.clone()));
+    }
+
+    fn note_failed(&mut self, peer: SocketAddr, error: &ConnectionError) {
+        self.counters.failed.fetch_add(1, Relaxed);
+        tracing::debug!(remote = %peer, "handshake failed: {error}");
     }
 }
 
-async fn handshake<F, S>(
-    incoming: Incoming,
+async fn find_protocol<F, S>(
+    connection: DrivenConnection,
     permit: AcceptancePermit,
     counters: Arc<AcceptanceCounters>,
     serve: F,
@@ -90,9 +120,9 @@ async fn handshake<F, S>(
     F: Fn(PlayerConnection, Vec<u8>) -> S,
     S: Future<Output = ()>,
 {
-    let remote = incoming.remote_address();
-    let connect = async { PlayerConnection::accept(incoming.await?).await };
-    let connected = tokio::time::timeout(HANDSHAKE_WITHIN, connect).await;
+    let remote = connection.remote_address();
+    let accepted = PlayerConnection::accept(connection);
+    let connected = tokio::time::timeout(HANDSHAKE_WITHIN, accepted).await;
     drop(permit);
     match connected {
         Ok(Ok((connection, protocol))) => serve(connection, protocol).await,
