@@ -31,6 +31,7 @@ mod operator_orders;
 mod operators;
 mod output;
 mod planned_end;
+mod records;
 mod refusal;
 mod report_limit;
 mod reports;
@@ -66,15 +67,13 @@ use catch_up::CatchUps;
 pub use config::{
     BadWorld, CheckParameters, CostLimit, Entropy, LobbyConfig, LobbyGame, OperatedWorld,
 };
-use directory::WrittenRecords;
-use fleet::hosts::Hosts;
+use fleet::Fleet;
 pub use fleet::hosts::{Host, HostReport, Origin};
 pub use fleet::placement::{HostCandidate, Placement, PlacementRequest, ReportedLoad};
 pub use fleet::policy::PlacementPolicy;
+use fleet::pool::ChildDemand;
 pub use fleet::pool::ChildPoolConfig;
-use fleet::restored::RestoredRooms;
 pub use fleet::silence::HostSilence;
-use fleet::silence::serving_lease;
 #[cfg(test)]
 pub(crate) use operator_event::OPERATOR_EVENTS;
 pub use operator_event::OperatorEvent;
@@ -86,6 +85,7 @@ pub(crate) use operator_orders::{
 pub use output::{ConnId, HostId, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey};
 use output::{OutputQueue, RequestSource};
 use planned_end::PlannedEnd;
+use records::Records;
 use refusal::LobbyRefusal;
 pub(crate) use report_limit::ReportLimit;
 use request::PlayerRequest;
@@ -120,22 +120,14 @@ pub struct Lobby {
     rooms: LobbyRooms,
     unplayed: UnplayedRooms,
     store_jobs: StoreJobs,
-    restored: RestoredRooms,
-    hosts: Hosts,
-    placement: Box<dyn Placement>,
-    /// The number of children in the last `SetChildCount`.
-    child_count: u32,
-    /// Whether rooms or hosts have changed since the last `update_pool`.
-    pool_changed: bool,
+    fleet: Fleet,
     listing: ListingFeed,
     budgets: LobbyBudgets,
     catch_ups: CatchUps,
     timers: LobbyTimers,
     outbox: OutputQueue,
     counters: LobbyCounters,
-    records: WrittenRecords,
-    /// Whether records are written to the directory in time.
-    directory_available: bool,
+    records: Records,
     /// The servers of the cluster.
     servers: world::Servers,
     /// As what clients know this server, or the servers of its cluster.
@@ -168,8 +160,7 @@ impl Lobby {
         entropy: Entropy,
         signer: TicketSigner,
     ) -> Self {
-        let children = config.children;
-        let placement = config.placement.to_placement(children);
+        let fleet = Fleet::new(&config);
         let budgets = LobbyBudgets::new(&config);
         let mut timers = LobbyTimers::default();
         if !config.worlds.is_empty() {
@@ -187,19 +178,14 @@ impl Lobby {
             rooms: LobbyRooms::default(),
             unplayed: UnplayedRooms::default(),
             store_jobs: StoreJobs::default(),
-            restored: RestoredRooms::default(),
-            hosts: Hosts::default(),
-            placement,
-            child_count: children.min,
-            pool_changed: false,
+            fleet,
             listing: ListingFeed::default(),
             budgets,
             catch_ups: CatchUps::default(),
             timers,
             outbox: OutputQueue::default(),
             counters: LobbyCounters::default(),
-            records: WrittenRecords::default(),
-            directory_available: true,
+            records: Records::default(),
             servers: world::Servers::default(),
             marks: ServerMarks::default(),
             planned_end: None,
@@ -303,23 +289,15 @@ impl Lobby {
     /// after its `Ready`.
     pub fn handle_host_start(&mut self, now: LocalTime, host: HostId, origin: Origin) {
         self.advance(now);
-        self.hosts.expect(host, origin, self.new_silence(now, origin, &[]));
+        self.fleet.expect_host(now, host, origin);
         let settings = HostSettings {
             version: ambit_host_protocol::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
             grace_ms: to_millis(self.config.grace),
             // An embedded host ends with this process.
             saves_rooms: origin != Origin::Embedded || self.config.keeps_rooms,
-            lease: if origin == Origin::Remote {
-                serving_lease(self.config.host_silence)
-            } else {
-                Duration::ZERO
-            },
-            silence: if origin == Origin::Child {
-                self.config.host_silence
-            } else {
-                Duration::ZERO
-            },
+            lease: self.fleet.first_lease(origin),
+            silence: self.fleet.silence_without_lease(origin),
         };
         self.outbox.send_to_host(host, WorldOrder::Configure(settings));
         self.advance(now);
@@ -327,7 +305,7 @@ impl Lobby {
 
     /// Handles what a host reports.
     pub fn handle_host(&mut self, now: LocalTime, host: HostId, report: HostReport) {
-        self.note_host_message(now, host);
+        self.fleet.note_heard(now, host);
         self.advance(now);
         match report {
             HostReport::Checkpointed(room) => self.mark_checkpointed(host, room),
@@ -352,9 +330,10 @@ impl Lobby {
             }
             HostMessage::Stats(mut stats) => {
                 let unplayed = std::mem::take(&mut stats.unplayed_rooms);
-                self.note_overrun(host, stats.rooms_late);
-                self.hosts.note_stats(now, host, *stats);
-                self.check_clock(now, host);
+                let own_time = self.config.unix_time(now);
+                if let Some(late) = self.fleet.note_stats(now, host, *stats, own_time) {
+                    self.report(OperatorEvent::HostOverrun { host: host.0, rooms: late.into() });
+                }
                 self.handle_unplayed_rooms(now, host, &unplayed);
             }
             HostMessage::AtGate { room, player, map, at, from } => {
@@ -368,7 +347,11 @@ impl Lobby {
             }
             HostMessage::Store(room, asked) => self.handle_store_request(host, room, asked),
             HostMessage::Share(room, share) => self.handle_share(host, room, &share),
-            HostMessage::Heartbeat(number) => self.acknowledge_heartbeat(host, number),
+            HostMessage::Heartbeat(number) => {
+                if let Some(answer) = self.fleet.acknowledge_heartbeat(host, number) {
+                    self.outbox.send_to_host(host, answer);
+                }
+            }
             HostMessage::HandingOver => self.note_hand_over(host),
             HostMessage::RoomHandedOver(room) => self.handle_room_handed_over(now, host, room),
             // The shell stores checkpoints, and gets the reports of watchers on their own
@@ -385,9 +368,13 @@ impl Lobby {
     /// messages wait before they are handled, the shell calls this before each call in which a
     /// timer is due: only in these the lobby gives up hosts that are silent.
     pub fn set_host_silence(&mut self, host: HostId, silence: HostSilence) {
-        if let Some(known) = self.hosts.silence_mut(host) {
-            *known = silence;
-        }
+        self.fleet.set_silence(host, silence);
+    }
+
+    /// What is known of the silence of a host that has just connected. `instance` identifies the
+    /// process, if it may have been connected before.
+    pub fn new_silence(&self, now: LocalTime, origin: Origin, instance: &[u8]) -> HostSilence {
+        self.fleet.new_silence(now, origin, instance)
     }
 
     /// Handles the loss of a host with all its rooms. `reason` is for people.
@@ -401,10 +388,9 @@ impl Lobby {
     /// players no more, so its rooms need not wait for the end of its lease.
     pub fn handle_process_ended(&mut self, now: LocalTime, instance: &[u8]) {
         self.advance(now);
-        let ended: Vec<HostId> = self.hosts.with_instance(instance).collect();
-        for host in ended {
+        for host in self.fleet.ids_of_process(instance) {
             tracing::warn!(host = host.0, "the host's process has ended; its rooms resume");
-            if !self.hosts.is_absent(host) {
+            if !self.fleet.is_absent(host) {
                 self.outbox.push(LobbyAction::DisconnectHost { host });
             }
             self.remove_host(now, host, "its process has ended");
@@ -415,7 +401,7 @@ impl Lobby {
     /// Sets whether the directory stores records in time. While it does not, rooms are neither
     /// created nor started.
     pub fn set_directory_available(&mut self, works: bool) {
-        self.directory_available = works;
+        self.records.set_available(works);
     }
 
     /// Sets the servers at which clients can resume their sessions.
@@ -429,7 +415,7 @@ impl Lobby {
 
     /// The highest id that a host may have had; the shell continues after it.
     pub fn last_host(&self) -> HostId {
-        HostId(self.hosts.last_id())
+        HostId(self.fleet.last_id())
     }
 
     /// Handles everything that is due.
@@ -452,7 +438,7 @@ impl Lobby {
         for conn in open {
             self.close_connection(now, conn, draining_refusal());
         }
-        for (host, _) in self.hosts.iter().filter(|(host, _)| !self.hosts.is_absent(*host)) {
+        for host in self.fleet.connected() {
             self.outbox.send_to_host(host, WorldOrder::Drain);
         }
         self.advance(now);
@@ -486,7 +472,9 @@ impl Lobby {
                 Timer::HostSilence(host) => self.check_silence(now, host, due),
                 Timer::Listing => self.publish_listing(now),
                 Timer::CatchUp => self.catch_up(now),
-                Timer::EndIdleChildren => self.end_idle_children(),
+                Timer::EndIdleChildren => {
+                    self.fleet.end_idle_children(&self.rooms, &mut self.outbox);
+                }
                 Timer::Worlds => self.open_worlds(now),
                 Timer::Releases => self.ask_rooms_to_move(now),
                 Timer::PlannedEnd => {
@@ -494,12 +482,28 @@ impl Lobby {
                 }
             }
         }
-        if self.pool_changed {
+        if self.fleet.has_changed() {
             self.choose_trial(now);
             self.watch_builds(now);
         }
-        self.update_pool(now);
+        if self.fleet.take_change() && !self.draining {
+            self.adjust_children(now);
+        }
         self.emit_changed_records();
+    }
+
+    /// Adjusts the number of children to what is needed.
+    fn adjust_children(&mut self, now: LocalTime) {
+        match self.fleet.adjust_children(&self.rooms) {
+            ChildDemand::More(count) => {
+                self.outbox.push(LobbyAction::SetChildCount(count));
+                self.timers.cancel(Timer::EndIdleChildren);
+            }
+            ChildDemand::Met => self.timers.cancel(Timer::EndIdleChildren),
+            ChildDemand::Fewer { after } => {
+                self.timers.set_if_unset(Timer::EndIdleChildren, now + after);
+            }
+        }
     }
 
     /// Processes one request from the rate limit to the answer.

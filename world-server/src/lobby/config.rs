@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use ambit_proto::control::world;
+use ambit_proto::time::LocalTime;
 use ambit_transport::address::AddressRange;
 
 use crate::lobby::fleet::policy::PlacementPolicy;
@@ -113,6 +114,11 @@ impl LobbyConfig {
     /// Whether the address is one of the operator's.
     pub(in crate::lobby) fn trusts(&self, address: IpAddr) -> bool {
         self.trusted.iter().any(|range| range.contains(address))
+    }
+
+    /// The time since 1970 by this server's clock, which was read when the server started.
+    pub(in crate::lobby) fn unix_time(&self, now: LocalTime) -> Duration {
+        self.epoch_unix + now.since(LocalTime::ZERO)
     }
 
     /// Maximum number of sessions, connected or not, that were opened from one address.

@@ -10,12 +10,8 @@
 //! themselves). Rooms that had just lost their host, and rooms of hosts that ended with the server,
 //! go on at another host if the shell has kept their checkpoints.
 //!
-//! Invariants:
-//! 1. A record is put out exactly when its bytes differ from those put out before.
-//! 2. No id is given twice: `Ids` is ahead of the used ids by at least half of [`RESERVED_IDS`].
-//!
-//! Cost: encodes what a call has changed; nothing without a directory. Memory: the records. Source
-//! of the formats: `proto/ambit/directory.proto`.
+//! What was put out, and when a record is put out again: `records`. Cost: encodes what a call has
+//! changed; nothing without a directory. Source of the formats: `proto/ambit/directory.proto`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -32,7 +28,6 @@ use ambit_transport::address::SourceNetwork;
 use prost::Message as _;
 
 use crate::lobby::fleet::hosts::Host;
-use crate::lobby::fleet::silence::HostSilence;
 use crate::lobby::output::{HostId, RecordKey};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, parse_capacity};
@@ -48,17 +43,8 @@ use crate::lobby::timers::Timer;
 use crate::lobby::worlds::state::WorldState;
 use crate::lobby::{Lobby, LobbyAction, to_millis};
 
-/// The number of ids that are reserved at a time.
-const RESERVED_IDS: u64 = 10_000;
 /// Marks a room that has just lost its host.
 const NO_HOST: u64 = u64::MAX;
-
-/// The records that were put out, by key.
-#[derive(Debug, Default)]
-pub(in crate::lobby) struct WrittenRecords {
-    written: BTreeMap<RecordKey, Vec<u8>>,
-    reserved: pb::Ids,
-}
 
 /// Output of records.
 impl Lobby {
@@ -71,9 +57,9 @@ impl Lobby {
         }
         self.reserve_ids();
         let mut removed = Vec::new();
-        for id in self.hosts.take_changed() {
-            let host = self.hosts.get(id).filter(|_| self.hosts.can_come_back(id));
-            match host.map(|host| host_record(host, self.hosts.build_since(host)).encode_to_vec()) {
+        for id in self.fleet.take_changed_hosts() {
+            let host = self.fleet.host_that_can_come_back(id);
+            match host.map(|(host, since)| host_record(host, since).encode_to_vec()) {
                 None => removed.push(id),
                 record => self.emit_record(RecordKey::Host(id), record),
             }
@@ -94,63 +80,30 @@ impl Lobby {
     }
 
     fn emit_record(&mut self, key: RecordKey, value: Option<Vec<u8>>) {
-        let same = self.records.written.get(&key) == value.as_ref();
-        if same {
-            return;
-        }
-        match &value {
-            Some(value) => drop(self.records.written.insert(key, value.clone())),
-            None => drop(self.records.written.remove(&key)),
-        }
-        self.outbox.push(LobbyAction::Record { key, value });
+        self.records.put(key, value, &mut self.outbox);
     }
 
     /// What the ids of rooms are unique in: these records, and all that follow from them.
     pub(in crate::lobby) fn lineage(&mut self) -> [u8; 16] {
-        self.known_lineage().unwrap_or_else(|| {
+        self.records.lineage().unwrap_or_else(|| {
             let new = self.players.random_bytes();
-            self.records.reserved.lineage = new.to_vec();
+            self.records.set_lineage(new.to_vec());
             new
         })
     }
 
-    /// The lineage, if something was stored by it, or it was recorded.
-    pub(in crate::lobby) fn known_lineage(&self) -> Option<[u8; 16]> {
-        self.records.reserved.lineage[..].try_into().ok()
-    }
-
     /// Reserves ids in the directory before they are used.
     fn reserve_ids(&mut self) {
-        let is_recorded = self.records.written.contains_key(&RecordKey::Ids);
         let lineage = self.lineage().to_vec();
         let used = pb::Ids {
             players: self.players.last_id(),
             rooms: self.rooms.last_id(),
             tickets: self.counters.tickets,
-            hosts: self.hosts.last_id(),
+            hosts: self.fleet.last_id(),
             transfers: self.counters.last_transfer,
-            lineage: Vec::new(),
+            lineage,
         };
-        let reserved = &self.records.reserved;
-        let is_short = |used: u64, reserved: u64| reserved < used + RESERVED_IDS / 2;
-        if !is_recorded
-            || is_short(used.players, reserved.players)
-            || is_short(used.rooms, reserved.rooms)
-            || is_short(used.tickets, reserved.tickets)
-            || is_short(used.hosts, reserved.hosts)
-            || is_short(used.transfers, reserved.transfers)
-        {
-            let ids = pb::Ids {
-                players: used.players + RESERVED_IDS,
-                rooms: used.rooms + RESERVED_IDS,
-                tickets: used.tickets + RESERVED_IDS,
-                hosts: used.hosts + RESERVED_IDS,
-                transfers: used.transfers + RESERVED_IDS,
-                lineage,
-            };
-            self.emit_record(RecordKey::Ids, Some(ids.encode_to_vec()));
-            self.records.reserved = ids;
-        }
+        self.records.reserve(used, &mut self.outbox);
     }
 
     fn player_record(&self, player: &LobbyPlayer) -> pb::Player {
@@ -277,7 +230,7 @@ impl Lobby {
         for key in records.keys() {
             match *key {
                 RecordKey::Ids => {}
-                RecordKey::Host(id) => self.hosts.skip_to(id.0),
+                RecordKey::Host(id) => self.fleet.skip_to(id.0),
                 RecordKey::Player(id) => self.players.skip_to(id.0),
                 RecordKey::Room(id) => self.rooms.skip_to(id.0),
             }
@@ -297,12 +250,12 @@ impl Lobby {
                 tracing::error!(%key, "skipped an invalid record of the directory");
                 // Marks it as changed, so that its record is removed.
                 match key {
-                    RecordKey::Host(id) => self.hosts.remove(id),
+                    RecordKey::Host(id) => self.fleet.forget_host(id),
                     RecordKey::Player(id) => self.players.remove(id),
                     RecordKey::Ids | RecordKey::Room(_) => {}
                 }
             }
-            self.records.written.insert(key, bytes.to_vec());
+            self.records.note_restored(key, bytes);
         }
         // Rooms after players, since seats belong to players.
         for (&key, &bytes) in &records {
@@ -387,7 +340,7 @@ impl Lobby {
         host: HostId,
         has_checkpoint: bool,
     ) -> Option<RoomPhase> {
-        if self.hosts.get(host).is_some() {
+        if self.fleet.host(host).is_some() {
             Some(RoomPhase::Running { host })
         } else {
             has_checkpoint.then_some(RoomPhase::Moving { host: None })
@@ -397,10 +350,10 @@ impl Lobby {
     fn skip_to(&mut self, ids: pb::Ids) {
         self.players.skip_to(ids.players);
         self.rooms.skip_to(ids.rooms);
-        self.hosts.skip_to(ids.hosts);
+        self.fleet.skip_to(ids.hosts);
         self.counters.tickets = self.counters.tickets.max(ids.tickets);
         self.counters.last_transfer = self.counters.last_transfer.max(ids.transfers);
-        self.records.reserved.lineage = ids.lineage;
+        self.records.set_lineage(ids.lineage);
     }
 
     fn restore_host(
@@ -423,8 +376,7 @@ impl Lobby {
             ..Host::default()
         };
         host.check().ok()?;
-        self.hosts.note_build(&host.build, host_since);
-        self.hosts.expect_back(id, host, HostSilence::fixed(now, reconnect_time));
+        self.fleet.expect_back(now, id, host, host_since, reconnect_time);
         self.timers.set(Timer::HostSilence(id), now + reconnect_time);
         Some(())
     }
@@ -558,14 +510,13 @@ impl Lobby {
     /// need not have received those orders.
     pub(in crate::lobby) fn reattach_host(&mut self, id: HostId, instance: &[u8]) -> Vec<RoomId> {
         let mut unopened = Vec::new();
-        for before in
-            self.hosts.with_instance(instance).filter(|before| *before != id).collect::<Vec<_>>()
-        {
-            if !self.hosts.is_absent(before) {
+        let known = self.fleet.ids_of_process(instance);
+        for before in known.into_iter().filter(|before| *before != id) {
+            if !self.fleet.is_absent(before) {
                 self.outbox.push(LobbyAction::DisconnectHost { host: before });
             }
             self.timers.cancel(Timer::HostSilence(before));
-            self.hosts.remove(before);
+            self.fleet.forget_host(before);
             for room in self.rooms.ids() {
                 if self.rooms.at(room).game_host() != Some(before) {
                     continue;
@@ -601,7 +552,7 @@ impl Lobby {
                 self.rooms.get(id).filter(|room| room.phase == (RoomPhase::Running { host }));
             if known.is_some_and(|room| room.incarnation == reported.incarnation) {
                 // Ticks may be missing in the checkpoint.
-                let build = self.hosts.build_of(host);
+                let build = self.fleet.build_of(host);
                 let room = self.rooms.at_mut(id);
                 (room.has_checkpoint, room.build) = (false, build);
                 room.release.note_running();
@@ -632,7 +583,7 @@ impl Lobby {
             let Some(room) = self.rooms.get_mut(id) else {
                 continue;
             };
-            if room.has_checkpoint && self.restored.waits_for_members(id) {
+            if room.has_checkpoint && self.fleet.waits_for_members(id) {
                 room.phase = RoomPhase::Moving { host: None };
                 let until = now + self.config.open_timeout;
                 self.timers.set(Timer::Opening(id), until);

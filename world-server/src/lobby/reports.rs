@@ -77,19 +77,11 @@ impl Lobby {
     }
 
     pub(in crate::lobby) fn report_host_ready(&mut self, id: HostId) {
-        let Some(Host { label, address, build, .. }) = self.hosts.get(id) else {
+        let Some(Host { label, address, build, .. }) = self.fleet.host(id) else {
             return;
         };
         let (label, address, build) = (label.clone(), address.clone(), build.clone());
         self.report(OperatorEvent::HostReady { host: id.0, label, address, build });
-    }
-
-    /// A host says how many of its rooms have ticks that take too long.
-    pub(in crate::lobby) fn note_overrun(&mut self, id: HostId, rooms: u32) {
-        let before = self.hosts.get(id).map(|host| host.stats.rooms_late);
-        if before.is_some_and(|before| (before == 0) != (rooms == 0)) {
-            self.report(OperatorEvent::HostOverrun { host: id.0, rooms: rooms.into() });
-        }
     }
 
     pub(in crate::lobby) fn tell_that_chat_is_logged(&mut self, conn: ConnId) {

@@ -234,7 +234,7 @@ impl Lobby {
             self.end_session(now, longest_away, ErrorCode::Idle);
         }
         let player = self.players.add((name, account), conn, network, &self.config);
-        self.players.at_mut(player).since = self.unix_time(now).as_secs() as i64;
+        self.players.at_mut(player).since = self.config.unix_time(now).as_secs() as i64;
         if !is_trusted {
             self.players.count_at(player, network);
         }

@@ -114,17 +114,13 @@ impl Lobby {
             rooms_started: self.counters.rooms_started,
             rooms_moved: self.counters.rooms_moved,
             rooms_misfit: self.counters.rooms_misfit,
-            rooms_waiting: self.rooms.iter().filter(|room| self.waits_for_host(room)).count(),
+            rooms_waiting: self.rooms.iter().filter(|room| self.fleet.waits_for_host(room)).count(),
             rooms_condemned: self.counters.rooms_condemned,
             rooms_abandoned: self.counters.rooms_abandoned,
             password_guesses_refused: self.counters.password_guesses_refused,
             transfers_completed: self.counters.transfers_completed,
-            hosts: self.hosts.len(),
-            hosts_with_wrong_clock: self
-                .hosts
-                .iter()
-                .filter(|(_, host)| host.has_wrong_clock)
-                .count(),
+            hosts: self.fleet.connected_count(),
+            hosts_with_wrong_clock: self.fleet.wrong_clock_count(),
             hosts_refused: self.counters.hosts_refused,
             tickets: self.counters.tickets,
             chats: self.counters.chats,
@@ -140,7 +136,7 @@ impl Lobby {
 
     /// The hosts that are ready, in the order in which they were started.
     pub fn hosts(&self) -> impl Iterator<Item = (HostId, &Host)> {
-        self.hosts.iter()
+        self.fleet.hosts()
     }
 
     /// The rooms as a client's list shows them.

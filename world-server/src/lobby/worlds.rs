@@ -179,7 +179,7 @@ impl Lobby {
         }
         let Some(carried) = carried else {
             self.cancel_transfer(world, player);
-            if self.restored.waits_for_members(id) {
+            if self.fleet.waits_for_members(id) {
                 // What was kept of the room may not have the player.
                 self.repeat_arrivals(id);
                 self.resend_transfer_orders(id);

@@ -4,16 +4,11 @@
 //! host. Members keep their seats and get a ticket for the new host. If no host has capacity, a
 //! room waits for one until the time for an opening is over.
 //!
-//! A room that loses its host again soon after it was resumed, or twice before that, may crash its
-//! hosts. If it was the only room there, it is closed, so that it cannot take down the other rooms
-//! again and again. (What crashes a host because of the room's own state happens again in the same
-//! place, and the next host starts there.) If there were other rooms, any of them may be the cause:
-//! each becomes a *suspect* room and is quarantined, that is, it gets a host that no other suspect
-//! has and that gets no other room for a while, an idle one if there is one. Suspects without a
-//! free host wait. The suspect that loses that host too is closed; the others are cleared once they
-//! have run there for long enough. A host that was asked to end says so and counts as no loss.
-
-use std::time::Duration;
+//! A room that may have crashed its hosts is closed, or gets a host of its own
+//! ([`suspicion`](super::suspicion)).
+//!
+//! Parts of the lobby, not of the fleet: rooms move with their players, who get tickets, and those
+//! that cannot move are closed.
 
 use ambit_host_protocol::messages::RoomMember;
 use ambit_proto::codes::ErrorCode;
@@ -21,18 +16,15 @@ use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
+use crate::lobby::fleet::heartbeats::SilenceCheck;
+use crate::lobby::fleet::room_placement::quarantined_hosts;
+use crate::lobby::fleet::suspicion::{LossVerdict, SUSPECT_WINDOW, culprit, judge_loss};
 use crate::lobby::output::{HostId, LobbyAction};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::RoomPhase;
 use crate::lobby::rooms::running::sanitized;
 use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, to_millis};
-
-/// A room that loses a second host within this time after it was resumed may crash its hosts.
-pub(in crate::lobby) const SUSPECT_WINDOW: Duration = Duration::from_secs(3);
-/// So may a room that has lost this many hosts before they could resume it. One such loss is not
-/// enough: the host may have been failing already.
-const MAX_FAILED_RESUMES: u32 = 2;
 
 impl Lobby {
     /// Records that the shell has a checkpoint of the room.
@@ -45,10 +37,26 @@ impl Lobby {
 
     /// A host was asked to end: its end raises no suspicion against its rooms, and it gets no more.
     pub(in crate::lobby) fn note_hand_over(&mut self, host: HostId) {
-        self.hosts.retire(host);
+        self.fleet.retire(host);
         let its = self.rooms.iter().filter(|room| room.game_host() == Some(host));
         for id in its.map(|room| room.id).collect::<Vec<_>>() {
             self.rooms.at_mut(id).resumed_at = None;
+        }
+    }
+
+    /// The silence timer of a host that was due at `due` has expired: if the host is given up, its
+    /// rooms move.
+    pub(in crate::lobby) fn check_silence(&mut self, now: LocalTime, id: HostId, due: LocalTime) {
+        match self.fleet.check_silence(now, id, due) {
+            None => {}
+            Some(SilenceCheck::Again(at)) => self.timers.set(Timer::HostSilence(id), at),
+            Some(SilenceCheck::GivenUp { build, reason }) => {
+                self.outbox.push(LobbyAction::DisconnectHost { host: id });
+                self.move_rooms_of(now, id, &build, &reason);
+                if self.fleet.is_absent(id) {
+                    self.fleet.forget_host(id);
+                }
+            }
         }
     }
 
@@ -69,19 +77,15 @@ impl Lobby {
             let room = self.rooms.at_mut(id);
             let was_resuming = room.phase == RoomPhase::Moving { host: Some(host) };
             room.failed_resumes += u32::from(was_resuming);
-            if was_resuming && room.build != build && room.failed_resumes >= MAX_FAILED_RESUMES {
-                self.note_misfit(now, id, build.to_owned(), "it seems to crash its hosts");
-                continue;
-            }
-            let too_soon = room.resumed_at.is_some_and(|at| now.since(at) < SUSPECT_WINDOW);
-            if too_soon || room.failed_resumes >= MAX_FAILED_RESUMES {
-                fresh.push(id);
+            match judge_loss(now, room, build, was_resuming) {
+                LossVerdict::Harmless => {}
+                LossVerdict::MayCrashHosts => fresh.push(id),
+                LossVerdict::Misfit => {
+                    self.note_misfit(now, id, build.to_owned(), "it seems to crash its hosts");
+                }
             }
         }
-        let culprit = match fresh[..] {
-            [only] if lost.len() == 1 || self.rooms.at(only).suspect => Some(only),
-            _ => None,
-        };
+        let culprit = culprit(&self.rooms, &lost, &fresh);
         for id in lost {
             // The end of a world removes its other maps, and the last player on a map its world.
             let Some(room) = self.rooms.get_mut(id) else {
@@ -125,11 +129,11 @@ impl Lobby {
         let hostless =
             self.rooms.iter().filter(|room| room.phase == RoomPhase::Moving { host: None });
         let hostless = hostless.map(|room| room.id);
-        let hostless = hostless.filter(|id| self.restored.may_run(*id));
+        let hostless = hostless.filter(|id| self.fleet.may_run(*id));
         for id in hostless.collect::<Vec<_>>() {
-            let excluded = self.quarantined_hosts();
-            let Some(host) = self.place_room(id, &excluded) else {
-                self.restored.pause_trial(id);
+            let excluded = quarantined_hosts(&self.rooms);
+            let Some(host) = self.fleet.place_room(&self.rooms, id, &excluded) else {
+                self.fleet.pause_trial(id);
                 if !excluded.is_empty() {
                     // It waits for quarantined hosts.
                     self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
@@ -177,8 +181,8 @@ impl Lobby {
         }
         self.timers.cancel(Timer::Opening(id));
         if let Some(error) = error {
-            if self.tries_other_build(self.rooms.at(id)) {
-                let build = self.hosts.build_of(from);
+            if self.fleet.tries_other_build(room) {
+                let build = self.fleet.build_of(from);
                 self.note_misfit(now, id, build, &error.message);
                 return self.place_hostless_rooms(now);
             }
@@ -192,14 +196,14 @@ impl Lobby {
                 LobbyRefusal::new(ErrorCode::HostDied, message),
             );
         }
-        if let Some(host) = self.hosts.get(from) {
+        if let Some(host) = self.fleet.host(from) {
             room.build.clone_from(&host.build);
         }
         room.release.note_running();
         (room.phase, room.resumed_at, room.failed_resumes) =
             (RoomPhase::Running { host: from }, Some(now), 0);
         // It may have come to an older build than the newest.
-        self.pool_changed = true;
+        self.fleet.note_change();
         if self.rooms.at(id).map_identity.is_none() {
             self.report_room_runs(id, from, true);
         }
@@ -207,7 +211,7 @@ impl Lobby {
         if self.rooms.at(id).suspect {
             self.timers.set(Timer::Quarantine(id), now + SUSPECT_WINDOW);
         }
-        if self.restored.waits_for_members(id) {
+        if self.fleet.waits_for_members(id) {
             self.repeat_arrivals(id);
         }
         for player in self.players_on_map(id) {

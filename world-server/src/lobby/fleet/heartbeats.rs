@@ -1,21 +1,48 @@
 //! Heartbeats of hosts: the acknowledgement that renews a host's serving lease, and the detection
-//! of hosts that fall silent.
+//! of hosts that fall silent, or whose clocks are wrong.
 
 use std::time::Duration;
 
+use ambit_host_protocol::messages::WorldOrder;
+use ambit_host_protocol::stats::HostStats;
 use ambit_proto::time::LocalTime;
 
+use crate::lobby::fleet::Fleet;
 use crate::lobby::fleet::hosts::Origin;
-use crate::lobby::fleet::silence::HostSilence;
+use crate::lobby::fleet::silence::{HostSilence, serving_lease};
 use crate::lobby::output::HostId;
-use crate::lobby::timers::Timer;
-use crate::lobby::{Lobby, LobbyAction};
 
-impl Lobby {
+/// If all hosts have sent nothing for this long, the line of this server is dark.
+const ALL_SILENT: Duration = Duration::from_millis(500);
+
+/// A timer this late means that this process was stopped or starved.
+const STALL_THRESHOLD: Duration = Duration::from_millis(500);
+
+/// What follows when the silence timer of a host has expired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::lobby) enum SilenceCheck {
+    /// The host may be silent until then.
+    Again(LocalTime),
+    /// The host is given up and gets no more rooms: its link is closed, a child is killed, and its
+    /// rooms move.
+    GivenUp {
+        /// The host's build.
+        build: String,
+        /// For people.
+        reason: String,
+    },
+}
+
+impl Fleet {
     /// What is known of the silence of a host that has just connected. `instance` identifies the
     /// process, if it may have been connected before.
-    pub fn new_silence(&self, now: LocalTime, origin: Origin, instance: &[u8]) -> HostSilence {
-        let most = self.config.host_silence;
+    pub(in crate::lobby) fn new_silence(
+        &self,
+        now: LocalTime,
+        origin: Origin,
+        instance: &[u8],
+    ) -> HostSilence {
+        let most = self.host_silence;
         match (origin, self.hosts.silence_of(instance)) {
             (Origin::Remote, Some(known)) => known.resume(now, most),
             (Origin::Remote, None) => HostSilence::adaptive(now, most),
@@ -23,72 +50,104 @@ impl Lobby {
         }
     }
 
-    /// Starts the silence timer of a host.
-    pub(in crate::lobby) fn watch_host(&mut self, now: LocalTime, id: HostId) {
-        if self.hosts.origin(id) != Origin::Embedded {
-            self.timers.set(Timer::HostSilence(id), now + self.config.host_silence);
+    /// How long the first lease of a host is; zero for one without a lease.
+    pub(in crate::lobby) fn first_lease(&self, origin: Origin) -> Duration {
+        match origin {
+            Origin::Remote => serving_lease(self.host_silence),
+            Origin::Child | Origin::Embedded => Duration::ZERO,
         }
     }
 
+    /// After how much silence a host without a lease is given up; zero for never.
+    pub(in crate::lobby) fn silence_without_lease(&self, origin: Origin) -> Duration {
+        match origin {
+            Origin::Child => self.host_silence,
+            Origin::Embedded | Origin::Remote => Duration::ZERO,
+        }
+    }
+
+    /// When the silence of a host that is ready has to be checked; never that of one that is a part
+    /// of this process.
+    pub(in crate::lobby) fn first_silence_check(
+        &self,
+        now: LocalTime,
+        id: HostId,
+    ) -> Option<LocalTime> {
+        (self.hosts.origin(id) != Origin::Embedded).then(|| now + self.host_silence)
+    }
+
     /// A message of the host has arrived.
-    pub(in crate::lobby) fn note_host_message(&mut self, now: LocalTime, id: HostId) {
+    pub(in crate::lobby) fn note_heard(&mut self, now: LocalTime, id: HostId) {
         if let Some(silence) = self.hosts.silence_mut(id) {
             silence.note_heard(now);
         }
     }
 
+    /// Sets when the messages of a host arrived, as far as the shell knows.
+    pub(in crate::lobby) fn set_silence(&mut self, id: HostId, silence: HostSilence) {
+        if let Some(known) = self.hosts.silence_mut(id) {
+            *known = silence;
+        }
+    }
+
     /// The silence timer that was due at `due` has expired. If the host has sent nothing since, it
-    /// hangs or its connection does: moves its rooms, closes the link, and kills a child, so that
-    /// players cannot use the old rooms.
-    pub(in crate::lobby) fn check_silence(&mut self, now: LocalTime, id: HostId, due: LocalTime) {
-        let Some(silence) = self.hosts.silence(id) else {
-            return;
-        };
+    /// hangs or its connection does, and it is given up, so that players cannot use its rooms.
+    /// `None` if there is no such host.
+    pub(in crate::lobby) fn check_silence(
+        &mut self,
+        now: LocalTime,
+        id: HostId,
+        due: LocalTime,
+    ) -> Option<SilenceCheck> {
+        let silence = self.hosts.silence(id)?;
         let again_at = if now.since(due) > STALL_THRESHOLD {
             // This process was stopped or starved itself, and messages of hosts wait in its queues.
-            now + now.since(due).min(self.config.host_silence)
+            now + now.since(due).min(self.host_silence)
         } else if self.hosts.are_all_silent(now, ALL_SILENT) {
-            silence.ends_at().max(silence.heard_at() + self.config.host_silence)
+            silence.ends_at().max(silence.heard_at() + self.host_silence)
         } else {
             silence.ends_at()
         };
         if again_at > now {
-            return self.timers.set(Timer::HostSilence(id), again_at);
+            return Some(SilenceCheck::Again(again_at));
         }
         let reason =
             format!("it has sent nothing for {} ms", now.since(silence.heard_at()).as_millis());
         tracing::warn!(host = id.0, "host given up; its rooms resume on other hosts: {reason}");
         self.hosts.retire(id);
-        self.outbox.push(LobbyAction::DisconnectHost { host: id });
-        let build = self.hosts.build_of(id);
-        self.move_rooms_of(now, id, &build, &reason);
-        if self.hosts.is_absent(id) {
-            self.hosts.remove(id);
-        }
+        Some(SilenceCheck::GivenUp { build: self.hosts.build_of(id), reason })
     }
 
-    /// Acknowledges a heartbeat: the host's serving lease starts again.
-    pub(in crate::lobby) fn acknowledge_heartbeat(&mut self, id: HostId, number: u64) {
+    /// Acknowledges a heartbeat of a host on another machine: its serving lease starts again.
+    pub(in crate::lobby) fn acknowledge_heartbeat(
+        &mut self,
+        id: HostId,
+        number: u64,
+    ) -> Option<WorldOrder> {
         if self.hosts.origin(id) != Origin::Remote {
-            return;
+            return None;
         }
-        if let Some(silence) = self.hosts.silence_mut(id) {
-            let answer = silence.acknowledge(number);
-            self.outbox.send_to_host(id, answer);
-        }
+        self.hosts.silence_mut(id).map(|silence| silence.acknowledge(number))
     }
-}
 
-/// The clocks of hosts.
-impl Lobby {
-    /// The time since 1970 by this server's clock, which was read when the server started.
-    pub(in crate::lobby) fn unix_time(&self, now: LocalTime) -> Duration {
-        self.config.epoch_unix + now.since(LocalTime::ZERO)
+    /// A host reports its figures. `own` is this server's time since 1970. Returns the number of
+    /// rooms whose ticks take too long, if there were none before, or there are none now.
+    pub(in crate::lobby) fn note_stats(
+        &mut self,
+        now: LocalTime,
+        id: HostId,
+        stats: HostStats,
+        own: Duration,
+    ) -> Option<u32> {
+        let late = stats.rooms_late;
+        let before = self.hosts.get(id)?.stats.rooms_late;
+        self.hosts.note_stats(now, id, stats);
+        self.check_clock(now, id, own);
+        ((before == 0) != (late == 0)).then_some(late)
     }
 
     /// Warns of a host whose clock differs from this server's, once.
-    pub(in crate::lobby) fn check_clock(&mut self, now: LocalTime, id: HostId) {
-        let own = self.unix_time(now);
+    pub(super) fn check_clock(&mut self, now: LocalTime, id: HostId, own: Duration) {
         let Some(host) = self.hosts.ready_mut(id) else {
             return;
         };
@@ -107,10 +166,79 @@ impl Lobby {
         }
         host.has_wrong_clock = skew.is_some();
     }
+
+    /// The number of hosts whose clocks differ from this server's.
+    pub(in crate::lobby) fn wrong_clock_count(&self) -> usize {
+        self.hosts.iter().filter(|(_, host)| host.has_wrong_clock).count()
+    }
 }
 
-/// If all hosts have sent nothing for this long, the line of this server is dark.
-const ALL_SILENT: Duration = Duration::from_millis(500);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lobby::config::LobbyConfig;
+    use crate::lobby::fleet::hosts::Host;
 
-/// A timer this late means that this process was stopped or starved.
-const STALL_THRESHOLD: Duration = Duration::from_millis(500);
+    const HOST: HostId = HostId(1);
+
+    #[test]
+    fn a_host_that_has_sent_nothing_is_given_up_and_gets_no_more_rooms() {
+        let mut fleet = fleet_with(Origin::Remote);
+        assert_eq!(fleet.check_silence(at(1_999), HOST, at(1_999)), Some(again(2_000)));
+        fleet.note_heard(at(1_000), HOST);
+        assert_eq!(fleet.check_silence(at(2_000), HOST, at(2_000)), Some(again(3_000)));
+        let reason = "it has sent nothing for 2000 ms".to_owned();
+        let given_up = SilenceCheck::GivenUp { build: "one".to_owned(), reason };
+        assert_eq!(fleet.check_silence(at(3_000), HOST, at(3_000)), Some(given_up));
+        assert!(fleet.host(HOST).is_some_and(|host| host.leaving));
+    }
+
+    #[test]
+    fn a_timer_that_comes_late_gives_hosts_as_much_more_time() {
+        let mut fleet = fleet_with(Origin::Child);
+        assert_eq!(fleet.check_silence(at(2_700), HOST, at(2_000)), Some(again(3_400)));
+        assert_eq!(fleet.check_silence(at(2_700), HostId(2), at(2_000)), None);
+    }
+
+    #[test]
+    fn only_hosts_on_other_machines_have_leases() {
+        for origin in [Origin::Embedded, Origin::Child, Origin::Remote] {
+            let mut fleet = fleet_with(origin);
+            let has_lease = origin == Origin::Remote;
+            assert_eq!(!fleet.first_lease(origin).is_zero(), has_lease);
+            assert_eq!(fleet.acknowledge_heartbeat(HOST, 7).is_some(), has_lease);
+            let is_watched = fleet.first_silence_check(at(1), HOST).is_some();
+            assert_eq!(is_watched, origin != Origin::Embedded);
+        }
+    }
+
+    #[test]
+    fn late_rooms_are_reported_when_the_first_one_is_late_and_when_none_is() {
+        let mut fleet = fleet_with(Origin::Child);
+        let report = |rooms_late| {
+            let stats = HostStats { rooms_late, ..HostStats::default() };
+            fleet.note_stats(at(1), HOST, stats, Duration::ZERO)
+        };
+        let reported = [0, 2, 3, 0, 0].map(report);
+        assert_eq!(reported, [None, Some(2), None, Some(0), None]);
+        let stats = HostStats { rooms_late: 1, ..HostStats::default() };
+        assert_eq!(fleet.note_stats(at(1), HostId(2), stats, Duration::ZERO), None);
+    }
+
+    /// A fleet with one host, heard at the beginning.
+    fn fleet_with(origin: Origin) -> Fleet {
+        let mut fleet = Fleet::new(&LobbyConfig::default());
+        fleet.expect_host(at(0), HOST, origin);
+        let host = Host { build: "one".to_owned(), ..Host::default() };
+        fleet.add_host(at(0), HOST, host, 0, Duration::ZERO);
+        fleet
+    }
+
+    fn again(ms: u64) -> SilenceCheck {
+        SilenceCheck::Again(at(ms))
+    }
+
+    fn at(ms: u64) -> LocalTime {
+        LocalTime::from_millis(ms)
+    }
+}

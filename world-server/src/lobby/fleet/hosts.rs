@@ -100,7 +100,7 @@ impl TryFrom<HostReady> for Host {
 
 impl Host {
     /// The host has said by which time it judges tickets; 0 if it has not.
-    pub(in crate::lobby) fn note_ticket_time(&mut self, now: LocalTime, unix_s: u64) {
+    pub(super) fn note_ticket_time(&mut self, now: LocalTime, unix_s: u64) {
         match &mut self.ticket_time {
             _ if unix_s == 0 => {}
             Some(known) => known.update(now, unix_s),
@@ -150,7 +150,7 @@ impl Host {
 }
 
 #[derive(Debug, Default)]
-pub(in crate::lobby) struct Hosts {
+pub(super) struct Hosts {
     ready: BTreeMap<HostId, Host>,
     /// Contacts of hosts that are ready or about to be.
     contacts: BTreeMap<HostId, HostContact>,
@@ -175,56 +175,56 @@ struct HostContact {
 
 impl Hosts {
     /// Registers a host before its `Ready`.
-    pub(in crate::lobby) fn expect(&mut self, id: HostId, origin: Origin, silence: HostSilence) {
+    pub(super) fn expect(&mut self, id: HostId, origin: Origin, silence: HostSilence) {
         self.last_id = self.last_id.max(id.0);
         self.contacts.insert(id, HostContact { origin, silence, is_absent: false });
     }
 
     /// Registers a host of another lobby, which may reconnect to this one. Until then it gets no
     /// rooms.
-    pub(in crate::lobby) fn expect_back(&mut self, id: HostId, host: Host, silence: HostSilence) {
+    pub(super) fn expect_back(&mut self, id: HostId, host: Host, silence: HostSilence) {
         self.contacts.insert(id, HostContact { origin: Origin::Remote, silence, is_absent: true });
         self.ready.insert(id, Host { leaving: true, ..host });
     }
 
     /// The ids under which a process is known.
-    pub(in crate::lobby) fn with_instance(&self, instance: &[u8]) -> impl Iterator<Item = HostId> {
+    pub(super) fn with_instance(&self, instance: &[u8]) -> impl Iterator<Item = HostId> {
         self.iter()
             .filter(move |(_, host)| !instance.is_empty() && host.instance == instance)
             .map(|(id, _)| id)
     }
 
-    pub(in crate::lobby) fn is_absent(&self, id: HostId) -> bool {
+    pub(super) fn is_absent(&self, id: HostId) -> bool {
         self.contacts.get(&id).is_some_and(|known| known.is_absent)
     }
 
     /// Whether the host could reconnect to another lobby with its rooms.
-    pub(in crate::lobby) fn can_come_back(&self, id: HostId) -> bool {
+    pub(super) fn can_come_back(&self, id: HostId) -> bool {
         self.origin(id) == Origin::Remote
             && self.get(id).is_some_and(|host| !host.instance.is_empty())
     }
 
     /// The highest id that a host may have had.
-    pub(in crate::lobby) fn last_id(&self) -> u64 {
+    pub(super) fn last_id(&self) -> u64 {
         self.last_id
     }
 
-    pub(in crate::lobby) fn skip_to(&mut self, last_id: u64) {
+    pub(super) fn skip_to(&mut self, last_id: u64) {
         self.last_id = self.last_id.max(last_id);
     }
 
     /// The hosts that may have changed since the last call, removed ones included.
-    pub(in crate::lobby) fn take_changed(&mut self) -> BTreeSet<HostId> {
+    pub(super) fn take_changed(&mut self) -> BTreeSet<HostId> {
         std::mem::take(&mut self.changed)
     }
 
     /// Adds a host that is ready, or replaces what it reported before.
-    pub(in crate::lobby) fn add(&mut self, id: HostId, host: Host) {
+    pub(super) fn add(&mut self, id: HostId, host: Host) {
         self.changed.insert(id);
         self.ready.insert(id, host);
     }
 
-    pub(in crate::lobby) fn remove(&mut self, id: HostId) {
+    pub(super) fn remove(&mut self, id: HostId) {
         self.changed.insert(id);
         let removed = self.ready.remove(&id);
         let contact = self.contacts.remove(&id);
@@ -246,16 +246,16 @@ impl Hosts {
         }
     }
 
-    pub(in crate::lobby) fn get(&self, id: HostId) -> Option<&Host> {
+    pub(super) fn get(&self, id: HostId) -> Option<&Host> {
         self.ready.get(&id)
     }
 
-    pub(in crate::lobby) fn origin(&self, id: HostId) -> Origin {
+    pub(super) fn origin(&self, id: HostId) -> Origin {
         self.contacts.get(&id).map(|known| known.origin).unwrap_or_default()
     }
 
     /// Sets the certificate of the host that is a part of this process.
-    pub(in crate::lobby) fn set_embedded_certificate(&mut self, sha256: &[u8; SHA256_BYTES]) {
+    pub(super) fn set_embedded_certificate(&mut self, sha256: &[u8; SHA256_BYTES]) {
         let Self { ready, contacts, .. } = self;
         let is_embedded =
             |id: &HostId| contacts.get(id).is_some_and(|known| known.origin == Origin::Embedded);
@@ -265,12 +265,12 @@ impl Hosts {
     }
 
     /// When the host was heard; `None` if there is no such host.
-    pub(in crate::lobby) fn silence(&self, id: HostId) -> Option<HostSilence> {
+    pub(super) fn silence(&self, id: HostId) -> Option<HostSilence> {
         self.contacts.get(&id).map(|known| known.silence)
     }
 
     /// What is known of the silence of this process, which is or was connected.
-    pub(in crate::lobby) fn silence_of(&self, instance: &[u8]) -> Option<HostSilence> {
+    pub(super) fn silence_of(&self, instance: &[u8]) -> Option<HostSilence> {
         let connected = self.with_instance(instance).filter_map(|id| self.silence(id));
         let gone = self.gone.get(instance).map(|(silence, _)| *silence);
         connected.chain(gone).max_by_key(HostSilence::heard_at)
@@ -278,63 +278,63 @@ impl Hosts {
 
     /// Whether all hosts on other machines, two at least, are silent: then it is rather the line of
     /// this server.
-    pub(in crate::lobby) fn are_all_silent(&self, now: LocalTime, silence: Duration) -> bool {
+    pub(super) fn are_all_silent(&self, now: LocalTime, silence: Duration) -> bool {
         let remote = self.contacts.values();
         let mut remote = remote.filter(|known| known.origin == Origin::Remote && !known.is_absent);
         let is_silent = |known: &HostContact| now.since(known.silence.heard_at()) > silence;
         remote.clone().count() > 1 && remote.all(is_silent)
     }
 
-    pub(in crate::lobby) fn silence_mut(&mut self, id: HostId) -> Option<&mut HostSilence> {
+    pub(super) fn silence_mut(&mut self, id: HostId) -> Option<&mut HostSilence> {
         self.contacts.get_mut(&id).map(|known| &mut known.silence)
     }
 
     /// Excludes the host from further placements.
-    pub(in crate::lobby) fn retire(&mut self, id: HostId) {
+    pub(super) fn retire(&mut self, id: HostId) {
         if let Some(host) = self.ready.get_mut(&id) {
             host.leaving = true;
         }
     }
 
     /// Sets whether an operator wants the host empty. Returns whether there is such a host.
-    pub(in crate::lobby) fn set_drained(&mut self, id: HostId, is_drained: bool) -> bool {
+    pub(super) fn set_drained(&mut self, id: HostId, is_drained: bool) -> bool {
         let Some(host) = self.ready.get_mut(&id) else { return false };
         host.is_drained = is_drained;
         self.changed.insert(id);
         true
     }
 
-    pub(in crate::lobby) fn is_drained(&self, id: HostId) -> bool {
+    pub(super) fn is_drained(&self, id: HostId) -> bool {
         self.get(id).is_some_and(|host| host.is_drained)
     }
 
     /// Whether an operator wanted this process empty when it was known last.
-    pub(in crate::lobby) fn was_drained(&self, instance: &[u8]) -> bool {
+    pub(super) fn was_drained(&self, instance: &[u8]) -> bool {
         self.with_instance(instance).any(|id| self.is_drained(id))
             || self.gone.get(instance).is_some_and(|(_, is_drained)| *is_drained)
     }
 
-    pub(in crate::lobby) fn is_any_drained(&self) -> bool {
+    pub(super) fn is_any_drained(&self) -> bool {
         self.ready.values().any(|host| host.is_drained)
     }
 
     /// The build of a host; empty if there is no such host.
-    pub(in crate::lobby) fn build_of(&self, id: HostId) -> String {
+    pub(super) fn build_of(&self, id: HostId) -> String {
         self.get(id).map(|host| host.build.clone()).unwrap_or_default()
     }
 
     /// Whether the host gets no more rooms.
-    pub(in crate::lobby) fn is_leaving(&self, id: HostId) -> bool {
+    pub(super) fn is_leaving(&self, id: HostId) -> bool {
         self.get(id).is_some_and(|host| host.leaving)
     }
 
     /// Whether hosts of several builds are there.
-    pub(in crate::lobby) fn has_several_builds(&self) -> bool {
+    pub(super) fn has_several_builds(&self) -> bool {
         let mut builds = self.ready.values().map(|host| &host.build);
         builds.next().is_some_and(|first| builds.any(|other| other != first))
     }
 
-    pub(in crate::lobby) fn note_stats(&mut self, now: LocalTime, id: HostId, stats: HostStats) {
+    pub(super) fn note_stats(&mut self, now: LocalTime, id: HostId, stats: HostStats) {
         if let Some(host) = self.ready.get_mut(&id) {
             host.measured.add_report(now, &stats, host.cores);
             host.note_ticket_time(now, stats.ticket_time_unix_s);
@@ -342,42 +342,37 @@ impl Hosts {
         }
     }
 
-    pub(in crate::lobby) fn ready_mut(&mut self, id: HostId) -> Option<&mut Host> {
+    pub(super) fn ready_mut(&mut self, id: HostId) -> Option<&mut Host> {
         self.ready.get_mut(&id)
     }
 
-    pub(in crate::lobby) fn iter(&self) -> impl Iterator<Item = (HostId, &Host)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (HostId, &Host)> {
         self.ready.iter().map(|(id, host)| (*id, host))
     }
 
-    /// The number of hosts that are connected.
-    pub(in crate::lobby) fn len(&self) -> usize {
-        self.ready.keys().filter(|id| !self.is_absent(**id)).count()
-    }
-
     /// The newest build among the hosts that stay.
-    pub(in crate::lobby) fn newest_build(&self) -> Option<&str> {
+    pub(super) fn newest_build(&self) -> Option<&str> {
         let staying = self.ready.values().filter(|host| host.takes_rooms());
         staying.max_by_key(|host| self.build_since(host)).map(|host| &host.build[..])
     }
 
     /// Records that a host of that build has had this id.
-    pub(in crate::lobby) fn note_build(&mut self, build: &str, number: u64) {
+    pub(super) fn note_build(&mut self, build: &str, number: u64) {
         let since = self.builds.entry(build.to_owned()).or_insert(number);
         *since = number.min(*since);
     }
 
     /// The id of the first host of the same build.
-    pub(in crate::lobby) fn build_since(&self, host: &Host) -> u64 {
+    pub(super) fn build_since(&self, host: &Host) -> u64 {
         self.builds.get(&host.build).copied().unwrap_or_default()
     }
 
-    pub(in crate::lobby) fn has_build(&self, id: HostId, build: &str) -> bool {
+    pub(super) fn has_build(&self, id: HostId, build: &str) -> bool {
         self.get(id).is_some_and(|host| host.build == build)
     }
 
     /// The hosts that may get rooms, in the order in which they connected. Cost: visits each room.
-    pub(in crate::lobby) fn candidates(&self, rooms: &LobbyRooms) -> Vec<HostCandidate> {
+    pub(super) fn candidates(&self, rooms: &LobbyRooms) -> Vec<HostCandidate> {
         let booked = count_bookings(rooms);
         let staying = self.iter().filter(|(_, host)| host.takes_rooms());
         staying

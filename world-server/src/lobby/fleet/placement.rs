@@ -36,7 +36,7 @@ const EXPECTED_PLAYERS: u32 = 10;
 
 /// The rooms and players that the lobby has placed on a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::lobby) struct BookedLoad {
+pub(super) struct BookedLoad {
     rooms: u32,
     players: u32,
     expected_players: u32,
@@ -44,7 +44,7 @@ pub(in crate::lobby) struct BookedLoad {
 
 impl BookedLoad {
     /// Adds a room with this many players.
-    pub(in crate::lobby) fn add(&mut self, players: u32) {
+    pub(super) fn add(&mut self, players: u32) {
         self.rooms += 1;
         self.players += players;
         self.expected_players += players.max(EXPECTED_PLAYERS);
@@ -84,7 +84,7 @@ pub struct HostCandidate {
 impl HostCandidate {
     /// A host of this many rooms at most and this many cores, with the rooms and players that are
     /// booked and the load that it reports.
-    pub(in crate::lobby) fn new(
+    pub(super) fn new(
         host: HostId,
         capacity: u32,
         cores: u32,
@@ -129,9 +129,9 @@ pub trait Placement: Send {
 ///
 /// So rooms spread evenly over `spread` hosts, and further hosts can be ended when they are idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lobby) struct MeasuredPlacement {
+pub(super) struct MeasuredPlacement {
     /// The number of hosts that are always used.
-    pub(in crate::lobby) spread: usize,
+    pub(super) spread: usize,
 }
 
 impl Placement for MeasuredPlacement {
@@ -179,7 +179,7 @@ pub struct ReportedLoad {
 
 impl ReportedLoad {
     /// Adds a report of a host with this many cores.
-    pub(in crate::lobby) fn add_report(&mut self, now: LocalTime, stats: &HostStats, cores: u32) {
+    pub(super) fn add_report(&mut self, now: LocalTime, stats: &HostStats, cores: u32) {
         let cpu = stats.cpu_permille as f32 / cores.max(1) as f32;
         self.cpu_permille +=
             (cpu - self.cpu_permille) * self.at.map_or(1.0, |_| NEWEST_REPORT_WEIGHT);

@@ -32,7 +32,7 @@ pub enum PlacementPolicy {
 
 impl PlacementPolicy {
     /// Returns the strategy. `children.min` hosts are always used.
-    pub(in crate::lobby) fn to_placement(self, children: ChildPoolConfig) -> Box<dyn Placement> {
+    pub(super) fn to_placement(self, children: ChildPoolConfig) -> Box<dyn Placement> {
         let spread = if children.max == 0 { usize::MAX } else { children.min as usize };
         let by_load = MeasuredPlacement { spread };
         match self {

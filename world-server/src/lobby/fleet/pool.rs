@@ -4,15 +4,10 @@
 //! its host, does not wait; all of them between `min` and `max`. Missing children are started at
 //! once. Surplus ones are ended after `reap_after`: idle ones only, the youngest first.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
-use ambit_host_protocol::messages::WorldOrder;
-use ambit_proto::time::LocalTime;
-
-use crate::lobby::fleet::hosts::Origin;
 use crate::lobby::output::HostId;
-use crate::lobby::timers::Timer;
-use crate::lobby::{Lobby, LobbyAction};
 
 /// Limits for child processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,49 +32,88 @@ impl ChildPoolConfig {
     }
 }
 
-impl Lobby {
-    /// Adjusts the number of children to what is needed.
-    pub(in crate::lobby) fn update_pool(&mut self, now: LocalTime) {
-        let children = self.config.children;
-        if !std::mem::take(&mut self.pool_changed) || children.min == children.max || self.draining
-        {
-            return;
-        }
-        let wanted = children.wanted_children(self.children_in_use());
-        if wanted > self.child_count {
-            self.child_count = wanted;
-            self.outbox.push(LobbyAction::SetChildCount(wanted));
-        }
-        if wanted < self.child_count {
-            self.timers.set_if_unset(Timer::EndIdleChildren, now + children.reap_after);
-        } else {
-            self.timers.cancel(Timer::EndIdleChildren);
+/// What follows for the children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::lobby) enum ChildDemand {
+    /// Children are missing: the shell keeps this number from now on.
+    More(u32),
+    /// There are as many as are needed.
+    Met,
+    /// Some are surplus, and end if they still are after this time.
+    Fewer { after: Duration },
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct ChildPool {
+    config: ChildPoolConfig,
+    /// The number of children that the shell keeps.
+    count: u32,
+}
+
+impl ChildPool {
+    pub(super) fn new(config: ChildPoolConfig) -> Self {
+        Self { config, count: config.min }
+    }
+
+    /// Whether the number of children never changes.
+    pub(super) fn is_fixed(&self) -> bool {
+        self.config.min == self.config.max
+    }
+
+    /// Adjusts the number of children to what is needed, if this number of them have rooms.
+    pub(super) fn adjust(&mut self, in_use: u32) -> ChildDemand {
+        let wanted = self.config.wanted_children(in_use);
+        match wanted.cmp(&self.count) {
+            Ordering::Greater => {
+                self.count = wanted;
+                ChildDemand::More(wanted)
+            }
+            Ordering::Equal => ChildDemand::Met,
+            Ordering::Less => ChildDemand::Fewer { after: self.config.reap_after },
         }
     }
 
-    pub(in crate::lobby) fn end_idle_children(&mut self) {
-        let wanted = self.config.children.wanted_children(self.children_in_use());
-        let idle: Vec<HostId> = self.children_by_room_count(|rooms| rooms == 0).collect();
-        let excess = self.child_count.saturating_sub(wanted) as usize;
-        self.child_count = wanted;
-        self.outbox.push(LobbyAction::SetChildCount(wanted));
-        for &host in idle.iter().rev().take(excess) {
-            self.hosts.retire(host);
-            self.outbox.send_to_host(host, WorldOrder::Drain);
-        }
+    /// Ends surplus children. `idle` are those without rooms, the oldest first. Returns the number
+    /// that the shell keeps from now on, and which ones end.
+    pub(super) fn shrink(&mut self, in_use: u32, idle: &[HostId]) -> (u32, Vec<HostId>) {
+        let wanted = self.config.wanted_children(in_use);
+        let excess = self.count.saturating_sub(wanted) as usize;
+        self.count = wanted;
+        (wanted, idle.iter().rev().take(excess).copied().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_children_are_wanted_at_once_and_surplus_ones_later() {
+        let config = ChildPoolConfig { min: 1, max: 4, ..ChildPoolConfig::default() };
+        let mut pool = ChildPool::new(config);
+        assert_eq!(pool.adjust(0), ChildDemand::Met);
+        assert_eq!(pool.adjust(2), ChildDemand::More(3));
+        assert_eq!(pool.adjust(9), ChildDemand::More(4));
+        assert_eq!(pool.adjust(3), ChildDemand::Met);
+        assert_eq!(pool.adjust(1), ChildDemand::Fewer { after: config.reap_after });
     }
 
-    fn children_in_use(&self) -> u32 {
-        self.children_by_room_count(|rooms| rooms > 0).count() as u32
+    #[test]
+    fn the_youngest_idle_children_end() {
+        let config = ChildPoolConfig { min: 1, max: 5, ..ChildPoolConfig::default() };
+        let mut pool = ChildPool::new(config);
+        pool.adjust(4);
+        let idle = [2, 3, 5].map(HostId);
+        assert_eq!(pool.shrink(2, &idle), (3, [5, 3].map(HostId).to_vec()));
+        assert_eq!(pool.shrink(1, &[]), (2, Vec::new()), "none is idle yet");
     }
 
-    fn children_by_room_count(
-        &self,
-        fits: impl Fn(u32) -> bool,
-    ) -> impl DoubleEndedIterator<Item = HostId> {
-        let hosts = self.hosts.candidates(&self.rooms).into_iter();
-        let fitting =
-            hosts.filter(|host| self.hosts.origin(host.host) == Origin::Child && fits(host.rooms));
-        fitting.map(|host| host.host).collect::<Vec<_>>().into_iter()
+    #[test]
+    fn a_pool_with_equal_bounds_is_fixed() {
+        let fixed = |min, max| {
+            ChildPool::new(ChildPoolConfig { min, max, ..ChildPoolConfig::default() }).is_fixed()
+        };
+        assert!(fixed(0, 0) && fixed(3, 3) && !fixed(0, 1));
     }
 }

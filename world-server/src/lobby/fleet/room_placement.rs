@@ -5,20 +5,32 @@ use std::collections::BTreeSet;
 
 use ambit_proto::ids::RoomId;
 
-use crate::lobby::Lobby;
-use crate::lobby::output::HostId;
-use crate::lobby::rooms::room::LobbyRoom;
+use crate::lobby::fleet::Fleet;
+use crate::lobby::output::{HostId, LobbyAction, OutputQueue};
+use crate::lobby::rooms::room::{LobbyRoom, LobbyRooms, RoomPhase};
 
-impl Lobby {
-    /// Chooses a host for a room, of a build that may run it ([`Lobby::retain_builds`]). Hosts in
-    /// `excluded` are not used, and a suspect room gets an idle host, if there is one.
-    pub(in crate::lobby) fn place_room(
+impl Fleet {
+    /// Chooses a host for a new room. If no other has capacity, a quarantined one is used, so that
+    /// players do not wait for long.
+    pub(in crate::lobby) fn place_new_room(
         &self,
+        rooms: &LobbyRooms,
+        id: RoomId,
+    ) -> Option<HostId> {
+        self.place_room(rooms, id, &quarantined_hosts(rooms))
+            .or_else(|| self.place_room(rooms, id, &BTreeSet::new()))
+    }
+
+    /// Chooses a host for a room, of a build that may run it ([`Self::retain_builds`]). Hosts in
+    /// `excluded` are not used, and a suspect room gets an idle host, if there is one.
+    pub(super) fn place_room(
+        &self,
+        rooms: &LobbyRooms,
         id: RoomId,
         excluded: &BTreeSet<HostId>,
     ) -> Option<HostId> {
-        let room = self.rooms.at(id);
-        let mut hosts = self.hosts.candidates(&self.rooms);
+        let room = rooms.at(id);
+        let mut hosts = self.hosts.candidates(rooms);
         hosts.retain(|host| !excluded.contains(&host.host));
         self.retain_builds(room, &mut hosts);
         if room.suspect && hosts.iter().any(|host| host.rooms == 0 && host.has_capacity()) {
@@ -27,15 +39,26 @@ impl Lobby {
         self.placement.place(room.placement_request(), &hosts)
     }
 
-    /// Chooses a host for a new room. If no other has capacity, a quarantined one is used, so that
-    /// players do not wait for long.
-    pub(in crate::lobby) fn place_new_room(&self, id: RoomId) -> Option<HostId> {
-        self.place_room(id, &self.quarantined_hosts())
-            .or_else(|| self.place_room(id, &BTreeSet::new()))
+    /// Chooses the restored room that is tried next, if none is, and tells the shell. Returns
+    /// whether a room is to be placed.
+    pub(super) fn choose_trial(&mut self, rooms: &LobbyRooms, outbox: &mut OutputQueue) -> bool {
+        if !self.restored.is_trial_due() {
+            return false;
+        }
+        let excluded = quarantined_hosts(rooms);
+        let unproven = self.restored.unproven();
+        let next = unproven
+            .filter(|id| rooms.at(*id).phase == RoomPhase::Moving { host: None })
+            .find(|id| self.place_room(rooms, *id, &excluded).is_some());
+        if self.restored.begin_trial(next) {
+            // Before the order to open it.
+            outbox.push(LobbyAction::NoteTrial { room: next });
+        }
+        next.is_some()
     }
+}
 
-    /// The hosts of suspect rooms.
-    pub(in crate::lobby) fn quarantined_hosts(&self) -> BTreeSet<HostId> {
-        self.rooms.iter().filter(|room| room.suspect).filter_map(LobbyRoom::game_host).collect()
-    }
+/// The hosts of suspect rooms.
+pub(super) fn quarantined_hosts(rooms: &LobbyRooms) -> BTreeSet<HostId> {
+    rooms.iter().filter(|room| room.suspect).filter_map(LobbyRoom::game_host).collect()
 }

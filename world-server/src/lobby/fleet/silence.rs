@@ -115,7 +115,7 @@ impl HostSilence {
 
 /// How long a host may serve players after an acknowledged heartbeat, if it may be silent for
 /// `limit`. It stops before its rooms are given to another host, also if clocks drift.
-pub(in crate::lobby) fn serving_lease(limit: Duration) -> Duration {
+pub(super) fn serving_lease(limit: Duration) -> Duration {
     limit * 7 / 8
 }
 

@@ -307,7 +307,7 @@ impl Lobby {
             self.timers.set_if_unset(Timer::Worlds, now + REOPEN_AFTER);
         }
         self.close_maps(&room, &why);
-        self.pool_changed = true;
+        self.fleet.note_change();
         if room.has_started() {
             self.outbox.push(output::LobbyAction::ForgetRoom { room: id });
             self.forget_store_jobs(id);
@@ -459,7 +459,7 @@ impl Lobby {
     /// Checks whether rooms can be created and started: the other servers have to know what is
     /// confirmed.
     pub(in crate::lobby) fn check_directory(&self) -> Result<(), LobbyRefusal> {
-        if self.directory_available {
+        if self.records.are_stored_in_time() {
             return Ok(());
         }
         let message = "the servers' directory (NATS) can't be written at the moment; try again in \

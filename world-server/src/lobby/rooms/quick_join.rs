@@ -77,7 +77,7 @@ impl Lobby {
             key: None,
         };
         let id = self.make_room(now, player, create)?;
-        if self.place_new_room(id).is_none() {
+        if self.fleet.place_new_room(&self.rooms, id).is_none() {
             let why = no_host_available();
             self.vacate_seat(now, player, why.code);
             return Err(why);

@@ -53,7 +53,7 @@ impl Lobby {
     ) -> Result<(), LobbyRefusal> {
         self.check_running_limit(self.rooms.at(id))?;
         self.check_directory()?;
-        let host = self.place_new_room(id).ok_or_else(no_host_available)?;
+        let host = self.fleet.place_new_room(&self.rooms, id).ok_or_else(no_host_available)?;
         let random = self.random_seed();
         let room = self.rooms.at_mut(id);
         room.phase = RoomPhase::Opening { host, starter };
@@ -79,7 +79,7 @@ impl Lobby {
         host: HostId,
         resume_with: Option<Vec<RoomMember>>,
     ) {
-        let build = self.hosts.build_of(host);
+        let build = self.fleet.build_of(host);
         let room = self.rooms.at_mut(id);
         room.incarnation += 1;
         if resume_with.is_none() {
@@ -88,7 +88,7 @@ impl Lobby {
         let resume = resume_with
             .map(|members| RoomResume { members: Some(members), ..RoomResume::default() });
         let order = WorldOrder::OpenRoom(self.room_assignment(id), resume);
-        self.pool_changed = true;
+        self.fleet.note_change();
         self.outbox.push(LobbyAction::Host { host, order });
         self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
     }
@@ -121,7 +121,7 @@ impl Lobby {
     fn why_no_ticket(&self, world: RoomId, player: PlayerId) -> LobbyRefusal {
         let map = self.avatar_place(world, player).map_or(world, |(map, _)| map);
         let room = self.rooms.at(map);
-        if self.waits_for_host(room) {
+        if self.fleet.waits_for_host(room) {
             let message = format!(
                 "room {world} waits for a game server of build `{}`, and goes on as soon as there \
                  is one",
@@ -140,7 +140,7 @@ impl Lobby {
     /// A player has come into a room: if no host may run it, the player reads what it waits for.
     pub(in crate::lobby) fn tell_that_it_waits(&mut self, player: PlayerId, world: RoomId) {
         let room = self.rooms.at(world);
-        if room.phase == (RoomPhase::Moving { host: None }) && self.waits_for_host(room) {
+        if room.phase == (RoomPhase::Moving { host: None }) && self.fleet.waits_for_host(room) {
             let why = self.why_no_ticket(world, player);
             self.notify(player, output::error_body(why));
         }
@@ -166,21 +166,19 @@ impl Lobby {
         let here = std::mem::take(&mut ready.rooms);
         let ticket_time = ready.ticket_time_unix_s;
         match Host::try_from(ready) {
-            Ok(mut host) if !self.draining => {
-                host.note_ticket_time(now, ticket_time);
-                host.is_drained = self.hosts.was_drained(&host.instance);
-                let since = self.hosts.build_since(&host);
-                let unopened = self.reattach_host(id, &host.instance);
-                self.hosts.note_build(&host.build, if since > 0 { since } else { id.0 });
-                self.hosts.add(id, host);
-                self.check_clock(now, id);
+            Ok(host) if !self.draining => {
+                let instance = host.instance.clone();
+                let own_time = self.config.unix_time(now);
+                self.fleet.add_host(now, id, host, ticket_time, own_time);
+                let unopened = self.reattach_host(id, &instance);
                 self.reconcile_rooms(now, id, &here);
                 for room in unopened {
                     self.send_open_room(now, room, id, None);
                 }
-                self.pool_changed = true;
                 self.report_host_ready(id);
-                self.watch_host(now, id);
+                if let Some(at) = self.fleet.first_silence_check(now, id) {
+                    self.timers.set(Timer::HostSilence(id), at);
+                }
                 self.place_hostless_rooms(now);
             }
             Ok(_) => self.outbox.send_to_host(id, WorldOrder::Drain),
@@ -194,15 +192,13 @@ impl Lobby {
 
     /// Removes a lost host; its rooms may resume elsewhere.
     pub(in crate::lobby) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
-        let build = self.hosts.build_of(host);
         // A server that shuts down has asked its hosts to end.
         if !self.draining {
             let its = self.rooms.iter().filter(|room| room.game_host() == Some(host));
             let (rooms, reason) = (its.count() as u64, sanitized(reason));
             self.report(OperatorEvent::HostLost { host: host.0, rooms, reason });
         }
-        self.hosts.remove(host);
-        self.pool_changed = true;
+        let build = self.fleet.lose_host(host);
         self.timers.cancel(Timer::HostSilence(host));
         self.move_rooms_of(now, host, &build, reason);
     }
@@ -235,7 +231,7 @@ impl Lobby {
             }
             Some(error) => {
                 room.phase = RoomPhase::Waiting;
-                self.pool_changed = true;
+                self.fleet.note_change();
                 let message =
                     format!("the game server did not open the room: {}", sanitized(&error.message));
                 let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
@@ -309,14 +305,14 @@ impl Lobby {
             // The next host gets its order only after the directory has stored it.
             return self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
         }
-        if self.tries_other_build(room) {
+        if self.fleet.tries_other_build(room) {
             return self.give_up_other_build(now, id);
         }
         if room.waits_for_build() {
             self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
             return self.place_hostless_rooms(now);
         }
-        if self.waits_for_host(room) {
+        if self.fleet.waits_for_host(room) {
             return self.go_on_waiting(now, id);
         }
         let within = self.config.open_timeout.as_secs();
@@ -343,7 +339,7 @@ impl Lobby {
             "a kept room does not go on yet: no host of its build is there, or its host does not \
              answer; it waits as long as it has players, or for good if its game lasts"
         );
-        self.restored.pause_trial(id);
+        self.fleet.pause_trial(id);
         self.choose_trial(now);
     }
 
@@ -357,7 +353,7 @@ impl Lobby {
         let room = self.rooms.at_mut(id);
         room.phase = RoomPhase::Running { host };
         // It may be of an older build than the newest.
-        self.pool_changed = true;
+        self.fleet.note_change();
         if room.map_identity.is_some() {
             return self.resend_transfer_orders(id);
         }
@@ -416,9 +412,9 @@ impl Lobby {
             return None;
         };
         let map = room.map();
-        let host = self.hosts.get(host).expect("a running room has a known host");
+        let host = self.fleet.host(host).expect("a running room has a known host");
         let host_time = host.ticket_time.map(|time| time.at(now));
-        let host_time = host_time.unwrap_or_else(|| self.unix_time(now));
+        let host_time = host_time.unwrap_or_else(|| self.config.unix_time(now));
         self.counters.tickets += 1;
         let ticket = Ticket {
             room: id,

@@ -240,7 +240,7 @@ impl Lobby {
     pub(in crate::lobby) fn forget_store_jobs(&mut self, id: RoomId) {
         self.store_jobs.told.remove(&id);
         self.store_jobs.by_room.remove(&id);
-        if let Some(lineage) = self.known_lineage() {
+        if let Some(lineage) = self.records.lineage() {
             self.outbox.push(LobbyAction::ForgetStoreJobs { lineage, room: id });
         }
     }

@@ -22,7 +22,7 @@ impl Lobby {
 
     /// Sets the certificate that tickets for the embedded host name.
     pub fn set_embedded_certificate(&mut self, certificate: Fingerprint) {
-        self.hosts.set_embedded_certificate(&certificate.0);
+        self.fleet.set_embedded_certificate(certificate);
     }
 
     /// Asks for the proof of an account.

@@ -20,7 +20,7 @@ use crate::lobby::sessions::server_bans::{BanSubject, ServerBans, until_and_why}
 
 impl Lobby {
     fn unix_seconds(&self, now: LocalTime) -> i64 {
-        self.unix_time(now).as_secs() as i64
+        self.config.unix_time(now).as_secs() as i64
     }
 
     /// Refuses who may not play.

@@ -71,7 +71,7 @@ impl Lobby {
         }
         self.check_directory()?;
         let id = self.rooms.add_map(world, map);
-        let Some(host) = self.place_new_room(id) else {
+        let Some(host) = self.fleet.place_new_room(&self.rooms, id) else {
             self.rooms.remove(id);
             let message = "this gate is closed: no game server takes another map at the moment; \
                 try again later";
@@ -244,7 +244,7 @@ impl Lobby {
 
     fn remove_map(&mut self, id: RoomId, why: &LobbyRefusal) -> LobbyRoom {
         self.set_aside_unrestored(id, why);
-        self.pool_changed = true;
+        self.fleet.note_change();
         self.timers.cancel(Timer::Opening(id));
         self.clear_restored(id);
         self.outbox.push(LobbyAction::ForgetRoom { room: id });
@@ -315,6 +315,6 @@ impl Lobby {
     /// The host of a room, unless it was lost, or has not reconnected yet.
     pub(in crate::lobby) fn reachable_host(&self, id: RoomId) -> Option<HostId> {
         let host = self.rooms.get(id)?.game_host()?;
-        (self.hosts.get(host).is_some() && !self.hosts.is_absent(host)).then_some(host)
+        self.fleet.is_reachable(host).then_some(host)
     }
 }

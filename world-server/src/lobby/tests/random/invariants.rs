@@ -44,8 +44,8 @@ impl RandomRun {
                 RoomPhase::Opening { host, .. }
                 | RoomPhase::Running { host }
                 | RoomPhase::Moving { host: Some(host) } => {
-                    assert!(lobby.hosts.get(host).is_some(), "{context}: a room on a lost host");
-                    let of_host = &lobby.hosts.get(host).expect("a known host").build;
+                    assert!(lobby.fleet.host(host).is_some(), "{context}: a room on a lost host");
+                    let of_host = &lobby.fleet.host(host).expect("a known host").build;
                     let is_tried = room.phase == RoomPhase::Moving { host: Some(host) }
                         && room.release.may_try(of_host);
                     assert!(
