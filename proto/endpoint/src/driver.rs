@@ -253,9 +253,11 @@ impl<R: Reception> EndpointDriver<R> {
         }
     }
 
-    /// Reads what has arrived, up to a bound.
+    /// Reads what has arrived, up to a bound. Handshakes are dear: after some the others have their
+    /// turn, and the answers leave before they are too many for a peer's socket.
     fn receive(&mut self, now: Instant) -> Arrival {
         let mut count = 0;
+        let mut handshakes = 0;
         for _ in 0..READS_A_TURN {
             let Self { core, socket, reception, connections, is_closed, .. } = self;
             let received = socket.receive(|packet| {
@@ -277,12 +279,16 @@ impl<R: Reception> EndpointDriver<R> {
                 if let (Some(key), Some((permit, remote))) = (accepted, permit) {
                     let served = Served { remote, permit: Some(permit), waits: None };
                     connections.insert(key, served);
+                    handshakes += 1;
                 }
             });
             self.report(now);
             // An error is of a packet that was sent, on some systems.
             if !received.unwrap_or_default() {
                 return if count >= MUCH { Arrival::Much } else { Arrival::Little };
+            }
+            if handshakes > 0 {
+                break;
             }
         }
         Arrival::More
