@@ -199,6 +199,7 @@ impl ClientSession {
 #[cfg(test)]
 mod tests {
     use actix::{Actor as _, System};
+    use ambit_endpoint::driver::ServerEndpoint;
     use ambit_endpoint::player_connection::PlayerConnection;
     use ambit_host::endpoint;
     use ambit_host::identity::ServerIdentity;
@@ -215,7 +216,7 @@ mod tests {
     #[test]
     fn a_client_that_does_not_read_is_closed_as_slow_and_counted() {
         System::new().block_on(async {
-            let (near, far) = connect().await;
+            let (near, far, _server) = connect().await;
             let common = Arc::new(CommonToSessions::default());
             let queue = serve_connection(far, Arc::clone(&common));
             let (mut to_server, _unread) = near.open_bi().await.unwrap();
@@ -236,7 +237,7 @@ mod tests {
     #[test]
     fn frames_sent_before_a_close_arrive() {
         System::new().block_on(async {
-            let (near, far) = connect().await;
+            let (near, far, _server) = connect().await;
             let queue = serve_connection(far, Arc::default());
             let (mut to_server, from_server) = near.open_bi().await.unwrap();
             // An incomplete frame, so that the lobby gets nothing.
@@ -268,7 +269,7 @@ mod tests {
             let common = Arc::new(CommonToSessions::default());
             let mut clients = Vec::new();
             for number in 0..WAITING_REQUESTS + 4 {
-                let (near, far) = connect().await;
+                let (near, far, server) = connect().await;
                 let session = ClientSession {
                     conn: ConnId(number as u64),
                     connection: ClientConnection::Direct(far),
@@ -280,7 +281,7 @@ mod tests {
                 tokio::spawn(session.run());
                 let (mut to_server, from_server) = near.open_bi().await.unwrap();
                 to_server.write_all(&[0, 0, 0, 0]).await.unwrap();
-                clients.push((near, to_server, from_server));
+                clients.push((near, to_server, from_server, server));
             }
             while common.places.available_permits() > 0 {
                 tokio::task::yield_now().await;
@@ -312,9 +313,9 @@ mod tests {
         queue
     }
 
-    /// The client's end and the server's end of a new connection. Their endpoints live as long as
-    /// they do.
-    async fn connect() -> (Connection, PlayerConnection) {
+    /// The client's end and the server's end of a new connection, and the server's endpoint, which
+    /// has to live as long.
+    async fn connect() -> (Connection, PlayerConnection, ServerEndpoint) {
         let identity = ServerIdentity::generate().unwrap();
         let certificates = Arc::new(WebCertificates::new(&identity).unwrap());
         let loopback = "127.0.0.1:0".parse().unwrap();
@@ -326,12 +327,12 @@ mod tests {
             let _ = accepting.try_send(connection);
             std::future::ready(())
         };
-        listener.serve(Arc::default(), serve).unwrap();
+        let server = listener.serve(Arc::default(), serve).unwrap();
         let mut client = Endpoint::client(loopback).unwrap();
         let verifier = FingerprintVerifier::pinned(identity.fingerprint());
         client.set_default_client_config(quic::client_config(ALPN_WORLD, verifier));
         let near = client.connect(address, "ambit").unwrap();
         let (near, far) = tokio::join!(near, accepted.recv());
-        (near.unwrap(), far.unwrap())
+        (near.unwrap(), far.unwrap(), server)
     }
 }
