@@ -8,8 +8,8 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Ticks a second of the times in `/proc`: fixed at 100 towards programs, whatever the kernel
-/// counts in.
+/// Ticks a second of the times in `/proc`: fixed at 100 towards programs, however the
+/// kernel counts.
 const TICKS_PER_S: u64 = 100;
 /// What uses this share of the time, in per cent, is not held up by others.
 const BUSY_PERCENT: u32 = 80;

@@ -337,7 +337,7 @@ impl<R: Reception> EndpointDriver<R> {
             return;
         }
         self.flag.is_waiting.store(true, Ordering::SeqCst);
-        // Whoever sends a command either sees the flag, or the command is seen here.
+        // Who sends a command either sees the flag, or the command is seen here.
         fence(Ordering::SeqCst);
         match self.commands.try_recv() {
             Ok(command) => self.next = Some(command),

@@ -280,11 +280,6 @@ impl EndpointCore {
         Ok(key)
     }
 
-    /// New peers get the configuration `server`; with `None` they are refused.
-    pub fn set_server_config(&mut self, server: Option<ServerConfig>) {
-        self.quic.set_server_config(server.map(Arc::new));
-    }
-
     /// Calls the timers that are due.
     pub fn handle_timeout(&mut self, now: Instant) {
         let mut due = std::mem::take(&mut self.due);

@@ -1,7 +1,7 @@
 //! QUIC as both ends configure it: protocol names, transport settings, certificates.
 //!
-//! Input: certificates and a side. Output: configurations for quinn. There is no socket and no task
-//! here. This is the only module that depends on a network library; it requires the feature `quic`.
+//! Input: certificates and a side. Output: configurations for quinn (clients, and links between
+//! servers) and for `ambit-endpoint` (what servers accept). There is no socket and no task here.
 //!
 //! Limits of one connection for any behaviour of its peer (bytes, on the server):
 //!
@@ -23,8 +23,8 @@
 //! the game's own datagrams carry them. quinn asks for no more than the larger of 25 ms and the
 //! round trip. On a short path the client needs no extra packets if its datagrams leave a little
 //! less than 25 ms after the server's arrived. The server sends datagrams at some ticks only, so
-//! its timers are postponed ([`LazyTimerRuntime`]). Clients use connection ids of one byte
-//! ([`client_endpoint_config`]) where quinn's default is eight.
+//! its timers are postponed; those of clients are, too ([`LazyTimerRuntime`]). Clients use
+//! connection ids of one byte ([`client_endpoint_config`]) where quinn's default is eight.
 //!
 //! TLS 1.3 only, ring as the provider, no resumption and no 0-RTT: each handshake presents the
 //! certificate, so each one is checked against its fingerprint, and recorded data cannot be

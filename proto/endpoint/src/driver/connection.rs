@@ -97,7 +97,7 @@ impl DrivenConnection {
         self.ask(ConnectionCommand::ReadDatagram).await
     }
 
-    /// From now on `sink` takes the datagrams; those that have waited for a reader are dropped.
+    /// From now on `sink` takes the datagrams, and first those that have waited for a reader.
     pub fn give_datagrams_to(&self, sink: DatagramSink) {
         self.parts.order(ConnectionCommand::Sink(sink));
     }

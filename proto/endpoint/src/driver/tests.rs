@@ -68,17 +68,19 @@ async fn datagrams_and_streams_go_both_ways() {
     assert_eq!(far.read_datagram().await.unwrap(), "up");
     far.send_datagram(Bytes::from_static(b"down"));
     assert_eq!(near.read_datagram().await.unwrap(), "down");
-    let (given, mut taken) = mpsc::channel(8);
-    far.give_datagrams_to(Box::new(move |_, bytes| drop(given.try_send(bytes))));
-    near.send_datagram(Bytes::from_static(b"to the sink")).unwrap();
-    assert_eq!(taken.recv().await.unwrap(), "to the sink");
-
+    near.send_datagram(Bytes::from_static(b"before the sink")).unwrap();
     let (mut to_server, mut from_server) = near.open_bi().await.unwrap();
     to_server.write_all(b"hello").await.unwrap();
     let (mut to_client, mut from_client) = far.accept_bi().await.unwrap();
     let mut bytes = [0; 5];
     from_client.read_exact(&mut bytes).await.unwrap();
     assert_eq!(&bytes, b"hello");
+    // What came before is there by now.
+    let (given, mut taken) = mpsc::channel(8);
+    far.give_datagrams_to(Box::new(move |_, bytes| drop(given.try_send(bytes))));
+    near.send_datagram(Bytes::from_static(b"to the sink")).unwrap();
+    assert_eq!(taken.recv().await.unwrap(), "before the sink");
+    assert_eq!(taken.recv().await.unwrap(), "to the sink");
     // More than all windows hold, so both ends have to wait for each other.
     let long = vec![7; 1 << 20];
     let writing = tokio::spawn(async move {

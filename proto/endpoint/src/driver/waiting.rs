@@ -92,7 +92,7 @@ impl ConnectionWaits {
             {
                 return;
             }
-            ConnectionCommand::Sink(sink) => return self.datagrams = Datagrams::Sink(sink),
+            ConnectionCommand::Sink(sink) => return self.pour_into(now, sink),
             ConnectionCommand::ReadDatagram(answer) => return self.read_datagram(answer),
             ConnectionCommand::Accept(dir, answer) => {
                 self.accepting[direction(dir)].push_back(answer);
@@ -226,6 +226,14 @@ impl ConnectionWaits {
             end.get_or_insert(reason);
             is_first
         });
+    }
+
+    /// `sink` takes the datagrams from now on, and first those that have waited.
+    fn pour_into(&mut self, now: Instant, mut sink: DatagramSink) {
+        if let Datagrams::Held { waiting, .. } = &mut self.datagrams {
+            waiting.drain(..).for_each(|datagram| sink(now, datagram));
+        }
+        self.datagrams = Datagrams::Sink(sink);
     }
 
     fn read_datagram(&mut self, answer: oneshot::Sender<Bytes>) {

@@ -11,7 +11,7 @@
 //! 1. a room sends a client a few datagrams of at most 1,150 bytes a tick, within the link's
 //!    budget, which adapts to the path; a client sends less; both repeat only what the link reports
 //!    as lost;
-//! 2. quinn's datagram buffer holds 32 KiB, a tick's datagrams with slices of blocks, and drops the
+//! 2. QUIC's datagram buffer holds 32 KiB, a tick's datagrams with slices of blocks, and drops the
 //!    oldest;
 //! 3. the control stream carries few messages, under rate limits and flow control.
 //!

@@ -1,12 +1,9 @@
-//! Postponed timers for a server's connections.
+//! Postponed timers for a client's connections.
 //!
 //! A runtime for quinn: tokio's, but a timer that is due in [`EXACT_WITHIN`] or later fires
-//! [`POSTPONEMENT`] after it is due. A server's connections mostly wait to send acknowledgements,
-//! which would leave in packets of their own. A little later the game has a datagram that carries
-//! them; a second packet of the peer releases them at once. Measured with 20 clients that send 20
-//! times a second and receive data in every other tick: 17.4 instead of 22.7 packets a second and
-//! client, with postponed timers at both ends (otherwise the peer takes a late acknowledgement for
-//! a lost packet, and probes).
+//! [`POSTPONEMENT`] after it is due. Servers do the same (`due_times` of `ambit-endpoint`, which
+//! says why and what it saves): if one end alone did, the other would take a late acknowledgement
+//! for a lost packet, and probe.
 //!
 //! The price: retransmissions after a timer come later by that much. This concerns handshakes and
 //! streams; game datagrams have a link of their own. Pacing, which waits for less than
