@@ -141,7 +141,7 @@ fn measure(walk: &str, count: u32) -> String {
         a_tick(|stats| stats.bits.records),
         a_tick(|stats| stats.bits.pose_contents),
         a_tick(|stats| stats.bits.pose_headers + stats.bits.pose_indices),
-        a_tick(|stats| stats.bits.link),
+        a_tick(|stats| stats.bits.link_headers + stats.bits.messages + stats.bits.padding),
         a_second(|stats| stats.poses.sent),
         a_second(|stats| stats.poses.extrapolated),
         a_second(|stats| stats.poses.deferred),

@@ -221,7 +221,27 @@ pub struct Link<P = ()> {
     messages: Messages,
     /// The slice of the current datagram; kept for its storage.
     slice: Slice,
+    newest_parts: DatagramParts,
     stats: LinkStats,
+}
+
+/// The parts of a datagram in bits. They sum to its length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatagramParts {
+    /// Its number, acknowledgements, pings, and flags.
+    pub header: usize,
+    /// Reliable messages, with their ids and lengths.
+    pub messages: usize,
+    /// Those that had left before.
+    pub repeated_messages: usize,
+    /// A slice of a block, if it had not left before.
+    pub slice: usize,
+    /// A slice that had.
+    pub repeated_slice: usize,
+    /// What the owner writes, with its padding.
+    pub body: usize,
+    /// Up to the next byte.
+    pub padding: usize,
 }
 
 /// What an end had received and queued at some moment: see [`Link::limit_confirmations`].
@@ -276,6 +296,7 @@ impl<P: Copy + Default> Link<P> {
             events: VecDeque::new(),
             messages: Messages::default(),
             slice: Slice::default(),
+            newest_parts: DatagramParts::default(),
             stats: LinkStats::default(),
             config,
         }
@@ -376,6 +397,11 @@ impl<P: Copy + Default> Link<P> {
         body: impl FnOnce(&mut Writer<'_>, &SentPackets<P>) -> P,
     ) -> Seq {
         self.write(now, out, false, body)
+    }
+
+    /// What the datagram that was written last is made of.
+    pub fn newest_parts(&self) -> DatagramParts {
+        self.newest_parts
     }
 
     /// How many bits the body of a datagram written at this same `now` may have. At least 8 times

@@ -549,6 +549,8 @@ impl WorldServer {
             kept: self.checkpoints.keep_stats(),
             waiting_rooms: self.lobby.waiting_rooms(),
             files_set_aside: self.checkpoints.files_set_aside(),
+            // The shell adds what it counts itself.
+            wire: BTreeMap::new(),
             role: None,
         }
     }

@@ -28,7 +28,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use ambit_endpoint::accept::AcceptanceCounters;
+use ambit_endpoint::accept::EndpointCounters;
 use ambit_host::endpoint;
 use ambit_host::web_certificates::WebCertificates;
 use ambit_transport::quic;
@@ -81,7 +81,7 @@ const SECURITY: [(HeaderName, &str); 4] = [
 #[derive(Clone)]
 pub(crate) struct AdminState {
     pub(crate) roles: watch::Receiver<ClusterRole>,
-    pub(crate) acceptance: Arc<AcceptanceCounters>,
+    pub(crate) acceptance: Arc<EndpointCounters>,
     pub(crate) sessions: Arc<CommonToSessions>,
     pub(crate) peers: Arc<PeerDoorCounters>,
     pub(crate) http: Arc<HttpCounters>,
@@ -258,6 +258,9 @@ impl AdminState {
         let counters = counters.chain(self.http.drops()).chain(self.peers.drops());
         let counters = counters.map(|(name, count)| (name.to_owned(), count));
         snapshot.drops.extend(counters);
+        let wire = self.acceptance.wire();
+        let named = wire.named().map(|(direction, part, n)| (format!("{direction}/{part}"), n));
+        snapshot.wire.extend(named);
         snapshot.lobby.hosts_refused += self.peers.wrong_key.load(Relaxed);
         snapshot
             .drops

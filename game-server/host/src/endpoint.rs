@@ -6,7 +6,7 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use ambit_endpoint::accept::{self, AcceptanceCounters};
+use ambit_endpoint::accept::{self, EndpointCounters};
 use ambit_endpoint::driver::ServerEndpoint;
 use ambit_endpoint::player_connection::PlayerConnection;
 use ambit_transport::quic::{self, ResetSecret};
@@ -36,7 +36,7 @@ impl Listener {
     /// runtime.
     pub fn serve<F, S>(
         self,
-        counters: Arc<AcceptanceCounters>,
+        counters: Arc<EndpointCounters>,
         serve: F,
     ) -> std::io::Result<ServerEndpoint>
     where

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ambit_endpoint::accept::AcceptanceCounters;
+use ambit_endpoint::accept::EndpointCounters;
 use ambit_endpoint::player_connection::PlayerConnection;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
@@ -107,6 +107,8 @@ pub(crate) struct Shared {
     pub(crate) open_files: OpenFiles,
     /// What games have counted themselves, by "game/name".
     pub(crate) game_counts: Mutex<BTreeMap<String, u64>>,
+    /// Bits of poses that were sent, by "game/kind/class".
+    pub(crate) pose_bits: Mutex<BTreeMap<String, u64>>,
     pub(crate) parted_clients: PartedClients,
     pub(crate) greetings: AcceptanceLimits,
     pub(crate) clock_thread: ClockThread,
@@ -236,6 +238,7 @@ impl GameHost {
             counters: Arc::default(),
             open_files: OpenFiles::default(),
             game_counts: Mutex::default(),
+            pose_bits: Mutex::default(),
             parted_clients: PartedClients::default(),
             greetings: AcceptanceLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
             clock_thread: ClockThread::start(clock).context("cannot start the clock thread")?,
@@ -269,7 +272,7 @@ impl GameHost {
     }
 
     /// The acceptance counters of an endpoint of this host's own.
-    pub fn acceptance_counters(&self) -> Arc<AcceptanceCounters> {
+    pub fn acceptance_counters(&self) -> Arc<EndpointCounters> {
         Arc::clone(&self.shared.counters.acceptance)
     }
 }

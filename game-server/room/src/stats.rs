@@ -48,6 +48,9 @@ pub struct RoomStats {
     pub lost_tracks: u64,
     /// Bits sent, by purpose.
     pub bits: SentBits,
+    /// Bits of poses with their places, for each kind that the schema declares and each class
+    /// (engaged, near, far): they sum to those in `bits`.
+    pub pose_bits: Vec<[u64; 3]>,
     /// Poses that were due, by outcome.
     pub poses: PoseCounts,
     /// Encodings of object records.
@@ -78,8 +81,17 @@ pub struct SentBits {
     pub pose_indices: u64,
     /// The poses themselves; at the fine level, with their indices.
     pub pose_contents: u64,
-    /// Everything else: link headers, messages, chunks of blocks.
-    pub link: u64,
+    /// Of the link: numbers, acknowledgements, pings.
+    pub link_headers: u64,
+    /// Reliable messages, sent for the first time.
+    pub messages: u64,
+    /// Sent again, since they were lost or the line loses datagrams.
+    pub messages_repeated: u64,
+    /// Slices of blocks (the static world), sent for the first time.
+    pub slices: u64,
+    pub slices_repeated: u64,
+    /// What fills bodies and datagrams up.
+    pub padding: u64,
 }
 
 /// Poses that were due, counted once for each client.

@@ -8,8 +8,8 @@
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use ambit_transport::acceptance_limits::{AcceptanceLimits, AcceptancePermit, LimitReached};
 use quinn_proto::{ConnectionError, EndpointConfig, ServerConfig};
@@ -18,6 +18,7 @@ use tokio::runtime::Handle;
 use crate::driver::{DrivenConnection, Reception, ServerEndpoint, Turned};
 use crate::endpoint_core::{AskingPeer, HANDSHAKE_WITHIN};
 use crate::player_connection::PlayerConnection;
+use crate::wire_bytes::WireBytes;
 
 /// Handshakes under way. One takes about half a millisecond of work and one round trip.
 const HANDSHAKES: usize = 2_048;
@@ -26,18 +27,25 @@ const HANDSHAKES: usize = 2_048;
 /// time.
 const HANDSHAKES_PER_ADDRESS: usize = 512;
 
-/// Handshakes that led to no connection, since the start.
+/// What endpoints have counted since the start: handshakes that led to no connection, and bytes.
 #[derive(Debug, Default)]
-pub struct AcceptanceCounters {
+pub struct EndpointCounters {
     /// Refused since too many were under way.
     pub refused: AtomicU64,
     /// Refused since too many from the same address were under way.
     pub refused_address: AtomicU64,
     /// Given up by either side, or too slow.
     pub failed: AtomicU64,
+    /// Of all endpoints together.
+    wire: Mutex<WireBytes>,
 }
 
-impl AcceptanceCounters {
+impl EndpointCounters {
+    /// What has left and arrived on the wire.
+    pub fn wire(&self) -> WireBytes {
+        *self.wire.lock().expect("no panic while it is held")
+    }
+
     /// Their names as drops, `queue/reason`, and their values.
     pub fn drops(&self) -> [(&'static str, u64); 3] {
         [
@@ -62,7 +70,7 @@ pub fn listen<F, S>(
     socket: UdpSocket,
     config: EndpointConfig,
     server: ServerConfig,
-    counters: Arc<AcceptanceCounters>,
+    counters: Arc<EndpointCounters>,
     serve: F,
 ) -> io::Result<ServerEndpoint>
 where
@@ -71,12 +79,16 @@ where
 {
     let limits = AcceptanceLimits::new(HANDSHAKES, HANDSHAKES_PER_ADDRESS);
     let runtime = Handle::current();
-    ServerEndpoint::start(socket, config, server, Acceptance { limits, counters, serve, runtime })
+    let noted = WireBytes::default();
+    let acceptance = Acceptance { limits, counters, noted, serve, runtime };
+    ServerEndpoint::start(socket, config, server, acceptance)
 }
 
 struct Acceptance<F> {
     limits: AcceptanceLimits,
-    counters: Arc<AcceptanceCounters>,
+    counters: Arc<EndpointCounters>,
+    /// What of this endpoint is in the counters.
+    noted: WireBytes,
     serve: F,
     runtime: Handle,
 }
@@ -109,12 +121,17 @@ where
         self.counters.failed.fetch_add(1, Relaxed);
         tracing::debug!(remote = %peer, "handshake failed: {error}");
     }
+
+    fn note_wire(&mut self, wire: &WireBytes) {
+        let noted = std::mem::replace(&mut self.noted, *wire);
+        self.counters.wire.lock().expect("no panic while it is held").advance(&noted, wire);
+    }
 }
 
 async fn find_protocol<F, S>(
     connection: DrivenConnection,
     permit: AcceptancePermit,
-    counters: Arc<AcceptanceCounters>,
+    counters: Arc<EndpointCounters>,
     serve: F,
 ) where
     F: Fn(PlayerConnection, Vec<u8>) -> S,

@@ -45,6 +45,7 @@ pub use crate::endpoint_core::LineFigures;
 use crate::endpoint_core::{Admission, AskingPeer, ConnectionKey, EndpointCore, EndpointEvent};
 use crate::packets::Packets;
 use crate::udp::BatchSocket;
+use crate::wire_bytes::WireBytes;
 
 /// How long what arrives waits for more, while much arrives: round trips are right to this.
 const READ_PAUSE: Duration = Duration::from_millis(1);
@@ -73,6 +74,9 @@ pub trait Reception: Send + 'static {
 
     /// A handshake has led to nothing.
     fn note_failed(&mut self, peer: SocketAddr, error: &ConnectionError);
+
+    /// All that has left and arrived so far. Called after each turn in which something has.
+    fn note_wire(&mut self, wire: &WireBytes);
 }
 
 /// How a peer is answered that may not begin a handshake.
@@ -128,6 +132,7 @@ impl ServerEndpoint {
                 is_closed: false,
                 connections: BTreeMap::new(),
                 measured: now,
+                wire: WireBytes::default(),
                 reception,
                 packets: Packets::default(),
                 open: open_sender,
@@ -198,6 +203,8 @@ struct EndpointDriver<R: Reception> {
     connections: BTreeMap<ConnectionKey, Served<R::Permit>>,
     /// When the lines of all connections were measured last.
     measured: Instant,
+    /// What the reception was told last.
+    wire: WireBytes,
     reception: R,
     /// Empty between turns; kept for its memory.
     packets: Packets,
@@ -225,6 +232,7 @@ impl<R: Reception> EndpointDriver<R> {
                 self.report(now);
             }
             self.flush(now);
+            self.account();
             if now.saturating_duration_since(self.measured) >= MEASURE_INTERVAL {
                 self.measure(now);
             }
@@ -292,6 +300,15 @@ impl<R: Reception> EndpointDriver<R> {
             }
         }
         Arrival::More
+    }
+
+    /// Tells what has left and arrived.
+    fn account(&mut self) {
+        let wire = *self.core.wire_bytes();
+        if wire != self.wire {
+            self.wire = wire;
+            self.reception.note_wire(&wire);
+        }
     }
 
     /// Notes how the network treats each connection.

@@ -31,6 +31,7 @@ use quinn_proto::{
 
 use crate::due_times::{DueConnection, DueTimes};
 use crate::packets::Packets;
+use crate::wire_bytes::{PacketSize, SeenFrames, WireBytes};
 
 /// How long a handshake may take: four round trips on a bad path with two losses.
 pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
@@ -153,6 +154,9 @@ pub struct EndpointCore {
     /// Empty between calls; kept for its memory.
     due: Vec<DueConnection>,
     open: usize,
+    wire: WireBytes,
+    /// What the datagrams carry that were received since the newest packet came.
+    received_contents: usize,
 }
 
 #[derive(Debug, Default)]
@@ -170,6 +174,8 @@ struct LiveConnection {
     is_unsent: bool,
     /// Whether `Lost` was reported: then the connection only sends its last packets.
     is_lost: bool,
+    sent: SeenFrames,
+    received: SeenFrames,
 }
 
 impl EndpointCore {
@@ -191,6 +197,8 @@ impl EndpointCore {
             answers: Packets::default(),
             due: Vec::new(),
             open: 0,
+            wire: WireBytes::default(),
+            received_contents: 0,
         }
     }
 
@@ -203,6 +211,7 @@ impl EndpointCore {
         admit: impl FnOnce(AskingPeer) -> Admission,
     ) -> Option<ConnectionKey> {
         let ReceivedPacket { from, to, mark, bytes } = packet;
+        let size = bytes.len();
         let mut event = None;
         let quic = &mut self.quic;
         self.answers.write(|buffer| match quic.handle(now, from, to, mark, bytes, buffer) {
@@ -217,13 +226,33 @@ impl EndpointCore {
                 let slot = handle.0 as u32;
                 if let Some(live) = self.live(slot) {
                     live.quic.handle_event(event);
+                    self.received_contents = 0;
                     self.settle(now, slot);
+                    self.note_received(slot, size);
                     self.schedule(now, slot);
                 }
                 None
             }
-            Some(DatagramEvent::NewConnection(incoming)) => self.answer(now, incoming, admit),
-            Some(DatagramEvent::Response(_)) | None => None,
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                self.wire.received.note_stray(size, true);
+                self.answer(now, incoming, admit)
+            }
+            Some(DatagramEvent::Response(_)) | None => {
+                self.wire.received.note_stray(size, false);
+                None
+            }
+        }
+    }
+
+    fn note_received(&mut self, slot: u32, size: usize) {
+        let Self { slots, wire, received_contents, .. } = self;
+        match slots[slot as usize].connection.as_deref_mut() {
+            Some(live) => {
+                let packet = PacketSize { size, contents: *received_contents };
+                wire.received.note(&mut live.received, &live.quic.stats().frame_rx, packet);
+            }
+            // By its last packet the connection is done.
+            None => wire.received.note_stray(size, false),
         }
     }
 
@@ -315,14 +344,18 @@ impl EndpointCore {
     /// Appends packets that leave now. `false` once nothing is left; until then they are sent, and
     /// this is called again.
     pub fn write_packets(&mut self, now: Instant, packets: &mut Packets) -> bool {
+        for answer in self.answers.targets() {
+            self.wire.sent.note_stray(answer.bytes.len(), true);
+        }
         packets.append(&mut self.answers);
         while packets.len() < PACKETS_AT_ONCE {
             let Some(slot) = self.unsent.pop_front() else {
                 return false;
             };
-            let Some(live) = self.live(slot) else { continue };
+            let Self { slots, wire, .. } = self;
+            let Some(live) = slots[slot as usize].connection.as_deref_mut() else { continue };
             live.is_unsent = false;
-            while packets.write(|buffer| live.quic.poll_transmit(now, 1, buffer)) {}
+            while live.write_packet(now, packets, wire) {}
             self.times.flushed(slot);
             self.settle(now, slot);
             if self.live(slot).is_some() {
@@ -330,6 +363,11 @@ impl EndpointCore {
             }
         }
         true
+    }
+
+    /// What has left and arrived on the wire.
+    pub fn wire_bytes(&self) -> &WireBytes {
+        &self.wire
     }
 
     /// The number of connections, those included that only send their last packets.
@@ -539,6 +577,8 @@ impl EndpointCore {
             streams_in_use_until: now,
             is_unsent: false,
             is_lost: false,
+            sent: SeenFrames::default(),
+            received: SeenFrames::default(),
         }));
         let key = ConnectionKey { slot: slot as u32, life: *life };
         self.open += 1;
@@ -640,6 +680,7 @@ impl EndpointCore {
                 while let Some(bytes) =
                     self.live(key.slot).and_then(|live| live.quic.datagrams().recv())
                 {
+                    self.received_contents += bytes.len();
                     self.events.push_back(EndpointEvent::Datagram(key, bytes));
                 }
                 return;
@@ -669,5 +710,23 @@ impl EndpointCore {
             let key = ConnectionKey { slot, life: *life };
             self.events.push_back(EndpointEvent::Lost(key, reason));
         }
+    }
+}
+
+impl LiveConnection {
+    /// Appends the connection's next packet; `false` if there is none.
+    fn write_packet(&mut self, now: Instant, packets: &mut Packets, wire: &mut WireBytes) -> bool {
+        let space = self.quic.datagrams().send_buffer_space();
+        let datagrams = self.quic.stats().frame_tx.datagram;
+        let Some(size) = packets.write(|buffer| self.quic.poll_transmit(now, 1, buffer)) else {
+            return false;
+        };
+        let frames = self.quic.stats().frame_tx;
+        // A datagram in the buffer takes the room of its handle, too.
+        let handles = (frames.datagram - datagrams) as usize * size_of::<Bytes>();
+        let freed = self.quic.datagrams().send_buffer_space().saturating_sub(space);
+        let contents = freed.saturating_sub(handles).min(size);
+        wire.sent.note(&mut self.sent, &frames, PacketSize { size, contents });
+        true
     }
 }

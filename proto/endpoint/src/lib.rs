@@ -25,3 +25,4 @@ pub mod packets;
 pub mod player_connection;
 pub mod udp;
 mod web_transport;
+pub mod wire_bytes;

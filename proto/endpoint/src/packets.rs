@@ -68,16 +68,17 @@ impl Packets {
         }));
     }
 
-    /// Adds the packet that `write` puts into an empty buffer; `false` if it writes none.
-    pub(crate) fn write(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<Transmit>) -> bool {
+    /// Adds the packet that `write` puts into an empty buffer, if it writes one; returns its bytes.
+    pub(crate) fn write(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Option<Transmit>,
+    ) -> Option<usize> {
         self.written.clear();
-        let Some(transmit) = write(&mut self.written) else {
-            return false;
-        };
+        let transmit = write(&mut self.written)?;
         let written = std::mem::take(&mut self.written);
         // One packet: segmentation is not asked for.
         self.put(&written[..transmit.size], transmit.destination, transmit.src_ip);
         self.written = written;
-        true
+        Some(transmit.size)
     }
 }

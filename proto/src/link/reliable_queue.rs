@@ -75,6 +75,8 @@ pub(super) struct CarriedMessages {
     pub(super) resent: u64,
     /// Those that are in flight already.
     pub(super) copies: u64,
+    /// The bits of all that had left before.
+    pub(super) repeated_bits: usize,
 }
 
 #[derive(Debug)]
@@ -220,13 +222,18 @@ impl ReliableQueue {
         &mut self,
         now: LocalTime,
         seq: Seq,
-        picked: &Messages,
+        picked: &mut Messages,
     ) -> CarriedMessages {
         let makes_copies = self.makes_copies;
         let mut carried = CarriedMessages::default();
-        for message in &picked.0 {
+        let mut previous = None;
+        for message in &mut picked.0 {
             let queued = self.find(message.id).expect("picked messages are in the queue");
             let is_new = queued.carrier_count == 0;
+            if !is_new {
+                carried.repeated_bits += message.bits_after(previous);
+            }
+            previous = Some(message.id);
             *match (is_new, queued.in_flight) {
                 (true, _) => &mut carried.new,
                 (false, false) => &mut carried.resent,
@@ -367,8 +374,8 @@ mod tests {
     }
 
     fn carry(queue: &mut ReliableQueue, seq: u16) -> usize {
-        let picked = pick(queue, ROOM);
-        queue.note_carried(LocalTime::ZERO, Seq(seq), &picked);
+        let mut picked = pick(queue, ROOM);
+        queue.note_carried(LocalTime::ZERO, Seq(seq), &mut picked);
         picked.0.len()
     }
 
@@ -394,9 +401,12 @@ mod tests {
         let carry = |queue: &mut ReliableQueue, seq: u16, ms: u64| {
             let mut picked = Messages::default();
             queue.pick(at(ms), ROOM, &mut picked);
-            queue.note_carried(at(ms), Seq(seq), &picked)
+            queue.note_carried(at(ms), Seq(seq), &mut picked)
         };
-        let counts = |new, resent, copies| CarriedMessages { new, resent, copies };
+        let counts = |new, resent, copies| {
+            let repeated_bits = (resent + copies) as usize * (1 + 32 + 8 + 8);
+            CarriedMessages { new, resent, copies, repeated_bits }
+        };
         queue.set_copies(true);
         let timed = Some(at(1_000));
         queue.push(vec![1].into(), None, timed).expect("the queue has room");
@@ -497,7 +507,7 @@ mod tests {
         queue.note_carried(
             LocalTime::ZERO,
             Seq(1),
-            &Messages(vec![Message { id: 1, ..Message::default() }]),
+            &mut Messages(vec![Message { id: 1, ..Message::default() }]),
         );
         assert!(!due(&queue, at(50)));
         (0..30).for_each(|_| push(&mut queue, 10, Some(at(1_000))));
@@ -507,7 +517,7 @@ mod tests {
         queue.handle_acked(Seq(1), |_| ());
         let mut all = Messages::default();
         queue.pick(at(50), ROOM, &mut all);
-        queue.note_carried(LocalTime::ZERO, Seq(2), &all);
+        queue.note_carried(LocalTime::ZERO, Seq(2), &mut all);
         queue.handle_lost(Seq(2));
         assert!(due(&queue, at(50)), "a lost message does not wait again");
     }
@@ -525,8 +535,8 @@ mod tests {
             if refused {
                 break;
             }
-            let picked = pick(&queue, ROOM);
-            queue.note_carried(LocalTime::ZERO, Seq(number), &picked);
+            let mut picked = pick(&queue, ROOM);
+            queue.note_carried(LocalTime::ZERO, Seq(number), &mut picked);
             assert!(picked.0.iter().all(|message| filter.insert(message.id)));
             queue.handle_acked(Seq(number), |_| ());
         }

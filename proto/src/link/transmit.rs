@@ -11,12 +11,21 @@ use super::format::{
     self, DatagramHeader, HeaderExtras, MAX_HEADER_BITS, MAX_HEADER_BYTES, Messages, ShortNumber,
 };
 use super::sent_packets::{PacketContents, SentPackets};
-use super::{Link, LinkConfig, LocalTime, MIN_BODY_BITS, MIN_BODY_BYTES, Seq, Writer};
+use super::{
+    DatagramParts, Link, LinkConfig, LocalTime, MIN_BODY_BITS, MIN_BODY_BYTES, Seq, Writer,
+};
 use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, Wire, measure};
 
 /// The longest datagram with a slice and no body, in bytes.
 pub(super) const MAX_SLICE_DATAGRAM: usize =
     MAX_HEADER_BYTES + SLICE_HEADER_BITS / 8 + 2 + SLICE_BYTES;
+
+/// The length of what was written before the slice, of the slice, and of the body.
+struct WrittenBits {
+    prefix_bits: usize,
+    slice_bytes: usize,
+    body_bits: usize,
+}
 
 /// The parts before the body, except the messages and the slice.
 pub(super) struct DatagramPrefix {
@@ -45,13 +54,15 @@ impl<P: Copy + Default> Link<P> {
         let slice_due = self.slice_due_at().is_some_and(|due| due <= now);
         let mut payload = P::default();
         let body = |writer: &mut Writer<'_>, sent: &SentPackets<P>| payload = body(writer, sent);
-        let (body_bits, slice_bytes) = if slice_due {
+        let WrittenBits { prefix_bits, slice_bytes, body_bits } = if slice_due {
             self.write_with_slice(now, &mut prefix, out, body)
         } else {
             let mut writer = Writer::new(out);
             prefix.write(&mut self.messages, None, &mut writer);
+            let prefix_bits = writer.bits_written();
             let sent_packets = &self.sent_packets;
-            (write_body(&mut writer, |writer| body(writer, sent_packets)), 0)
+            let body_bits = write_body(&mut writer, |writer| body(writer, sent_packets));
+            WrittenBits { prefix_bits, slice_bytes: 0, body_bits }
         };
         let length = out.len() - start;
         assert!(
@@ -60,6 +71,15 @@ impl<P: Copy + Default> Link<P> {
         );
         let ping = prefix.header.extras.is_some_and(|extras| extras.ping);
         let messages = !self.messages.0.is_empty();
+        let message_bits = if messages { measure(&mut self.messages) } else { 0 };
+        self.newest_parts = DatagramParts {
+            header: prefix_bits - message_bits,
+            messages: message_bits,
+            slice: 8 * slice_bytes,
+            body: body_bits,
+            padding: 8 * length - prefix_bits - 8 * slice_bytes - body_bits,
+            ..DatagramParts::default()
+        };
         let slice = (slice_bytes > 0).then(|| self.note_slice(now)).flatten();
         let asks_for_ack = ping || messages || slice.is_some() || body_wants_ack && body_bits > 0;
         if asks_for_ack {
@@ -118,15 +138,14 @@ impl<P: Copy + Default> Link<P> {
         DatagramPrefix { header, set }
     }
 
-    /// Writes a datagram, with a slice if it fits beside the body and the budget allows. Returns
-    /// the bits of the body and the bytes of the slice.
+    /// Writes a datagram, with a slice if it fits beside the body and the budget allows.
     fn write_with_slice(
         &mut self,
         now: LocalTime,
         prefix: &mut DatagramPrefix,
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Writer<'_>, &SentPackets<P>),
-    ) -> (usize, usize) {
+    ) -> WrittenBits {
         let sender = self.sender.as_mut().expect("a slice is due");
         let mut body_buffer = std::mem::take(&mut sender.body);
         body_buffer.clear();
@@ -154,12 +173,16 @@ impl<P: Copy + Default> Link<P> {
         copy_bits(&mut reader, body_bits, &mut writer);
         writer.finish();
         sender.body = body_buffer;
-        (body_bits, slice_bytes)
+        WrittenBits { prefix_bits, slice_bytes, body_bits }
     }
 
     fn note_slice(&mut self, now: LocalTime) -> Option<SliceId> {
         let (repeated, slice_id) = self.sender.as_mut()?.note_sent(now);
         *(if repeated { &mut self.stats.slices_resent } else { &mut self.stats.slices_sent }) += 1;
+        if repeated {
+            let DatagramParts { slice, repeated_slice, .. } = &mut self.newest_parts;
+            std::mem::swap(slice, repeated_slice);
+        }
         Some(slice_id)
     }
 
@@ -190,11 +213,13 @@ impl<P: Copy + Default> Link<P> {
 
     fn note_sent(&mut self, now: LocalTime, contents: PacketContents, payload: P, bytes: u16) {
         let carried =
-            self.reliable_queue.note_carried(now, self.sent_packets.next_seq(), &self.messages);
+            self.reliable_queue.note_carried(now, self.sent_packets.next_seq(), &mut self.messages);
         self.stats.sent += 1;
         self.stats.messages_sent += carried.new;
         self.stats.resent += carried.resent;
         self.stats.copied += carried.copies;
+        self.newest_parts.messages -= carried.repeated_bits;
+        self.newest_parts.repeated_messages = carried.repeated_bits;
         self.messages.0.clear();
         self.received_numbers.note_acknowledged();
         self.pings.note_sent(now, contents.ping);

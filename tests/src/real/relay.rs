@@ -58,6 +58,12 @@ impl Relay {
         *lock(&self.lines.dark) = ports;
     }
 
+    /// From now on, the server sees each sender at another address, and what it sends to the
+    /// earlier ones is lost: as if all had come to another network.
+    pub fn change_addresses(&self) {
+        lock(&self.lines.by_sender).clear();
+    }
+
     /// Whether all datagrams are dropped from now on.
     pub fn darken_for_all(&self, is_dark: bool) {
         self.lines.is_dark_for_all.store(is_dark, Relaxed);
@@ -67,6 +73,11 @@ impl Relay {
 impl Lines {
     fn is_dark(&self, sender: SocketAddr) -> bool {
         self.is_dark_for_all.load(Relaxed) || lock(&self.dark).contains(&sender.port())
+    }
+
+    /// Whether this sender's datagrams still leave by this socket.
+    fn is_present(&self, sender: SocketAddr, line: &Arc<UdpSocket>) -> bool {
+        lock(&self.by_sender).get(&sender).is_some_and(|present| Arc::ptr_eq(present, line))
     }
 
     /// The socket of this sender's datagrams at the server's side.
@@ -102,13 +113,18 @@ async fn carry_out(lines: Arc<Lines>) {
 async fn carry_back(lines: Arc<Lines>, sender: SocketAddr, line: Arc<UdpSocket>) {
     let mut buffer = vec![0; BUFFER_BYTES];
     while let Ok(received) = timeout(IDLE_LIMIT, line.recv(&mut buffer)).await {
+        if !lines.is_present(sender, &line) {
+            return;
+        }
         // An error tells that the server was not there; it may come back.
         let Ok(length) = received else { continue };
         if !lines.is_dark(sender) {
             let _ = lines.front.send_to(&buffer[..length], sender).await;
         }
     }
-    lock(&lines.by_sender).remove(&sender);
+    if lines.is_present(sender, &line) {
+        lock(&lines.by_sender).remove(&sender);
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,5 +1,6 @@
 //! Programs that use `ambit-client`, against a real server.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use ambit::Id;
@@ -8,8 +9,10 @@ use ambit_client::{
     LobbyEvent, PlayError, Position, RequestError, Room, SendError, TypedId,
 };
 use ambit_tests::greeting_game::{GreetingCommand, Manner, Stone, Walker};
+use ambit_tests::real::relay::Relay;
 use ambit_tests::real::{self, ScratchFolder, Server, WAIT_LIMIT};
 use anyhow::{Context, Result, bail};
+use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 
 /// As long as a screen shows a frame.
@@ -256,6 +259,43 @@ async fn when_a_host_dies_the_game_goes_on() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn a_client_whose_address_changes_in_mid_game_plays_on() -> Result<()> {
+    let scratch = ScratchFolder::new("client-roams");
+    let runtime = Runtime::new()?;
+    let relay = Relay::start(&runtime)?;
+    let server = Server::start(&scratch, &["--advertise", &relay.address.to_string()])?;
+    relay.lead_to(server.world);
+    runtime.block_on(async {
+        let ann = connect_at(&scratch, relay.address, "ann").await?;
+        let (room, mut game) = play_field(&ann).await?;
+        wait_for_frame(&mut game, |frame| frame.avatar().is_some()).await?;
+        let own = game.last_frame().avatar().context("in sight")?.id();
+        let players = room.players().await?;
+        let (told, said) = (game.events().count(), ann.events().count());
+        assert!(told > 0 && said > 0);
+        for turn in 0..6_u8 {
+            let goal = if turn % 2 == 0 { 13.0 } else { 17.0 };
+            relay.change_addresses();
+            game.send("move", [goal, goal])?;
+            wait_for_frame(&mut game, |frame| {
+                let avatar = frame.object(own).map(|avatar| avatar.position());
+                avatar.is_some_and(|Position { x, y, .. }| (x - goal).hypot(y - goal) < 0.2)
+            })
+            .await?;
+            // By the connection to the lobby, too.
+            assert_eq!(room.players().await?, players);
+        }
+        // It has not begun again, by a new ticket or a new session.
+        let begins = |event: &GameEvent| matches!(event, GameEvent::Started(_));
+        assert!(!game.events().any(|event| begins(&event)));
+        let breaks = |event: &LobbyEvent| matches!(event, LobbyEvent::Interrupted { .. });
+        assert!(!ann.events().any(|event| breaks(&event)));
+        ann.quit().await;
+        Ok(())
+    })
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_player_whose_values_are_all_dropped_leaves() -> Result<()> {
     let scratch = ScratchFolder::new("client-drop");
@@ -285,10 +325,16 @@ async fn connect_as(
     server: &Server,
     name: &str,
 ) -> Result<Client, ConnectError> {
-    ambit_client::connect(server.world.to_string())
-        .name(name)
-        .known_hosts(scratch.path().join("known_hosts"))
-        .await
+    connect_at(scratch, server.world, name).await
+}
+
+async fn connect_at(
+    scratch: &ScratchFolder,
+    server: SocketAddr,
+    name: &str,
+) -> Result<Client, ConnectError> {
+    let known_hosts = scratch.path().join("known_hosts");
+    ambit_client::connect(server.to_string()).name(name).known_hosts(known_hosts).await
 }
 
 /// A small map without anything else.

@@ -317,6 +317,7 @@ fn requests_without_the_right_key_are_refused_and_slowed() -> Result<()> {
         ("POST /players", 405, "`/admin/v1/players` takes GET, and not POST"),
         ("GET /players/7/kik", 404, "there is no `/admin/v1/players/7/kik`; below `/admin/v1`"),
         ("GET /playrs", 404, "`/admin/v1/openapi.json` lists all that there are"),
+        ("GET /", 404, "there is no `/admin/v1/`"),
     ] {
         let (found, problem) = ask(&server, LOOK, request, &Json::Null)?;
         assert_eq!(found, status, "{request}: {problem}");

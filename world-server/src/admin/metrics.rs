@@ -117,6 +117,7 @@ impl MetricsCollector {
                 hosts.clients.into();
         }
         encode_traffic(&hosts, out)?;
+        encode_wire(&self.0.all_wire(), out)?;
         encode_ticks_of_hosts(&hosts, out)?;
         self.encode_late_rooms(out)?;
         self.encode_callbacks(out)?;
@@ -207,6 +208,11 @@ fn encode_traffic(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Err
         let (what, how) = name.split_once('/')?;
         Some(([("what", what.to_owned()), ("how", how.to_owned())], *count))
     });
+    let by_kind = hosts.pose_bits.iter().filter_map(|(name, bits)| {
+        let mut names = name.splitn(3, '/').map(str::to_owned);
+        let (game, kind, class) = (names.next()?, names.next()?, names.next()?);
+        Some(([("game", game), ("kind", kind), ("class", class)], *bits))
+    });
     encode_table! { out;
         counters "datagrams", "Game datagrams",
             ("direction", by_direction(hosts.datagrams_in, hosts.datagrams_out));
@@ -226,6 +232,10 @@ fn encode_traffic(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Err
             hosts.amplification_permille.into();
         counters "datagram_bits", "Bits of game datagrams, by what they are for",
             ("part", counts(&hosts.bits));
+        family "pose_bits",
+            "Bits of poses with their places, by the objects' kind and the class in which the \
+             client had it: part of `datagram_bits`",
+            by_kind;
         family "encodings",
             "How often something was encoded (made), and how often that served a client, \
              including checks whether the client predicts it (used)",
@@ -234,6 +244,24 @@ fn encode_traffic(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Err
             "Poses that were due for a client: sent, predicted by it well enough, or left out for \
              lack of budget",
             ("fate", counts(&hosts.poses));
+    }
+    Ok(())
+}
+
+/// The packets of all endpoints: `wire` as in [`HostStats::wire`].
+fn encode_wire(wire: &BTreeMap<String, u64>, out: &mut MetricsEncoder) -> Result<(), Error> {
+    let named = || wire.iter().filter_map(|(name, count)| Some((name.split_once('/')?, *count)));
+    let packets = named().filter(|((_, part), _)| *part == "packets");
+    let bytes =
+        named().filter(|((_, part), _)| *part != "packets").map(|((direction, part), count)| {
+            ([("direction", direction.to_owned()), ("part", part.to_owned())], count)
+        });
+    encode_table! { out;
+        counters "wire_packets", "Packets of servers and hosts, those of links between them included",
+            ("direction", packets.map(|((direction, _), count)| (direction.to_owned(), count)));
+        family "wire_bytes",
+            "Bytes of these packets (UDP's payload), by what they are for: the parts sum to all",
+            bytes;
     }
     Ok(())
 }

@@ -372,7 +372,9 @@ pub(super) fn routes<S: Clone + Send + Sync + 'static>(desk: OperatorDesk) -> Ro
     let all = ENDPOINTS.iter().fold(Router::new(), add);
     let unknown = async |method: Method, uri: Uri| unknown::refusal(&method, uri.path());
     let all = all.fallback(unknown).method_not_allowed_fallback(unknown);
-    let all = Router::new().nest("/admin/v1", all);
+    // Which a nested router leaves out.
+    let bare = axum::routing::any(async |method: Method| unknown::refusal(&method, "/"));
+    let all = Router::new().nest("/admin/v1", all).route("/admin/v1/", bare);
     all.layer(DefaultBodyLimit::max(MAX_BODY_BYTES)).with_state(desk)
 }
 

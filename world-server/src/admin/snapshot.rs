@@ -23,6 +23,8 @@ pub(crate) struct Snapshot {
     pub(crate) lost_host_stats: HostStats,
     /// Number of items dropped at bounded queues, by `queue/reason`.
     pub(crate) drops: BTreeMap<String, u64>,
+    /// Packets and bytes of this server's endpoints, as in [`HostStats::wire`].
+    pub(crate) wire: BTreeMap<String, u64>,
     pub(crate) draining: bool,
     /// How long until the server ends, if an operator has planned it, and why.
     pub(crate) planned_end: Option<(Duration, String)>,
@@ -37,6 +39,13 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
+    /// Packets and bytes here and on all hosts: those of a host that is embedded are counted here.
+    pub(crate) fn all_wire(&self) -> BTreeMap<String, u64> {
+        let mut sum = self.all_hosts().wire;
+        add_counts(&mut sum, &self.wire);
+        sum
+    }
+
     /// The sum over all hosts: those that are connected, and the counters of those that were lost.
     pub(crate) fn all_hosts(&self) -> HostStats {
         let mut sum = self.lost_host_stats.clone();
@@ -122,6 +131,8 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
     add_counts(&mut sum.drops, &stats.drops);
     add_counts(&mut sum.tickets_refused, &stats.tickets_refused);
     add_counts(&mut sum.bits, &stats.bits);
+    add_counts(&mut sum.wire, &stats.wire);
+    add_counts(&mut sum.pose_bits, &stats.pose_bits);
     add_counts(&mut sum.encodings, &stats.encodings);
     add_counts(&mut sum.poses, &stats.poses);
     add_counts(&mut sum.game_counts, &stats.game_counts);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::lobby::ServerMarks;
 use actix::Addr;
-use ambit_endpoint::accept::AcceptanceCounters;
+use ambit_endpoint::accept::EndpointCounters;
 use ambit_endpoint::driver::ServerEndpoint;
 use ambit_host::cli::Advertise;
 use ambit_host::endpoint::{self, Listener};
@@ -132,7 +132,7 @@ impl ServerComponents {
             (embedded, lobby_ended) = (host, Some(ended));
         }
 
-        let acceptance = Arc::new(AcceptanceCounters::default());
+        let acceptance = Arc::new(EndpointCounters::default());
         let sessions = Arc::new(CommonToSessions::default());
         let door = PeerDoor::new();
         let entry = ConnectionRouter {
@@ -300,7 +300,7 @@ impl ServerComponents {
 /// Serves the connections that come to these sockets.
 fn serve_at(
     listeners: impl Iterator<Item = Listener>,
-    acceptance: &Arc<AcceptanceCounters>,
+    acceptance: &Arc<EndpointCounters>,
     entry: &ConnectionRouter,
 ) -> io::Result<Vec<ServerEndpoint>> {
     let serve = |listener: Listener| {

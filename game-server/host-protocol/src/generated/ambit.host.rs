@@ -783,6 +783,15 @@ pub struct HostStats {
         ::prost::alloc::string::String,
         u64,
     >,
+    /// Packets and bytes of the host's own endpoint, by "direction/part": "out/heads", "in/packets"...
+    #[prost(btree_map = "string, uint64", tag = "35")]
+    pub wire: ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, u64>,
+    /// Bits of poses that were sent, by "game/kind/class": "field/wolf/near"...
+    #[prost(btree_map = "string, uint64", tag = "36")]
+    pub pose_bits: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        u64,
+    >,
 }
 /// What the functions of a room's game have taken.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -329,6 +329,18 @@ impl RoomActor {
                 *reported = *count;
             }
         }
+        let schema = room.world().schema();
+        let mut reported = self.reported.pose_bits.iter();
+        for (kind, classes) in schema.kinds.iter().zip(&stats.pose_bits) {
+            let reported = reported.next().copied().unwrap_or_default();
+            for (index, class) in ["engaged", "near", "far"].into_iter().enumerate() {
+                let more = classes[index] - reported[index];
+                if more > 0 {
+                    let key = format!("{}/{}/{class}", schema.game, kind.name);
+                    *shared.pose_bits.lock().entry(key).or_default() += more;
+                }
+            }
+        }
         self.reported.clone_from(stats);
     }
 }

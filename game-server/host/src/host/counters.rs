@@ -13,7 +13,7 @@ use ambit_host_protocol::stats::HostStats;
 use ambit_host_protocol::{TICK_BUCKETS, tick_bucket};
 
 use super::recent::RecentTicks;
-use ambit_endpoint::accept::AcceptanceCounters;
+use ambit_endpoint::accept::EndpointCounters;
 use ambit_room::stats::RoomStats;
 use ambit_transport::acceptance_limits::LimitReached;
 
@@ -84,13 +84,18 @@ impl From<LimitReached> for DropReason {
 /// A counter of rooms by its name.
 type Named = (&'static str, fn(&RoomStats) -> u64);
 
-const BITS: [Named; 6] = [
+const BITS: [Named; 11] = [
     ("stamps", |stats| stats.bits.stamps),
     ("records", |stats| stats.bits.records),
     ("pose_headers", |stats| stats.bits.pose_headers),
     ("pose_places", |stats| stats.bits.pose_indices),
     ("pose_contents", |stats| stats.bits.pose_contents),
-    ("link", |stats| stats.bits.link),
+    ("link_headers", |stats| stats.bits.link_headers),
+    ("messages", |stats| stats.bits.messages),
+    ("messages_repeated", |stats| stats.bits.messages_repeated),
+    ("slices", |stats| stats.bits.slices),
+    ("slices_repeated", |stats| stats.bits.slices_repeated),
+    ("padding", |stats| stats.bits.padding),
 ];
 const ENCODINGS: [Named; 4] = [
     ("records/made", |stats| stats.records.encoded),
@@ -133,7 +138,7 @@ const SUMS: [Summed; 10] = [
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Of the host's own endpoint; zeros for a host behind the WorldServer's.
-    pub(crate) acceptance: Arc<AcceptanceCounters>,
+    pub(crate) acceptance: Arc<EndpointCounters>,
     /// Game connections now.
     clients: AtomicU32,
     drops: [AtomicU64; DropReason::ALL.len()],
@@ -216,6 +221,7 @@ impl Counters {
             tick_seconds_sum: self.tick_micros.load(Relaxed) as f64 / 1e6,
             drops: self.read_drops(),
             bits: read_named(&self.bits, &BITS),
+            wire: self.read_wire(),
             encodings: read_named(&self.encodings, &ENCODINGS),
             poses: read_named(&self.poses, &POSES),
             ..HostStats::default()
@@ -224,6 +230,13 @@ impl Counters {
             *in_report(&mut stats) = sum.load(Relaxed);
         }
         stats
+    }
+
+    fn read_wire(&self) -> BTreeMap<String, u64> {
+        let wire = self.acceptance.wire();
+        wire.named()
+            .map(|(direction, part, count)| (format!("{direction}/{part}"), count))
+            .collect()
     }
 
     /// Reasons that never occurred are listed too: a graph should show a zero and not a gap.

@@ -29,6 +29,8 @@ impl Reception for Everyone {
     }
 
     fn note_failed(&mut self, _: SocketAddr, _: &ConnectionError) {}
+
+    fn note_wire(&mut self, _: &WireBytes) {}
 }
 
 /// A server, and clients of it.

@@ -19,7 +19,7 @@ use ambit_transport::quic::{
     server_endpoint_config, transport_config,
 };
 
-use crate::accept::{AcceptanceCounters, listen};
+use crate::accept::{EndpointCounters, listen};
 use crate::driver::ServerEndpoint;
 
 const WORLD_PATH: &str = WEB_PATHS[0].0;
@@ -321,7 +321,7 @@ impl Server {
         };
         let socket = std::net::UdpSocket::bind(loopback()).expect("a free port");
         let resets = ResetSecret::random().expect("random bytes");
-        let counters = Arc::new(AcceptanceCounters::default());
+        let counters = Arc::new(EndpointCounters::default());
         let endpoint = listen(socket, server_endpoint_config(&resets), config, counters, serve);
         let endpoint = endpoint.expect("an endpoint");
         Self { endpoint, pin, accepted }

@@ -126,6 +126,34 @@ fn a_page_goes_through_a_gate_and_outlives_a_dark_line() -> Result<()> {
 }
 
 #[test]
+fn a_page_whose_address_changes_in_mid_game_plays_on() -> Result<()> {
+    let scratch = ScratchFolder::new("pages-roam");
+    let runtime = Runtime::new()?;
+    let relay = Relay::start(&runtime)?;
+    let server = Server::start(&scratch, &["--advertise", &relay.address.to_string()])?;
+    relay.lead_to(server.world);
+    let _bob = start_den(&scratch, &server, "size=60x60")?;
+    runtime.block_on(async {
+        let ann = Page::open(&scratch, &server, "ann").await?;
+        ann.press("Join den").await?;
+        ann.wait_for_avatar().await?;
+        walk(&ann, 30.0, 30.0).await?;
+        let own = ann.wait_for_avatar().await?.id;
+        for turn in 0..4_u8 {
+            relay.change_addresses();
+            walk(&ann, if turn % 2 == 0 { 34.0 } else { 30.0 }, 30.0).await?;
+            assert_eq!(
+                ann.run("return ambit().client.isConnected;", json!({})).await?,
+                json!(true)
+            );
+        }
+        // After another ticket, all objects would have new numbers.
+        assert_eq!(ann.wait_for_avatar().await?.id, own);
+        ann.close().await
+    })
+}
+
+#[test]
 fn a_dead_line_is_shown_before_it_breaks_and_the_game_goes_on_after_it() -> Result<()> {
     let scratch = ScratchFolder::new("pages-dark");
     let runtime = Runtime::new()?;

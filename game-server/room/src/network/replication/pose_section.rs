@@ -14,6 +14,7 @@ use ambit_proto::time::GameTime;
 use ambit_proto::wire::{Measure, Writer};
 
 use super::coded_poses::CodedPoseCache;
+use super::freshness::FreshnessClass;
 use super::sent_datagrams::SentDatagrams;
 use super::viewer_poses::{Baseline, PoseCandidate, PoseContext, ViewerPoses, sort_by_priority};
 
@@ -43,6 +44,8 @@ const MAX_REFERENCE_BITS: usize = 32;
 const MIN_SECTION_BYTES: usize = FRAME_BYTES + 8;
 /// After this number of poses that do not fit, the search for smaller ones ends.
 const MAX_MISSES: usize = 8;
+/// Of [`FreshnessClass`].
+const CLASSES: usize = FreshnessClass::Far as usize + 1;
 
 /// The contents and size of one section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,9 +60,52 @@ pub struct SectionStats {
     pub bytes: usize,
 }
 
+/// Bits of poses by kind and class: each section's, shared out by what its poses cost about.
+#[derive(Debug, Default)]
+pub struct PoseShares {
+    /// Of the present section, in 1/256 bits, for each kind and class; empty between sections.
+    costs: Vec<[u32; CLASSES]>,
+    /// The kinds that have some.
+    kinds: Vec<u8>,
+}
+
+impl PoseShares {
+    fn add(&mut self, kind: u8, class: FreshnessClass, cost: u32) {
+        let index = usize::from(kind);
+        if self.costs.len() <= index {
+            self.costs.resize(index + 1, [0; CLASSES]);
+        }
+        if self.costs[index] == [0; CLASSES] {
+            self.kinds.push(kind);
+        }
+        self.costs[index][class as usize] += cost;
+    }
+
+    /// Adds `bits` to `sums`, all of them, and forgets the section.
+    pub fn take(&mut self, bits: u64, sums: &mut Vec<[u64; CLASSES]>) {
+        let all: u64 =
+            self.kinds.iter().flat_map(|kind| self.costs[usize::from(*kind)]).map(u64::from).sum();
+        let (mut shared, mut given) = (0, 0);
+        for kind in self.kinds.drain(..) {
+            let costs = std::mem::take(&mut self.costs[usize::from(kind)]);
+            if sums.len() <= usize::from(kind) {
+                sums.resize(usize::from(kind) + 1, [0; CLASSES]);
+            }
+            for (sum, cost) in sums[usize::from(kind)].iter_mut().zip(costs) {
+                shared += u64::from(cost);
+                let until = bits * shared / all.max(1);
+                *sum += until - given;
+                given = until;
+            }
+        }
+    }
+}
+
 /// Buffers that all clients reuse.
 #[derive(Debug, Default)]
 pub struct SectionBuffers {
+    /// What the section's poses were.
+    pub shares: PoseShares,
     chosen: Vec<PoseCandidate>,
     skipped: Vec<PoseCandidate>,
     written: Vec<PoseCandidate>,
@@ -116,6 +162,9 @@ impl SectionFiller<'_> {
             min_dropped *= 2;
         }
         for candidate in buffers.written.drain(..) {
+            let class = poses.class(candidate.slot, self.context, self.viewer_position_m);
+            let kind = self.context.source.table.kind(candidate.pose_slot);
+            buffers.shares.add(kind, class, candidate.cost_bits_x256().max(1));
             poses.note_sent(candidate.slot, number, self.context.source.stamp);
             if let Some(metered) = &mut buffers.metered {
                 metered.push((candidate.slot, candidate.cost_bits_x256()));

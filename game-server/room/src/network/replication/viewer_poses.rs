@@ -132,6 +132,11 @@ impl ViewerPoses {
         Some(self.tracks.get(usize::from(slot))?.at_client(context, viewer))
     }
 
+    /// The class of the object in a slot, for a viewer there.
+    pub fn class(&self, slot: u16, context: PoseContext<'_>, viewer: [f32; 2]) -> FreshnessClass {
+        self.tracks[usize::from(slot)].class(context, viewer)
+    }
+
     /// The number of objects whose poses change, or are not acknowledged yet.
     pub fn active_count(&self) -> usize {
         self.active.iter().map(|word| word.count_ones() as usize).sum()

@@ -7,7 +7,7 @@
 //! poses of close objects do not stop while many objects come into sight.
 
 use ambit_proto::ids::{ClientId, ObjectId};
-use ambit_proto::link::{MAX_DATAGRAM, SentPackets};
+use ambit_proto::link::{DatagramParts, MAX_DATAGRAM, SentPackets};
 use ambit_proto::message::{self, BODY_OVERHEAD_BITS, BodyContext, Record, RecordWriter};
 use ambit_proto::pose::Level;
 use ambit_proto::time::GameTime;
@@ -267,7 +267,7 @@ impl Viewer {
         self.update_typical_bits(written.section);
         self.pacer.note_sent(bytes.len());
         self.bytes_in_out.1 += bytes.len() as u64;
-        count_datagram(tick, written, bytes.len());
+        count_datagram(tick, written, self.link.newest_parts(), bytes.len());
         let datagram = tick.shared_state.allocate_datagram(&bytes);
         tick.buffers.datagram_bytes = bytes;
         datagram
@@ -438,11 +438,16 @@ impl BodyWriter<'_, '_> {
 /// The most that one client is sent in a tick; the shell's send buffer holds it.
 pub const MAX_BYTES_PER_TICK: usize = (DATAGRAMS_PER_TICK + SLICES_PER_TICK) * MAX_DATAGRAM;
 
-fn count_datagram(tick: &mut TickContext<'_>, written: DatagramBits, bytes: usize) {
+fn count_datagram(
+    tick: &mut TickContext<'_>,
+    written: DatagramBits,
+    parts: DatagramParts,
+    bytes: usize,
+) {
     let records = written.effect_bits + written.record_bits;
     let stamp = written.stamp_bits;
     let section = written.section;
-    let stats = &mut *tick.stats;
+    let TickContext { stats, buffers, .. } = tick;
     stats.datagrams_out += 1;
     stats.bytes_out += bytes as u64;
     stats.poses.sent += u64::from(section.poses);
@@ -451,10 +456,19 @@ fn count_datagram(tick: &mut TickContext<'_>, written: DatagramBits, bytes: usiz
     let content_bits = section.content_bits_x256 / 256;
     bits.stamps += stamp as u64;
     bits.records += records as u64;
+    let pose_bits = section_bits.saturating_sub(section.header_bits as u64);
     bits.pose_contents += content_bits;
     bits.pose_headers += section.header_bits as u64;
-    bits.pose_indices += section_bits.saturating_sub(content_bits + section.header_bits as u64);
-    bits.link += (bytes as u64 * 8).saturating_sub(stamp as u64 + records as u64 + section_bits);
+    bits.pose_indices += pose_bits.saturating_sub(content_bits);
+    buffers.section_buffers.shares.take(pose_bits, &mut stats.pose_bits);
+    bits.link_headers += parts.header as u64;
+    bits.messages += parts.messages as u64;
+    bits.messages_repeated += parts.repeated_messages as u64;
+    bits.slices += parts.slice as u64;
+    bits.slices_repeated += parts.repeated_slice as u64;
+    // A body ends with a flag, and its pose section begins at a byte.
+    let of_body = (stamp + records) as u64 + section_bits;
+    bits.padding += (parts.body + parts.padding) as u64 - of_body;
 }
 
 #[cfg(test)]

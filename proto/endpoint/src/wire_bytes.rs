@@ -1,0 +1,157 @@
+//! What an endpoint's packets are made of: an account that sums to the bytes on the wire.
+//!
+//! A packet with a datagram is split into what the datagram carries, the acknowledgement that rides
+//! along, and the rest: QUIC's header, its tag and the heads of frames. Any other packet counts
+//! whole, for the first of these that it has: a part of a handshake, a piece of a stream, an
+//! acknowledgement. What a peer sends twice is counted twice.
+//!
+//! Exact: the sum of each direction, contents, handshakes, streams. An acknowledgement beside a
+//! datagram is what its packet has more than the connection's last packet without one: off by one
+//! byte where the length of packet numbers has changed meanwhile.
+//!
+//! Cost: some nanoseconds a packet.
+
+use quinn_proto::FrameStats;
+
+/// Around a datagram in a packet, before the first one without an acknowledgement has left: see
+/// `docs/link.md`.
+const USUAL_HEAD: u16 = 22;
+
+/// Both directions, since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WireBytes {
+    pub sent: PacketBytes,
+    pub received: PacketBytes,
+}
+
+/// The packets of one direction, and their bytes (UDP's payload) by what they are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketBytes {
+    pub packets: u64,
+    /// What datagrams carry.
+    pub contents: u64,
+    /// Around datagrams: QUIC's header, tag and heads of frames.
+    pub heads: u64,
+    /// Beside datagrams, or in packets of their own.
+    pub acknowledgements: u64,
+    /// Packets with pieces of streams.
+    pub streams: u64,
+    /// Packets of handshakes, and answers to peers that have no connection.
+    pub handshakes: u64,
+    /// Signs of life, probes for the path, closing, what no connection could read.
+    pub others: u64,
+}
+
+impl WireBytes {
+    /// All by its names: the direction, and the part of it or `packets`.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+        [("out", self.sent), ("in", self.received)].into_iter().flat_map(|(direction, packets)| {
+            let parts = packets.parts().into_iter().chain([("packets", packets.packets)]);
+            parts.map(move |(part, count)| (direction, part, count))
+        })
+    }
+
+    /// Adds what an endpoint has counted since `before`.
+    pub(crate) fn advance(&mut self, before: &Self, now: &Self) {
+        self.sent.advance(before.sent, now.sent);
+        self.received.advance(before.received, now.received);
+    }
+}
+
+impl PacketBytes {
+    /// The parts with their names. They sum to the bytes on the wire.
+    pub fn parts(&self) -> [(&'static str, u64); 6] {
+        [
+            ("contents", self.contents),
+            ("heads", self.heads),
+            ("acknowledgements", self.acknowledgements),
+            ("streams", self.streams),
+            ("handshakes", self.handshakes),
+            ("others", self.others),
+        ]
+    }
+
+    /// All bytes.
+    pub fn bytes(&self) -> u64 {
+        self.parts().iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    fn advance(&mut self, before: Self, now: Self) {
+        self.packets += now.packets - before.packets;
+        self.contents += now.contents - before.contents;
+        self.heads += now.heads - before.heads;
+        self.acknowledgements += now.acknowledgements - before.acknowledgements;
+        self.streams += now.streams - before.streams;
+        self.handshakes += now.handshakes - before.handshakes;
+        self.others += now.others - before.others;
+    }
+
+    /// Counts a packet of no connection.
+    pub(crate) fn note_stray(&mut self, size: usize, is_answer: bool) {
+        self.packets += 1;
+        *(if is_answer { &mut self.handshakes } else { &mut self.others }) += size as u64;
+    }
+
+    /// Counts a packet of a connection, of which `contents` are what its datagrams carry.
+    pub(crate) fn note(&mut self, seen: &mut SeenFrames, frames: &FrameStats, packet: PacketSize) {
+        let before = std::mem::replace(&mut seen.counts, FrameCounts::of(frames));
+        let has = |of: fn(&FrameCounts) -> u64| of(&seen.counts) > of(&before);
+        let PacketSize { size, contents } = packet;
+        self.packets += 1;
+        self.contents += contents as u64;
+        let around = (size - contents) as u64;
+        if contents == 0 || has(|frames| frames.crypto) || has(|frames| frames.streams) {
+            let part = if has(|frames| frames.crypto) {
+                &mut self.handshakes
+            } else if has(|frames| frames.streams) {
+                &mut self.streams
+            } else if has(|frames| frames.acks) {
+                &mut self.acknowledgements
+            } else {
+                &mut self.others
+            };
+            *part += around;
+        } else if has(|frames| frames.acks) {
+            let head = around.min(seen.head.into());
+            self.heads += head;
+            self.acknowledgements += around - head;
+        } else {
+            self.heads += around;
+            seen.head = around as u16;
+        }
+    }
+}
+
+/// A packet's bytes, and how many of them are what its datagrams carry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PacketSize {
+    pub(crate) size: usize,
+    pub(crate) contents: usize,
+}
+
+/// What a connection has sent or received before its next packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeenFrames {
+    counts: FrameCounts,
+    /// Around the newest datagram without an acknowledgement.
+    head: u16,
+}
+
+impl Default for SeenFrames {
+    fn default() -> Self {
+        Self { counts: FrameCounts::default(), head: USUAL_HEAD }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct FrameCounts {
+    acks: u64,
+    crypto: u64,
+    streams: u64,
+}
+
+impl FrameCounts {
+    fn of(frames: &FrameStats) -> Self {
+        Self { acks: frames.acks, crypto: frames.crypto, streams: frames.stream }
+    }
+}
