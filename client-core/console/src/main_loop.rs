@@ -287,8 +287,9 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                 self.print(&why)?;
             }
             ScriptStep::Stats => {
-                let ages = &self.ages;
-                let stats = self.handle.run(|client, now| report::stats(client, now, ages));
+                let (ages, traffic) = (&self.ages, self.handle.traffic());
+                let stats =
+                    self.handle.run(|client, now| report::stats(client, now, ages, traffic));
                 self.print(&stats)?;
             }
             ScriptStep::Watch(on) => self.handle.run(|client, _| client.watch(on)),

@@ -6,6 +6,7 @@ use ambit_client_core::client::Client;
 use ambit_client_core::client::stats::{ClientStats, Distribution};
 use ambit_client_core::command_words;
 use ambit_client_core::replica::VisibleObject;
+use ambit_client_core::shell::Traffic;
 use ambit_client_text::command;
 use ambit_client_text::json::{self, ms};
 use ambit_proto::axes::AxisKind;
@@ -74,7 +75,12 @@ pub(crate) fn why(client: &mut Client, now: LocalTime, id: ClientObjectId) -> Js
 
 /// Statistics since the start of the console; `t` and values of a running game are null without
 /// one.
-pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Json {
+pub(crate) fn stats(
+    client: &Client,
+    now: LocalTime,
+    ages: &Distribution,
+    traffic: Traffic,
+) -> Json {
     let stats = client.stats();
     let lateness = stats.room_lateness;
     json!({
@@ -87,6 +93,8 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
         "commands": stats.commands, "refused": stats.refused,
         "datagrams_down": stats.datagrams_down, "bytes_down": stats.bytes_down,
         "datagrams_up": stats.datagrams_up, "bytes_up": stats.bytes_up,
+        "packets_down": traffic.datagrams_down, "wire_bytes_down": traffic.bytes_down,
+        "packets_up": traffic.datagrams_up, "wire_bytes_up": traffic.bytes_up,
         "age_ms_p50": ages.quantile_ms(0.5), "age_ms_p99": ages.quantile_ms(0.99),
         "age_by_class": json::age_by_class(&stats.ages), "poses": stats.poses,
         "stale_poses": stats.stale_poses,

@@ -18,7 +18,7 @@ use crate::floor::SETTLE_TIME;
 use crate::pinned_process::{
     self, CLIENT_CORE, PinnedProcess, SERVER_CORE, ScratchFolder, WAIT_LIMIT, binary,
 };
-use crate::table::{IdleRoom, Quantiles, Row, ServerCost};
+use crate::table::{IdleRoom, Quantiles, ROOM_PARTS, Row, ServerCost, WIRE_PARTS};
 
 pub(crate) const TICK_HZ: u32 = 20;
 /// Of the ships.
@@ -132,6 +132,14 @@ fn measure_run(
         if made > 0.0 { used / made } else { 0.0 }
     });
     let ticks_per_s = f64::from(tick_hz) - skipped / window.as_secs_f64();
+    let more = |series: &str| {
+        let rate = (after.value(series) - before.value(series)) / window.as_secs_f64();
+        rate / f64::from(count)
+    };
+    let of_wire = WIRE_PARTS
+        .map(|part| more(&format!("ambit_wire_bytes_total{{direction=\"out\",part=\"{part}\"}}")));
+    let of_rooms =
+        ROOM_PARTS.map(|part| more(&format!("ambit_datagram_bits_total{{part=\"{part}\"}}")) / 8.0);
     Ok(Row {
         label: label.to_owned(),
         count,
@@ -150,6 +158,7 @@ fn measure_run(
         client_cores: of_bots.cores,
         ratios: [None; 2],
         sharing: Some(sharing),
+        parts: Some((of_wire, of_rooms)),
     })
 }
 

@@ -152,6 +152,7 @@ fn bench(args: &Args) -> anyhow::Result<()> {
     });
     let tables = [
         ("crowd", table::table_of(&rows)),
+        ("crowd-bytes", table::bytes(&rows)),
         ("crowd-accuracy", table::accuracy(exact)),
         ("crowd-idle", table::idle(&idle)),
     ];

@@ -53,7 +53,29 @@ pub(crate) struct Row {
     pub(crate) client_cores: f64,
     /// Number of clients that share one encoding: of records, and of poses.
     pub(crate) sharing: Option<[f64; 2]>,
+    /// Bytes a second that the server sends to each client, by [`WIRE_PARTS`], and what datagrams
+    /// carry of them by [`ROOM_PARTS`].
+    pub(crate) parts: Option<([f64; WIRE_PARTS.len()], [f64; ROOM_PARTS.len()])>,
 }
+
+/// The parts of packets, as metrics name them: they sum to the bytes on the wire.
+pub(crate) const WIRE_PARTS: [&str; 6] =
+    ["contents", "heads", "acknowledgements", "streams", "handshakes", "others"];
+
+/// The parts of a room's datagrams.
+pub(crate) const ROOM_PARTS: [&str; 11] = [
+    "stamps",
+    "records",
+    "pose_headers",
+    "pose_places",
+    "pose_contents",
+    "link_headers",
+    "messages",
+    "messages_repeated",
+    "slices",
+    "slices_repeated",
+    "padding",
+];
 
 impl Row {
     /// Whether the room keeps its ticks and the clients' single core has time for more clients.
@@ -105,6 +127,25 @@ pub(crate) fn idle(idle: &anyhow::Result<IdleRoom>) -> String {
                  | {cores:.3} |\n"
             ),
         );
+    }
+    text
+}
+
+/// Of what the bytes are that the server sends to each client, those of its clock second included.
+pub(crate) fn bytes(rows: &[Row]) -> String {
+    let names: Vec<String> =
+        WIRE_PARTS.iter().chain(&ROOM_PARTS).map(|name| name.replace('_', " ")).collect();
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let head = ["run", "N", "bytes/s"].map(str::to_owned);
+    let head = [&head[..], &names].concat();
+    let mut text = line(&head) + &line(&vec!["---".to_owned(); head.len()]);
+    for row in rows {
+        let Some((of_wire, of_rooms)) = row.parts else { continue };
+        let begin = [row.label.clone(), row.count.to_string()];
+        let sum = of_wire.iter().sum::<f64>();
+        let figures = [&[sum], &of_wire[..], &of_rooms].concat();
+        let figures: Vec<String> = figures.iter().map(|bytes| format!("{bytes:.1}")).collect();
+        text += &line(&[&begin[..], &figures].concat());
     }
     text
 }
@@ -190,5 +231,9 @@ mod tests {
         };
         assert_eq!(columns("| run | N "), columns("| bare quinn"));
         assert_eq!(columns("| run | N "), columns("| --- | --- | --- | --- | --- | --- | --- |"));
+        let parts = Some(([1.5; WIRE_PARTS.len()], [0.5; ROOM_PARTS.len()]));
+        let text = bytes(&[Row { parts, ..Row::default() }]);
+        let columns: Vec<usize> = text.lines().map(|line| line.matches('|').count()).collect();
+        assert_eq!(columns, [21; 3], "{text}");
     }
 }
