@@ -166,6 +166,11 @@ impl BesiegedCluster {
         Ok(())
     }
 
+    /// From now on, the WorldServers see all players and hosts at other addresses.
+    pub(crate) fn change_addresses(&self) {
+        self.relays.iter().for_each(Relay::change_addresses);
+    }
+
     /// What the running servers have dropped, by queue and reason.
     pub(crate) fn print_drops(&self) -> Result<()> {
         for world in self.worlds.iter().flatten() {

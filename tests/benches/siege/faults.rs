@@ -34,7 +34,7 @@ pub(crate) fn inflict(
     scratch: &ScratchFolder,
 ) -> Result<&'static str> {
     let host = rng.usize(..cluster.hosts.len());
-    Ok(match rng.u8(..20) {
+    Ok(match rng.u8(..23) {
         0..=4 => {
             cluster.replace_host(host, scratch)?;
             "host killed"
@@ -56,6 +56,10 @@ pub(crate) fn inflict(
         14..=16 => {
             pause(cluster.hosts[host].id(), Duration::from_millis(rng.u64(3_000..5_000)))?;
             "host stopped for 3 to 5 s"
+        }
+        20..=22 => {
+            cluster.change_addresses();
+            "all who are connected to WorldServers come from other addresses"
         }
         17..=18 => {
             let world = rng.usize(..cluster.worlds.len());
