@@ -43,8 +43,8 @@ pub struct HostStats {
     pub recent_lateness: Option<TickFigures>,
     /// Bits of game datagrams, by purpose.
     pub bits: BTreeMap<String, u64>,
-    /// Bits of poses, by "game/kind/class", the class in which a client had the object.
-    pub pose_bits: BTreeMap<String, u64>,
+    /// Bits of objects, by "game/kind/part": "records", or the class of a pose.
+    pub kind_bits: BTreeMap<String, u64>,
     /// Packets and bytes of the host's own endpoint, by direction and part: "out/heads"...
     pub wire: BTreeMap<String, u64>,
     /// How often data was encoded, and how often an encoding was used: `what/made`, `what/used`.

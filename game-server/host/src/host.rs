@@ -107,8 +107,8 @@ pub(crate) struct Shared {
     pub(crate) open_files: OpenFiles,
     /// What games have counted themselves, by "game/name".
     pub(crate) game_counts: Mutex<BTreeMap<String, u64>>,
-    /// Bits of poses that were sent, by "game/kind/class".
-    pub(crate) pose_bits: Mutex<BTreeMap<String, u64>>,
+    /// Bits of objects that were sent, by "game/kind/part".
+    pub(crate) kind_bits: Mutex<BTreeMap<String, u64>>,
     pub(crate) parted_clients: PartedClients,
     pub(crate) greetings: AcceptanceLimits,
     pub(crate) clock_thread: ClockThread,
@@ -238,7 +238,7 @@ impl GameHost {
             counters: Arc::default(),
             open_files: OpenFiles::default(),
             game_counts: Mutex::default(),
-            pose_bits: Mutex::default(),
+            kind_bits: Mutex::default(),
             parted_clients: PartedClients::default(),
             greetings: AcceptanceLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
             clock_thread: ClockThread::start(clock).context("cannot start the clock thread")?,

@@ -48,9 +48,8 @@ pub struct RoomStats {
     pub lost_tracks: u64,
     /// Bits sent, by purpose.
     pub bits: SentBits,
-    /// Bits of poses with their places, for each kind that the schema declares and each class
-    /// (engaged, near, far): they sum to those in `bits`.
-    pub pose_bits: Vec<[u64; 3]>,
+    /// Bits of objects, for each kind that the schema declares, as far as some were sent.
+    pub kind_bits: Vec<KindBits>,
     /// Poses that were due, by outcome.
     pub poses: PoseCounts,
     /// Encodings of object records.
@@ -92,6 +91,33 @@ pub struct SentBits {
     pub slices_repeated: u64,
     /// What fills bodies and datagrams up.
     pub padding: u64,
+}
+
+/// Bits of the objects of a kind: of all kinds together the records and poses in [`SentBits`], but
+/// the times of inputs and the heads of sections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KindBits {
+    pub records: u64,
+    /// Poses with their places, by the class in which the client had the object: engaged, near,
+    /// far.
+    pub poses: [u64; 3],
+}
+
+impl KindBits {
+    /// Counts bits of a kind.
+    pub fn of_kind(kinds: &mut Vec<Self>, kind: u8) -> &mut Self {
+        let index = usize::from(kind);
+        if kinds.len() <= index {
+            kinds.resize(index + 1, Self::default());
+        }
+        &mut kinds[index]
+    }
+
+    /// The parts with their names.
+    pub fn parts(&self) -> [(&'static str, u64); 4] {
+        let [engaged, near, far] = self.poses;
+        [("records", self.records), ("engaged", engaged), ("near", near), ("far", far)]
+    }
 }
 
 /// Poses that were due, counted once for each client.

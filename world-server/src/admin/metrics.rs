@@ -208,10 +208,10 @@ fn encode_traffic(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Err
         let (what, how) = name.split_once('/')?;
         Some(([("what", what.to_owned()), ("how", how.to_owned())], *count))
     });
-    let by_kind = hosts.pose_bits.iter().filter_map(|(name, bits)| {
+    let by_kind = hosts.kind_bits.iter().filter_map(|(name, bits)| {
         let mut names = name.splitn(3, '/').map(str::to_owned);
-        let (game, kind, class) = (names.next()?, names.next()?, names.next()?);
-        Some(([("game", game), ("kind", kind), ("class", class)], *bits))
+        let (game, kind, part) = (names.next()?, names.next()?, names.next()?);
+        Some(([("game", game), ("kind", kind), ("part", part)], *bits))
     });
     encode_table! { out;
         counters "datagrams", "Game datagrams",
@@ -232,9 +232,9 @@ fn encode_traffic(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Err
             hosts.amplification_permille.into();
         counters "datagram_bits", "Bits of game datagrams, by what they are for",
             ("part", counts(&hosts.bits));
-        family "pose_bits",
-            "Bits of poses with their places, by the objects' kind and the class in which the \
-             client had it: part of `datagram_bits`",
+        family "kind_bits",
+            "Bits of objects by their kind: records, and poses with their places by the class in \
+             which the client had the object; in `datagram_bits`, too",
             by_kind;
         family "encodings",
             "How often something was encoded (made), and how often that served a client, \

@@ -132,7 +132,7 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
     add_counts(&mut sum.tickets_refused, &stats.tickets_refused);
     add_counts(&mut sum.bits, &stats.bits);
     add_counts(&mut sum.wire, &stats.wire);
-    add_counts(&mut sum.pose_bits, &stats.pose_bits);
+    add_counts(&mut sum.kind_bits, &stats.kind_bits);
     add_counts(&mut sum.encodings, &stats.encodings);
     add_counts(&mut sum.poses, &stats.poses);
     add_counts(&mut sum.game_counts, &stats.game_counts);

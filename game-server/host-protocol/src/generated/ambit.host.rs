@@ -786,9 +786,9 @@ pub struct HostStats {
     /// Packets and bytes of the host's own endpoint, by "direction/part": "out/heads", "in/packets"...
     #[prost(btree_map = "string, uint64", tag = "35")]
     pub wire: ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, u64>,
-    /// Bits of poses that were sent, by "game/kind/class": "field/wolf/near"...
+    /// Bits of objects that were sent, by "game/kind/part": "field/wolf/records", "field/wolf/near"...
     #[prost(btree_map = "string, uint64", tag = "36")]
-    pub pose_bits: ::prost::alloc::collections::BTreeMap<
+    pub kind_bits: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         u64,
     >,

@@ -344,7 +344,7 @@ fn stats() -> HostStats {
         recent_work: figures(21),
         recent_lateness: figures(31),
         bits: counts("records", 22),
-        pose_bits: counts("field/wolf/near", 32),
+        kind_bits: counts("field/wolf/near", 32),
         wire: counts("out/heads", 31),
         encodings: counts("poses/made", 23),
         poses: counts("sent", 24),

@@ -330,14 +330,13 @@ impl RoomActor {
             }
         }
         let schema = room.world().schema();
-        let mut reported = self.reported.pose_bits.iter();
-        for (kind, classes) in schema.kinds.iter().zip(&stats.pose_bits) {
+        let mut reported = self.reported.kind_bits.iter();
+        for (kind, bits) in schema.kinds.iter().zip(&stats.kind_bits) {
             let reported = reported.next().copied().unwrap_or_default();
-            for (index, class) in ["engaged", "near", "far"].into_iter().enumerate() {
-                let more = classes[index] - reported[index];
-                if more > 0 {
-                    let key = format!("{}/{}/{class}", schema.game, kind.name);
-                    *shared.pose_bits.lock().entry(key).or_default() += more;
+            for ((part, bits), (_, before)) in bits.parts().into_iter().zip(reported.parts()) {
+                if bits > before {
+                    let key = format!("{}/{}/{part}", schema.game, kind.name);
+                    *shared.kind_bits.lock().entry(key).or_default() += bits - before;
                 }
             }
         }

@@ -313,7 +313,7 @@ impl<'a> ControlShell<'a> {
             ticket_time_unix_s: self.shared.time().ticket_unix_s,
             web_certificates_sha256: self.shared.config.web_certificates.to_message(),
             game_counts: self.shared.game_counts.lock().clone(),
-            pose_bits: self.shared.pose_bits.lock().clone(),
+            kind_bits: self.shared.kind_bits.lock().clone(),
             ..self.shared.counters.read()
         }
     }

@@ -278,7 +278,7 @@ impl Network {
         let Network { shared_state, buffers, viewers, tick, load_level, confirm_until, .. } = self;
         shared_state.records.clear();
         if let Some(meter) = &mut buffers.meter
-            && !meter.begin_tick(now)
+            && !meter.begin_tick(now, &stats.kind_bits)
         {
             buffers.meter = None;
         }

@@ -1,6 +1,6 @@
 //! What clients are sent, by kind and, of one client, by object: while an operator looks.
 //!
-//! Counts go in as datagrams are written; bytes of the last complete second come out. It decides
+//! The room's counts go in, and of that client those of its datagrams; bytes of the last complete second come out. It decides
 //! nothing, so a room runs alike with and without it.
 
 use std::collections::{BTreeSet, HashMap};
@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use ambit_proto::ids::{ClientId, ObjectId};
 use ambit_proto::time::GameTime;
+
+use crate::stats::KindBits;
 
 /// How long what is sent is counted together.
 const METER_WINDOW: Duration = Duration::from_secs(1);
@@ -21,6 +23,8 @@ pub struct SentMeter {
     /// The one whose objects are counted: that which was looked at last.
     client: Option<ClientId>,
     began_at: GameTime,
+    /// The room's counts at that time.
+    began_with: Vec<KindBits>,
     present: SentCounts,
     /// Those of the last complete window; `None` if it has no neighbour.
     last: Option<SentCounts>,
@@ -42,6 +46,7 @@ impl SentMeter {
             looked_at: now,
             client: None,
             began_at: now,
+            began_with: Vec::new(),
             present: SentCounts::default(),
             last: None,
             waiting: BTreeSet::new(),
@@ -64,24 +69,30 @@ impl SentMeter {
     }
 
     /// Begins a tick. Returns whether anyone still looks.
-    pub fn begin_tick(&mut self, now: GameTime) -> bool {
+    pub fn begin_tick(&mut self, now: GameTime, sent: &[KindBits]) -> bool {
         let elapsed = now.since(self.began_at);
-        if elapsed >= METER_WINDOW {
-            let present = std::mem::take(&mut self.present);
+        if elapsed >= METER_WINDOW || self.began_with.is_empty() {
+            let mut present = std::mem::take(&mut self.present);
+            let before =
+                self.began_with.iter().copied().chain(std::iter::repeat(KindBits::default()));
+            let all = |of: &KindBits| of.parts().iter().map(|(_, bits)| bits).sum::<u64>();
+            present.by_kind =
+                sent.iter().zip(before).map(|(now, before)| all(now) - all(&before)).collect();
             // After a pause the window says nothing about one second.
-            self.last = (elapsed < 2 * METER_WINDOW).then_some(present);
-            self.began_at = now;
+            let is_second = (METER_WINDOW..2 * METER_WINDOW).contains(&elapsed);
+            self.last = is_second.then_some(present);
+            (self.began_at, self.began_with) = (now, sent.to_vec());
         }
         now.since(self.looked_at) < FORGOTTEN_AFTER
     }
 
+    /// Whether it is this client that is looked at.
+    pub fn is_at(&self, client: ClientId) -> bool {
+        self.client == Some(client)
+    }
+
     /// A client was sent this many bits of an object.
-    pub fn note(&mut self, client: ClientId, object: ObjectId, kind: u8, bits: u64) {
-        let kind = usize::from(kind);
-        if self.present.by_kind.len() <= kind {
-            self.present.by_kind.resize(kind + 1, 0);
-        }
-        self.present.by_kind[kind] += bits;
+    pub fn note(&mut self, client: ClientId, object: ObjectId, bits: u64) {
         if self.client == Some(client) {
             *self.present.by_object.entry(object).or_default() += bits;
         }
@@ -144,13 +155,15 @@ mod tests {
         let at = |ms| GameTime::from_millis(ms);
         let mut meter = SentMeter::new(at(0));
         meter.look(at(0), Some(ann));
+        let mut sent = vec![KindBits { records: 1_000, poses: [0; 3] }; 3];
         for tick in 0..20 {
-            assert!(meter.begin_tick(at(50 * tick)));
-            meter.note(ann, tree, 2, 12);
-            meter.note(bob, tree, 2, 4);
+            assert!(meter.begin_tick(at(50 * tick), &sent));
+            meter.note(ann, tree, 12);
+            meter.note(bob, tree, 4);
+            sent[2].poses[tick as usize % 3] += 16;
         }
         assert!(meter.bytes_by_kind(3).is_empty(), "the first second is not over");
-        assert!(meter.begin_tick(at(1_000)));
+        assert!(meter.begin_tick(at(1_000), &sent));
         assert_eq!(meter.bytes_by_kind(3), [0, 0, 40]);
         assert_eq!(meter.bytes_of(ann, tree), 30);
         assert_eq!(meter.bytes_of(bob, tree), 0, "one client is looked at");
@@ -161,8 +174,8 @@ mod tests {
         meter.look(at(1_000), Some(bob));
         assert_eq!(meter.waiting(bob), 0, "what was before is ann's");
         assert_eq!(meter.bytes_of(bob, tree), 0, "what was before is ann's");
-        assert!(meter.begin_tick(at(5_999)));
+        assert!(meter.begin_tick(at(5_999), &sent));
         assert!(meter.bytes_by_kind(3).is_empty(), "a pause is no second");
-        assert!(!meter.begin_tick(at(6_000)));
+        assert!(!meter.begin_tick(at(6_000), &sent));
     }
 }

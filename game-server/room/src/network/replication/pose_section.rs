@@ -17,6 +17,7 @@ use super::coded_poses::CodedPoseCache;
 use super::freshness::FreshnessClass;
 use super::sent_datagrams::SentDatagrams;
 use super::viewer_poses::{Baseline, PoseCandidate, PoseContext, ViewerPoses, sort_by_priority};
+use crate::stats::KindBits;
 
 /// Header and end of a section, in bytes, at most.
 const FRAME_BYTES: usize = 9;
@@ -82,16 +83,14 @@ impl PoseShares {
     }
 
     /// Adds `bits` to `sums`, all of them, and forgets the section.
-    pub fn take(&mut self, bits: u64, sums: &mut Vec<[u64; CLASSES]>) {
-        let all: u64 =
-            self.kinds.iter().flat_map(|kind| self.costs[usize::from(*kind)]).map(u64::from).sum();
+    pub fn take(&mut self, bits: u64, sums: &mut Vec<KindBits>) {
+        let costs = self.kinds.iter().flat_map(|kind| self.costs[usize::from(*kind)]);
+        let all: u64 = costs.map(u64::from).sum();
         let (mut shared, mut given) = (0, 0);
         for kind in self.kinds.drain(..) {
             let costs = std::mem::take(&mut self.costs[usize::from(kind)]);
-            if sums.len() <= usize::from(kind) {
-                sums.resize(usize::from(kind) + 1, [0; CLASSES]);
-            }
-            for (sum, cost) in sums[usize::from(kind)].iter_mut().zip(costs) {
+            let sums = &mut KindBits::of_kind(sums, kind).poses;
+            for (sum, cost) in sums.iter_mut().zip(costs) {
                 shared += u64::from(cost);
                 let until = bits * shared / all.max(1);
                 *sum += until - given;

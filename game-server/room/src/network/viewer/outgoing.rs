@@ -22,6 +22,7 @@ use crate::network::replication::pose_section::{SectionFiller, SectionStats};
 use crate::network::replication::sent_datagrams::{SentContents, SentDatagrams};
 use crate::network::replication::viewer_poses::CollectOptions;
 use crate::network::shared_state::{SendBuffers, TickContext};
+use crate::stats::KindBits;
 
 /// Datagrams with a body to one client in one tick. What is due beyond that is sent at the next
 /// ticks, the nearest first.
@@ -356,7 +357,7 @@ impl BodyWriter<'_, '_> {
         stamp: GameTime,
         max_bits: usize,
     ) -> usize {
-        let TickContext { world, shared_state, buffers, .. } = &mut *self.tick;
+        let TickContext { world, shared_state, buffers, stats, .. } = &mut *self.tick;
         let SendBuffers {
             due_records: due,
             skipped_records: skipped,
@@ -383,8 +384,9 @@ impl BodyWriter<'_, '_> {
         };
         let before = writer.bits_written();
         composer.write(&mut shared_state.records, due, skipped, writer, |record, bits| {
+            KindBits::of_kind(&mut stats.kind_bits, record.kind).records += bits as u64;
             if let Some(meter) = meter {
-                meter.note(self.client, record.object, record.kind, bits as u64);
+                meter.note(self.client, record.object, bits as u64);
             }
             sent_records.push(self.slots.note_sent(record, sent.next_seq(), sent.next(), stamp));
         });
@@ -421,13 +423,14 @@ impl BodyWriter<'_, '_> {
             viewer_position_m: viewer,
             max_bytes,
         };
-        buffers.metered = meter.is_some().then(|| buffers.metered.take().unwrap_or_default());
+        let is_metered = meter.as_ref().is_some_and(|meter| meter.is_at(self.client));
+        buffers.metered = is_metered.then(|| buffers.metered.take().unwrap_or_default());
         let stats = section.fill(self.slots.poses_mut(), poses, buffers, bytes);
         message::write_poses(bytes, writer);
         if let (Some(meter), Some(metered)) = (meter, &mut buffers.metered) {
             for (slot, bits_x256) in metered.drain(..) {
-                if let Some((object, kind)) = self.slots.at(slot) {
-                    meter.note(self.client, object, kind, u64::from(bits_x256.div_ceil(256)));
+                if let Some((object, _)) = self.slots.at(slot) {
+                    meter.note(self.client, object, u64::from(bits_x256.div_ceil(256)));
                 }
             }
         }
@@ -460,7 +463,7 @@ fn count_datagram(
     bits.pose_contents += content_bits;
     bits.pose_headers += section.header_bits as u64;
     bits.pose_indices += pose_bits.saturating_sub(content_bits);
-    buffers.section_buffers.shares.take(pose_bits, &mut stats.pose_bits);
+    buffers.section_buffers.shares.take(pose_bits, &mut stats.kind_bits);
     bits.link_headers += parts.header as u64;
     bits.messages += parts.messages as u64;
     bits.messages_repeated += parts.repeated_messages as u64;
