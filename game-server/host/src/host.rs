@@ -1,7 +1,7 @@
 //! The shell of a host: where rooms run.
 //!
 //! Messages of the WorldServer and game connections come in, messages and datagrams go out. What
-//! decides is in [`crate::host_core`]; the actors and tasks here carry. One task owns the host core
+//! decides is in [`ambit_host_core`]; the actors and tasks here carry. One task owns the host core
 //! (`owner`), each room has a thread of its own, and one clock thread ticks them all. How the
 //! messages travel is the business of `host_link`: the same host runs within the WorldServer, as
 //! its child, or on another machine.
@@ -49,10 +49,10 @@ use self::room_messages::RoomMessages;
 use self::shared::{Published, Shared, time_since_1970};
 use crate::agones::HostLoad;
 use crate::clock_thread::{ClockThread, HostClock};
-pub use crate::host_core::HostEnding;
-use crate::host_core::{HostCore, HostProfile};
 use crate::host_link::HostEnd;
 use crate::room_files::{OpenFiles, check_directory};
+pub use ambit_host_core::host::HostEnding;
+use ambit_host_core::host::{HostCore, HostProfile};
 
 /// `Join`s that may wait for the owner. It answers them without pause; the task of each further
 /// connection waits for a place.

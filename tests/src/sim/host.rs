@@ -8,12 +8,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash};
 
-use ambit_host::host_core::clock::RoomClock;
-use ambit_host::host_core::making::{MadeRoom, RoomPlan};
-use ambit_host::host_core::release::{Release, check_release};
-use ambit_host::host_core::room_host::{RoomHost, RoomHostOutput};
-use ambit_host::host_core::room_task::RoomTask;
-use ambit_host::host_core::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
+use ambit_host_core::clock::RoomClock;
+use ambit_host_core::host::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
+use ambit_host_core::making::{MadeRoom, RoomPlan};
+use ambit_host_core::release::{Release, check_release};
+use ambit_host_core::room_host::{RoomHost, RoomHostOutput};
+use ambit_host_core::room_task::RoomTask;
 use ambit_host_protocol::generated::{HostToWorld, WorldToHost};
 use ambit_host_protocol::messages::HostMessage;
 use ambit_host_protocol::protobuf::{messages_of, order_of};

@@ -116,7 +116,7 @@ const FORBIDDEN: [&str; 25] = [
 
 /// Cores that know the messages between a WorldServer and its hosts, and not their protobufs.
 const WITHOUT_PROTOBUFS: [&str; 4] = [
-    "game-server/host/src/host_core",
+    "game-server/host-core/src",
     "game-server/host-protocol/src/messages.rs",
     "game-server/host-protocol/src/stats.rs",
     "world-server/src/lobby",

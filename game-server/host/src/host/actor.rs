@@ -29,11 +29,11 @@ use super::measured_game::CallbackTimes;
 use super::outlet::Outlet;
 use super::shared::{Shared, time_since_1970};
 use crate::clock_thread::{SendTick, TickState};
-use crate::host_core::clock::RoomClock;
-use crate::host_core::room_host::{AdmittedClient, RoomHost, RoomHostOutput};
-use crate::host_core::room_task::RoomTask;
-use crate::host_core::tick_loss::TickCount;
 use crate::room_files::RoomFiles;
+use ambit_host_core::clock::RoomClock;
+use ambit_host_core::room_host::{AdmittedClient, RoomHost, RoomHostOutput};
+use ambit_host_core::room_task::RoomTask;
+use ambit_host_core::tick_loss::TickCount;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::stats::RoomStats;
 

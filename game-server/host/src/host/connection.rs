@@ -11,9 +11,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host_core::room_host::AdmittedClient;
 use ambit_endpoint::driver::{DatagramSink, RecvStream, SendStream};
 use ambit_endpoint::player_connection::PlayerConnection;
+use ambit_host_core::room_host::AdmittedClient;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
 use ambit_proto::control::world::Error;
@@ -28,7 +28,7 @@ use super::counters::DropReason;
 use super::inbox::{SHARE, Slot};
 use super::inlet::RoomInlet;
 use super::shared::Shared;
-use crate::host_core::clock::RoomClock;
+use ambit_host_core::clock::RoomClock;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
 
 /// How long a client may take from the handshake to its `Join`.

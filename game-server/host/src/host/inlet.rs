@@ -13,7 +13,7 @@ use super::actor::RoomActor;
 use super::counters::{Counters, DropReason};
 use super::inbox::Inbox;
 use super::measured_game::CallbackTimes;
-use crate::host_core::clock::RoomClock;
+use ambit_host_core::clock::RoomClock;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::RegionLoads;
 

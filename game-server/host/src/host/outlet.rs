@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::counters::{Counters, DropReason};
 use super::shared::Shared;
-use crate::host_core::release::{Release, check_release};
+use ambit_host_core::release::{Release, check_release};
 
 /// Ticks whose datagrams may wait for the network. More wait only when its threads get no processor
 /// for two ticks; what would leave then is old.

@@ -28,10 +28,10 @@ use super::counters::DropReason;
 use super::reports::HostReports;
 use super::room_start::{RoomParts, make_room, start_room};
 use super::shared::{JoinRequest, Shared};
-use crate::host_core::making::RoomPlan;
-use crate::host_core::room_task::RoomTask;
-use crate::host_core::{HostCore, HostEnding, HostOutput};
 use crate::host_link::HostEnd;
+use ambit_host_core::host::{HostCore, HostEnding, HostOutput};
+use ambit_host_core::making::RoomPlan;
+use ambit_host_core::room_task::RoomTask;
 
 /// How long a host that ends its rooms waits until their clients have the message.
 pub(super) const ROOMS_WITHIN: Duration = Duration::from_secs(2);

@@ -24,9 +24,9 @@ use super::outlet::Outlet;
 use super::room_thread::RoomThread;
 use super::shared::Shared;
 use crate::clock_thread::{Progress, TickState, TickingRoom};
-use crate::host_core::clock::RoomClock;
-use crate::host_core::making::{MadeRoom, RoomPlan};
 use crate::room_files::RoomFiles;
+use ambit_host_core::clock::RoomClock;
+use ambit_host_core::making::{MadeRoom, RoomPlan};
 
 /// A room that can start.
 pub(super) struct RoomParts {

@@ -30,10 +30,10 @@ use super::inlet::RoomInlet;
 use super::parted_clients::PartedClients;
 use super::room_messages::RoomMessages;
 use crate::clock_thread::{ClockThread, HostClock};
-use crate::host_core::HostTime;
-use crate::host_core::lease::ServingPermit;
-use crate::host_core::room_host::AdmittedClient;
 use crate::room_files::OpenFiles;
+use ambit_host_core::host::HostTime;
+use ambit_host_core::lease::ServingPermit;
+use ambit_host_core::room_host::AdmittedClient;
 
 /// A client's `Join`, and where the owner's answer goes.
 pub(crate) struct JoinRequest {

@@ -104,6 +104,11 @@ impl RoomConfirmations {
         let may_wait = if self.is_limited { KEPT_AGAIN_WITHIN } else { KEPT_WITHIN };
         let oldest = self.waiting.front();
         self.is_limited = oldest.is_some_and(|entry| now.since(entry.sent) >= may_wait);
+        self.last_limit()
+    }
+
+    /// What the last call of `limit` has returned.
+    pub fn last_limit(&self) -> Option<GameTime> {
         self.is_limited.then_some(self.kept_until)
     }
 
@@ -141,7 +146,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::host_core::lease::ServingLease;
+    use crate::lease::ServingLease;
 
     #[test]
     fn datagrams_leave_after_their_journal_entry() {

@@ -1,38 +1,8 @@
-//! What decides at a host, the process that runs rooms. Pure: no clock, thread, lock or socket.
+//! One host: the WorldServer's orders, the rooms that it has given to this host, tickets,
+//! heartbeats, and how the host ends.
 //!
-//! A host is two kinds of cores, so that rooms run on several threads at the same time:
-//! - one [`HostCore`]: the WorldServer's orders, the rooms that it has given to this host, tickets,
-//!   heartbeats, and how the host ends;
-//! - for each room one [`room_host::RoomHost`]: the room, its clients, and what the WorldServer is
-//!   sent of it.
-//!
-//! Beside them [`release::check_release`] says when a tick's datagrams may leave. Rooms and network
-//! tasks ask it on their own threads. What they need of the [`HostCore`] are two numbers that it
-//! publishes: until when players may be served ([`HostCore::permit`]), and from which entry on a
-//! room is saved ([`HostOutput::SavedFrom`]).
-//!
-//! The shells only carry: the actors and tasks of [`crate::host`], and the simulator in `tests`.
-//! They translate what arrives, call, and carry out what [`HostCore::poll`] and
-//! [`room_host::RoomHost::poll`] return, in that order.
-//!
-//! Invariants:
-//! 1. A room is this host's from its `StartRoom` until it ends, is closed or handed over; without a
-//!    link it stays so for as long as the host has a lease.
-//! 2. A room has started when `RoomOpened` leaves, so that a player who comes at once finds it. The
-//!    first snapshot follows, before all else that the room sends.
-//! 3. Orders for a room that is being made reach the room, in order, when it starts.
-
-pub mod checkpoints;
-pub mod clock;
-mod lateness;
-pub mod lease;
-pub mod making;
-mod overload;
-pub mod release;
-pub mod room_host;
-mod room_pieces;
-pub mod room_task;
-pub mod tick_loss;
+//! Orders, messages of rooms and the time go in; [`HostOutput`]s come out, from [`HostCore::poll`].
+//! [`HostCore::next_deadline`] says when to call again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -47,12 +17,12 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::LocalTime;
 use ambit_transport::quic::Fingerprint;
 
-use self::clock::RoomClock;
-use self::lease::{ServingLease, ServingPermit};
-use self::making::RoomPlan;
-use self::room_host::AdmittedClient;
-use self::room_pieces::RoomPieces;
-use self::room_task::RoomTask;
+use crate::clock::RoomClock;
+use crate::lease::{ServingLease, ServingPermit};
+use crate::making::RoomPlan;
+use crate::room_host::AdmittedClient;
+use crate::room_pieces::RoomPieces;
+use crate::room_task::RoomTask;
 use ambit_host_protocol::messages::{
     HostMessage, HostReady, HostSettings, RoomAssignment, RoomHere, RoomOrder, RoomResume,
     WorldOrder,
