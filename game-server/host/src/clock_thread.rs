@@ -16,8 +16,8 @@ use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::tick_schedule::TickSchedule;
 
 use crate::hindrance::{Hindrance, ProcessorUse};
-use crate::host_core::clock::RoomClock;
 use crate::processor_time::ThreadMeter;
+use ambit_host_core::clock::RoomClock;
 
 /// How long the thread sleeps when there is no room.
 const IDLE_SLEEP: Duration = Duration::from_secs(1);

@@ -75,7 +75,7 @@ pub(crate) async fn dial(
         if stop.is_cancelled() {
             // The rooms are handed over to the WorldServer that leads, or is about to.
             let leave_by = *leave_by.get_or_insert_with(|| now() + HAND_OVER_WITHIN);
-            if !control.has_rooms() || now() >= leave_by {
+            if now() >= leave_by || !control.has_rooms().await {
                 break;
             }
         }

@@ -1,8 +1,8 @@
 //! The process part that runs rooms: embedded in a WorldServer, a child process, or on another
 //! machine.
 //!
-//! [`host`] accepts players and carries for the rooms, one actix actor each. What the WorldServer
-//! and hosts say to each other is in `ambit-host-protocol`.
+//! [`host`] accepts players and carries for the rooms, one actix actor each. What decides is in
+//! [`ambit_host_core`], what the WorldServer and hosts say to each other in `ambit-host-protocol`.
 
 pub mod agones;
 mod build_name;
@@ -14,7 +14,6 @@ mod dial;
 pub mod endpoint;
 pub mod hindrance;
 pub mod host;
-pub mod host_core;
 pub mod host_link;
 pub mod identity;
 pub mod logging;
@@ -28,6 +27,7 @@ pub mod replay;
 mod room_files;
 pub mod web_certificates;
 
+pub use ambit_host_core as host_core;
 pub use build_name::build_name;
 pub use process::run;
 pub use room_files::check_directory;

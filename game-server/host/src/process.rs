@@ -265,7 +265,7 @@ async fn serve_worlds(
     stop: &CancellationToken,
 ) -> anyhow::Result<ProcessEnd> {
     control.journal_written();
-    let mut watcher = ProcessWatcher::start(control.process_ended(), worlds);
+    let watcher = ProcessWatcher::start(control.process_ended(), worlds);
     let ended = dial(control, worlds, stop).await;
     watcher.dismiss();
     match ended? {

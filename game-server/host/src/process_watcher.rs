@@ -14,9 +14,8 @@
 
 use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
-use std::mem::ManuallyDrop;
 use std::process::{ChildStdin, Command, ExitCode, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
@@ -41,28 +40,33 @@ const REPORT_WITHIN: Duration = Duration::from_secs(5);
 const ATTEMPT_WITHIN: Duration = Duration::from_millis(300);
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
+/// The watcher's standard input, which only the system closes: what is static is never dropped. It
+/// is `None` if there is no watcher.
+static INPUT: OnceLock<Option<ChildStdin>> = OnceLock::new();
+
 /// The host's end.
 pub(crate) struct ProcessWatcher {
-    /// Closed by the system, see the module; `None` if there is no watcher.
-    input: Option<ManuallyDrop<ChildStdin>>,
+    input: Option<&'static ChildStdin>,
 }
 
 impl ProcessWatcher {
-    /// Starts a watcher that reports `ended` to these WorldServers.
+    /// Starts a watcher that reports `ended` to these WorldServers, if this process has none yet.
     pub(crate) fn start(ended: HostMessage, worlds: &WorldAddresses) -> Self {
-        let input = start(ended, worlds).map(ManuallyDrop::new);
-        let input = input.inspect_err(|error| {
-            tracing::warn!(
-                "no process watches this one: if it is killed, the WorldServer notices that by its \
-                 silence: {error:#}"
-            );
+        let input = INPUT.get_or_init(|| {
+            let input = start(ended, worlds).inspect_err(|error| {
+                tracing::warn!(
+                    "no process watches this one: if it is killed, the WorldServer notices that by \
+                     its silence: {error:#}"
+                );
+            });
+            input.ok()
         });
-        Self { input: input.ok() }
+        Self { input: input.as_ref() }
     }
 
     /// This process is about to end regularly.
-    pub(crate) fn dismiss(&mut self) {
-        if let Some(input) = &mut self.input {
+    pub(crate) fn dismiss(self) {
+        if let Some(mut input) = self.input {
             // The watcher may have ended already.
             let _ = input.write_all(&[0]);
         }

@@ -34,8 +34,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use crate::host::counters::{Counters, DropReason};
-use crate::host_core::making::PreparedRoom;
 use crate::record_folder::RecordFolder;
+use ambit_host_core::making::PreparedRoom;
 use ambit_room::digest::{Digester, TickDigest};
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::world::{TraceEvent, TraceLine};

@@ -1,5 +1,5 @@
 //! A game host on virtual time: the cores of the real host ([`HostCore`], a [`RoomHost`] for each
-//! room, [`ServingLease`], [`check_release`]), and code in place of the real shell.
+//! room, [`check_release`]), and code in place of the real shell.
 //!
 //! Input: messages of the WorldServer, and messages and datagrams of clients. Output:
 //! [`SimHostOutput`], from [`SimHost::poll`]. The cores make all decisions. A host in its own
@@ -8,13 +8,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash};
 
-use ambit_host::host_core::clock::RoomClock;
-use ambit_host::host_core::lease::ServingLease;
-use ambit_host::host_core::making::{MadeRoom, RoomPlan};
-use ambit_host::host_core::release::{Release, check_release};
-use ambit_host::host_core::room_host::{RoomHost, RoomHostOutput};
-use ambit_host::host_core::room_task::RoomTask;
-use ambit_host::host_core::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
+use ambit_host_core::clock::RoomClock;
+use ambit_host_core::host::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
+use ambit_host_core::making::{MadeRoom, RoomPlan};
+use ambit_host_core::release::{Release, check_release};
+use ambit_host_core::room_host::{RoomHost, RoomHostOutput};
+use ambit_host_core::room_task::RoomTask;
 use ambit_host_protocol::generated::{HostToWorld, WorldToHost};
 use ambit_host_protocol::messages::HostMessage;
 use ambit_host_protocol::protobuf::{messages_of, order_of};
@@ -58,7 +57,6 @@ pub enum SimHostOutput {
 pub struct SimHost {
     registry: Registry,
     core: HostCore,
-    lease: ServingLease,
     rooms: BTreeMap<RoomId, SimRoom>,
     /// Datagrams that were not sent yet, by room and incarnation.
     held: BTreeMap<(RoomId, u32), HeldDatagrams>,
@@ -70,6 +68,8 @@ pub struct SimHost {
     made: Option<(MadeRoom, Option<SimRecording>)>,
     /// Number of the newest journal entry that survives the loss of the process.
     journal_saved: u64,
+    /// Number of the newest journal entry.
+    last_journal: u64,
     next_client: u32,
     outputs: VecDeque<SimHostOutput>,
     /// Whether the host is a process of its own.
@@ -109,7 +109,17 @@ pub struct SimRoom {
 #[derive(Default)]
 struct HeldDatagrams {
     batches: VecDeque<Batch>,
+    /// From which journal entry on the WorldServer can restore the room.
+    saved_from: u64,
     check_at: Option<LocalTime>,
+}
+
+impl HeldDatagrams {
+    /// The newest journal entry that survives the loss of the process, if the room is saved by
+    /// entry `saved`; zero otherwise.
+    fn kept(&self, saved: u64) -> u64 {
+        if saved >= self.saved_from { saved } else { 0 }
+    }
 }
 
 struct Batch {
@@ -157,13 +167,13 @@ impl SimHost {
         SimHost {
             registry,
             core: HostCore::new(profile),
-            lease: ServingLease::default(),
             rooms: BTreeMap::new(),
             held: BTreeMap::new(),
             connections: BTreeMap::new(),
             plans: BTreeMap::new(),
             made: None,
             journal_saved: u64::MAX,
+            last_journal: 0,
             next_client: 0,
             outputs: VecDeque::new(),
             is_separate: false,
@@ -216,13 +226,13 @@ impl SimHost {
 
     /// The link to the WorldServer is established.
     pub fn connect(&mut self, now: LocalTime) {
-        self.core.connect(time(now), &mut self.lease);
+        self.core.connect(time(now));
         self.handle_core_outputs(now);
     }
 
     /// The link is lost. The host closes its rooms, and reconnects without rooms.
     pub fn lose_link(&mut self, now: LocalTime) {
-        self.core.handle_link_lost(time(now), &self.lease);
+        self.core.handle_link_lost(time(now));
         self.close_all(now);
     }
 
@@ -233,7 +243,7 @@ impl SimHost {
 
     /// The process receives SIGTERM.
     pub fn stop(&mut self, now: LocalTime) {
-        self.core.handle_stop(time(now), &mut self.lease);
+        self.core.handle_stop(time(now));
         self.handle_core_outputs(now);
     }
 
@@ -247,7 +257,7 @@ impl SimHost {
     /// Handles a message of the WorldServer.
     pub fn handle_world(&mut self, now: LocalTime, message: WorldToHost) {
         let order = order_of(message).expect("the lobby sends no empty message");
-        self.core.handle_order(time(now), &mut self.lease, order);
+        self.core.handle_order(time(now), order);
         self.handle_core_outputs(now);
     }
 
@@ -284,7 +294,7 @@ impl SimHost {
     /// Runs all that is due; returns the rooms that ticked.
     pub fn run(&mut self, now: LocalTime) -> Vec<RoomId> {
         if self.core.next_deadline().is_some_and(|due| due <= now) {
-            self.core.handle_timeout(time(now), &mut self.lease);
+            self.core.handle_timeout(time(now));
             self.handle_core_outputs(now);
         }
         let is_due = |(&id, room): (&RoomId, &SimRoom)| (room.next_tick() <= now).then_some(id);
@@ -296,8 +306,9 @@ impl SimHost {
                 let Some(room) = self.rooms.get_mut(&id) else {
                     break;
                 };
-                let kept = kept(&self.core, id, self.journal_saved);
-                room.host.note_kept(now, kept, self.lease.has_lease());
+                let held = self.held.get(&(id, room.incarnation));
+                let kept = held.map_or(0, |held| held.kept(self.journal_saved));
+                room.host.note_kept(now, kept, self.core.permit().has_lease());
                 let is_over = room.host.is_over();
                 if let Some(began) = self.calendar_ms.filter(|_| !is_over) {
                     room.host.note_calendar(at, began + now.micros() / 1_000);
@@ -408,6 +419,12 @@ impl SimHost {
                 HostOutput::JournalAcknowledged(number) => {
                     self.journal_saved = self.journal_saved.max(number);
                 }
+                HostOutput::SavedFrom(id, number) => {
+                    if let Some(room) = self.rooms.get(&id) {
+                        let held = self.held.entry((id, room.incarnation)).or_default();
+                        held.saved_from = number;
+                    }
+                }
                 HostOutput::End(ending) => self.outputs.push_back(SimHostOutput::Ended(ending)),
             }
         }
@@ -435,10 +452,12 @@ impl SimHost {
         {
             match output {
                 RoomHostOutput::Journal(entry) => {
-                    let number = self.lease.next_journal(now);
-                    room.host.note_entry(now, number.unwrap_or(u64::MAX));
+                    let serves = self.core.permit().check(now);
+                    self.last_journal += u64::from(serves);
+                    let number = if serves { self.last_journal } else { u64::MAX };
+                    room.host.note_entry(now, number);
                     after = room.host.release_after();
-                    if let Some(number) = number {
+                    if serves {
                         self.core.handle_room_message(HostMessage::Journal {
                             room: id,
                             entry,
@@ -494,12 +513,12 @@ impl SimHost {
 
     /// Sends the datagrams that the release gate permits.
     fn release(&mut self, now: LocalTime) {
-        let Self { core, held, lease, outputs: sent, journal_saved, .. } = self;
-        for (&(id, _), queue) in held {
+        let Self { core, held, outputs: sent, journal_saved, .. } = self;
+        for queue in held.values_mut() {
             queue.check_at = None;
-            let kept = kept(core, id, *journal_saved);
+            let kept = queue.kept(*journal_saved);
             while let Some(batch) = queue.batches.front() {
-                match check_release(now, batch.written, batch.after, kept, lease) {
+                match check_release(now, batch.written, batch.after, kept, core.permit()) {
                     Release::Now => {
                         let batch = queue.batches.pop_front().expect("the queue has a front");
                         let datagrams = batch.datagrams.into_iter();
@@ -596,11 +615,6 @@ impl SimRoom {
         }
         self.clock.local_time(self.schedule.next_deadline())
     }
-}
-
-/// The newest journal entry of a room that survives the loss of the process.
-fn kept(core: &HostCore, room: RoomId, saved: u64) -> u64 {
-    if saved >= core.saved_from(room) { saved } else { 0 }
 }
 
 /// The clocks of hosts are an hour ahead of the lobby's.

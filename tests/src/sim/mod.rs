@@ -1,11 +1,10 @@
 //! Discrete-event simulation of the whole system in one thread, on virtual time, from one seed:
 //! lobby, hosts, rooms, clients and a faulty network.
 //!
-//! [`System`] runs the real cores (`Lobby`, `HostCore`, `RoomHost`, `ServingLease`,
-//! `check_release`, `Client`) and delivers their messages through the simulated network ([`net`]).
-//! Virtual time jumps from event to event, so a run takes only its computing time. The same seed
-//! and the same calls give the same bytes at the same times: [`System::traffic`] is a hash over all
-//! of them.
+//! [`System`] runs the real cores (`Lobby`, `HostCore`, `RoomHost`, `check_release`, `Client`) and
+//! delivers their messages through the simulated network ([`net`]). Virtual time jumps from event
+//! to event, so a run takes only its computing time. The same seed and the same calls give the same
+//! bytes at the same times: [`System::traffic`] is a hash over all of them.
 //!
 //! Each client's clock has its own offset, so tests fail if code assumes that clocks agree.
 //!

@@ -23,10 +23,10 @@ const SHELLS: &[(&str, &str)] = &[
     (
         "game-server/host",
         "agones agones/sidecar clock_thread data_files dial endpoint host host/actor \
-         host/connection host/control host/control_stream host/cpu host/inbox host/inlet \
-         host/measured_game host/outlet host/parted_clients host/recent host/room_thread \
-         host_link logging process process_watcher processor_time record_folder replay \
-         room_files web_certificates",
+         host/connection host/control_stream host/cpu host/inbox host/inlet host/measured_game \
+         host/outlet host/owner host/parted_clients host/recent host/room_messages \
+         host/room_start host/room_thread host/shared host_link logging process process_watcher \
+         processor_time record_folder replay room_files web_certificates",
     ),
     ("game-server", "main"),
     ("game-server/ambit", "serve serve/endings serve/new_project serve/own_page"),
@@ -116,7 +116,7 @@ const FORBIDDEN: [&str; 25] = [
 
 /// Cores that know the messages between a WorldServer and its hosts, and not their protobufs.
 const WITHOUT_PROTOBUFS: [&str; 4] = [
-    "game-server/host/src/host_core",
+    "game-server/host-core/src",
     "game-server/host-protocol/src/messages.rs",
     "game-server/host-protocol/src/stats.rs",
     "world-server/src/lobby",

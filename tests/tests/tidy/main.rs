@@ -27,7 +27,18 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("game-server/room", &["ambit-proto", "ambit-steering"]),
     (
         "game-server/host",
-        &["ambit-endpoint", "ambit-host-protocol", "ambit-proto", "ambit-room", "ambit-transport"],
+        &[
+            "ambit-endpoint",
+            "ambit-host-core",
+            "ambit-host-protocol",
+            "ambit-proto",
+            "ambit-room",
+            "ambit-transport",
+        ],
+    ),
+    (
+        "game-server/host-core",
+        &["ambit-host-protocol", "ambit-proto", "ambit-room", "ambit-transport"],
     ),
     ("game-server/host-protocol", &["ambit-proto", "ambit-room"]),
     (

@@ -12,6 +12,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
@@ -19,19 +20,20 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{GameToClient, game_to_client};
 use ambit_proto::ids::{ClientId, RoomId};
 use ambit_proto::time::GameTime;
+use tokio::sync::oneshot;
 
 use super::control_stream::{self, Control, GameConnection, UNREAD};
 use super::counters::DropReason;
 use super::inbox::{Arrived, Inbox};
 use super::measured_game::CallbackTimes;
 use super::outlet::Outlet;
-use super::{Shared, time_since_1970};
+use super::shared::{Shared, time_since_1970};
 use crate::clock_thread::{SendTick, TickState};
-use crate::host_core::clock::RoomClock;
-use crate::host_core::room_host::{AdmittedClient, RoomHost, RoomHostOutput};
-use crate::host_core::room_task::RoomTask;
-use crate::host_core::tick_loss::TickCount;
 use crate::room_files::RoomFiles;
+use ambit_host_core::clock::RoomClock;
+use ambit_host_core::room_host::{AdmittedClient, RoomHost, RoomHostOutput};
+use ambit_host_core::room_task::RoomTask;
+use ambit_host_core::tick_loss::TickCount;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::stats::RoomStats;
 
@@ -84,9 +86,13 @@ pub(crate) struct RoomSetup {
     pub(crate) ticks: Arc<TickState>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) outlet: Outlet,
+    /// From which journal entry on the WorldServer can restore the room.
+    pub(crate) saved_from: Arc<AtomicU64>,
     /// Which call of the game has panicked.
     pub(crate) callbacks: Arc<CallbackTimes>,
     pub(crate) shared: Arc<Shared>,
+    /// Dropped with the actor, which tells the owner that the room has ended.
+    pub(crate) _life: oneshot::Sender<()>,
 }
 
 pub(crate) struct RoomActor {
@@ -248,10 +254,10 @@ impl RoomActor {
 
     /// Tells the room what it may confirm at the coming tick.
     fn note_kept(&mut self, due: GameTime) {
-        let RoomSetup { id, room, shared, .. } = &mut self.setup;
+        let RoomSetup { id, room, saved_from, shared, .. } = &mut self.setup;
         let was_late = room.is_confirming_late();
-        let has_lease = shared.lease().has_lease();
-        room.note_kept(shared.clock.now(), shared.journal_acknowledged(*id), has_lease);
+        let has_lease = shared.published.permit.has_lease();
+        room.note_kept(shared.clock.now(), shared.journal_acknowledged(saved_from), has_lease);
         let may_log = |at| due.since(at) >= LOG_INTERVAL;
         if room.is_confirming_late() && !was_late && self.logged_late.is_none_or(may_log) {
             self.logged_late = Some(due);

@@ -11,9 +11,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host_core::room_host::AdmittedClient;
 use ambit_endpoint::driver::{DatagramSink, RecvStream, SendStream};
 use ambit_endpoint::player_connection::PlayerConnection;
+use ambit_host_core::room_host::AdmittedClient;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
 use ambit_proto::control::world::Error;
@@ -22,13 +22,13 @@ use ambit_proto::ids::ClientId;
 use ambit_proto::link::MAX_DATAGRAM;
 use tokio::sync::mpsc;
 
-use super::Shared;
 use super::actor::{Attach, ClientLeft, Detach};
 use super::control_stream::{self, Control, GameConnection, close};
 use super::counters::DropReason;
 use super::inbox::{SHARE, Slot};
 use super::inlet::RoomInlet;
-use crate::host_core::clock::RoomClock;
+use super::shared::Shared;
+use ambit_host_core::clock::RoomClock;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
 
 /// How long a client may take from the handshake to its `Join`.
@@ -97,7 +97,7 @@ async fn greet(
     let join = read_join(&mut from_client).await?;
     // Before the ticket is used up: it is still good once the client has what it lacks.
     check_datagrams(connection.max_datagram_size())?;
-    let (admitted, inlet) = admit(shared, &join)?;
+    let (admitted, inlet) = admit(shared, join).await?;
     Ok(TicketHolder {
         admitted,
         inlet,
@@ -137,8 +137,8 @@ async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
     }
 }
 
-fn admit(shared: &Shared, join: &Join) -> Result<(AdmittedClient, Arc<RoomInlet>), Error> {
-    let admitted = shared.core().admit(shared.time(), join)?;
+async fn admit(shared: &Shared, join: Join) -> Result<(AdmittedClient, Arc<RoomInlet>), Error> {
+    let admitted = shared.admit(join).await?;
     // The room may have ended meanwhile.
     let Some(inlet) = shared.rooms.get(&admitted.ticket.room).map(|inlet| Arc::clone(&inlet))
     else {
@@ -160,11 +160,11 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
     };
     // These wait while the mailbox is full: each connection has one message in it at most. After
     // this one the answer to the `Join` is in the queue, so all reports follow it.
-    if inlet.actor.send(attach).await.is_err() {
+    if inlet.way_in.actor.send(attach).await.is_err() {
         return close(&connection, ErrorCode::RoomClosed, "the room was closed");
     }
-    let slot = inlet.inbox.slot(client);
-    let sink = datagram_sink(Arc::clone(shared), inlet.clock, slot, reports.clone());
+    let slot = inlet.way_in.inbox.slot(client);
+    let sink = datagram_sink(Arc::clone(shared), inlet.way_in.clock, slot, reports.clone());
     connection.give_datagrams_to(sink);
     tokio::select! {
         () = connection.closed() => {}
@@ -177,7 +177,7 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
             connection.closed().await;
         }
     }
-    let _ = inlet.actor.send(Detach(client)).await;
+    let _ = inlet.way_in.actor.send(Detach(client)).await;
 }
 
 /// Puts a message into the client's queue. `false` if the room has ended the connection already, or

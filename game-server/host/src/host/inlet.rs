@@ -1,7 +1,7 @@
 //! What connections need of a room: its actor, its clock, a number for each new client.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use actix::{Addr, Handler, Message};
 use ambit_proto::ids::ClientId;
@@ -13,7 +13,7 @@ use super::actor::RoomActor;
 use super::counters::{Counters, DropReason};
 use super::inbox::Inbox;
 use super::measured_game::CallbackTimes;
-use crate::host_core::clock::RoomClock;
+use ambit_host_core::clock::RoomClock;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::RegionLoads;
 
@@ -23,18 +23,25 @@ const POSTS: usize = 4_096;
 
 /// The way into a room.
 pub(crate) struct RoomInlet {
+    pub(crate) way_in: WayIn,
+    /// From which journal entry on the WorldServer can restore the room.
+    pub(crate) saved_from: Arc<AtomicU64>,
+    counters: Arc<Counters>,
+    posts: Arc<Semaphore>,
+    next_client: AtomicU32,
+    pub(crate) figures: Mutex<RoomFigures>,
+    pub(crate) callbacks: Arc<CallbackTimes>,
+}
+
+/// Where what comes for a room goes.
+pub(crate) struct WayIn {
     pub(crate) actor: Addr<RoomActor>,
     pub(crate) clock: RoomClock,
     pub(crate) inbox: Arc<Inbox>,
     /// How often the room was given to a host, this time included.
     pub(crate) incarnation: u32,
-    counters: Arc<Counters>,
-    posts: Arc<Semaphore>,
-    next_client: AtomicU32,
     /// Players at most.
     pub(crate) seats: u32,
-    pub(crate) figures: Mutex<RoomFigures>,
-    pub(crate) callbacks: Arc<CallbackTimes>,
 }
 
 /// What the room reports about itself.
@@ -54,20 +61,14 @@ pub(crate) struct RoomFigures {
 
 impl RoomInlet {
     pub(crate) fn new(
-        actor: Addr<RoomActor>,
-        clock: RoomClock,
-        inbox: Arc<Inbox>,
-        incarnation: u32,
-        seats: u32,
+        way_in: WayIn,
+        saved_from: Arc<AtomicU64>,
         counters: Arc<Counters>,
         callbacks: Arc<CallbackTimes>,
     ) -> Self {
         Self {
-            actor,
-            clock,
-            inbox,
-            incarnation,
-            seats,
+            way_in,
+            saved_from,
             counters,
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),
@@ -95,7 +96,7 @@ impl RoomInlet {
             return None;
         };
         // Already in the mailbox unless that is full; cancelled if no task waits for the answer.
-        let request = self.actor.send(message);
+        let request = self.way_in.actor.send(message);
         Some(tokio::spawn(async move {
             // An error means that the room has ended, so the message has no meaning any more.
             let _ = request.await;

@@ -9,18 +9,18 @@
 //! if the path had lost it. Cost: one allocation a tick.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use ambit_endpoint::driver::{DatagramBatch, SendCounts};
 use ambit_endpoint::player_connection::PlayerConnection;
-use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 
-use super::Shared;
 use super::counters::{Counters, DropReason};
-use crate::host_core::release::{Release, check_release};
+use super::shared::Shared;
+use ambit_host_core::release::{Release, check_release};
 
 /// Ticks whose datagrams may wait for the network. More wait only when its threads get no processor
 /// for two ticks; what would leave then is old.
@@ -40,10 +40,11 @@ pub(crate) struct Outlet {
 }
 
 impl Outlet {
-    /// Has to be called within the network's runtime.
-    pub(crate) fn new(shared: Arc<Shared>, room: RoomId) -> Self {
+    /// Of a room that is saved from entry `saved_from` on. Has to be called within the network's
+    /// runtime.
+    pub(crate) fn new(shared: Arc<Shared>, saved_from: Arc<AtomicU64>) -> Self {
         let (batches, to_send) = mpsc::channel(BATCHES);
-        tokio::spawn(carry(to_send, shared, room));
+        tokio::spawn(carry(to_send, shared, saved_from));
         Self { batch: DatagramBatch::default(), batches }
     }
 
@@ -66,8 +67,12 @@ impl Outlet {
     }
 }
 
-async fn carry(mut batches: mpsc::Receiver<Batch>, shared: Arc<Shared>, room: RoomId) {
-    let mut gate = BatchGate::new(&shared, room);
+async fn carry(
+    mut batches: mpsc::Receiver<Batch>,
+    shared: Arc<Shared>,
+    saved_from: Arc<AtomicU64>,
+) {
+    let mut gate = BatchGate::new(&shared, saved_from);
     let counts = Arc::new(SendCounts::default());
     while let Some(Batch { datagrams, after, written }) = batches.recv().await {
         if !gate.pass(&shared, written, after).await {
@@ -81,17 +86,17 @@ async fn carry(mut batches: mpsc::Receiver<Batch>, shared: Arc<Shared>, room: Ro
 
 /// What a room's batches wait for.
 struct BatchGate {
-    room: RoomId,
+    saved_from: Arc<AtomicU64>,
     journal_acknowledged: watch::Receiver<u64>,
     lease_until: watch::Receiver<Option<LocalTime>>,
 }
 
 impl BatchGate {
-    fn new(shared: &Shared, room: RoomId) -> Self {
+    fn new(shared: &Shared, saved_from: Arc<AtomicU64>) -> Self {
         Self {
-            room,
-            journal_acknowledged: shared.journal_acknowledged.subscribe(),
-            lease_until: shared.lease_until.subscribe(),
+            saved_from,
+            journal_acknowledged: shared.published.journal_acknowledged.subscribe(),
+            lease_until: shared.published.lease_until.subscribe(),
         }
     }
 
@@ -100,9 +105,9 @@ impl BatchGate {
         loop {
             self.journal_acknowledged.mark_unchanged();
             self.lease_until.mark_unchanged();
-            let kept = shared.journal_acknowledged(self.room);
+            let kept = shared.journal_acknowledged(&self.saved_from);
             let now = shared.clock.now();
-            let release = check_release(now, written, after, kept, &mut shared.lease());
+            let release = check_release(now, written, after, kept, &shared.published.permit);
             let deadline = match release {
                 Release::Now => return true,
                 Release::Never => return false,

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::lobby::CloseReason;
-use ambit_host::host_core::HostEnding;
+use ambit_host_core::host::HostEnding;
 use ambit_host_protocol::generated::{HostToWorld, WorldToHost, host_to_world, world_to_host};
 use ambit_host_protocol::messages::WorldOrder;
 use ambit_host_protocol::protobuf::{host_message_of, messages_of_order};

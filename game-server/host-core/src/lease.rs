@@ -20,6 +20,9 @@
 //! Source: C. Gray, D. Cheriton: Leases (SOSP 1989), sections 2 and 5.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::time::Duration;
 
 use ambit_host_protocol::HEARTBEAT_INTERVAL;
@@ -28,7 +31,17 @@ use ambit_proto::time::LocalTime;
 /// Heartbeats that may be under way; of more the oldest count as lost.
 const UNDER_WAY: usize = 64;
 
-#[derive(Clone, Debug, Default)]
+/// For a [`ServingPermit`]: there is no such limit.
+const UNLIMITED: u64 = u64::MAX;
+
+/// For a [`ServingPermit`]: nothing was checked yet.
+const UNCHECKED: u64 = 0;
+
+/// For a [`ServingPermit`]: the process was stopped for too long.
+const STALLED: u64 = u64::MAX;
+
+/// Decides until when this host may serve: see the module.
+#[derive(Debug, Default)]
 pub struct ServingLease {
     /// The longest one. Zero for a host that ends with its link and needs no lease.
     longest: Duration,
@@ -37,14 +50,29 @@ pub struct ServingLease {
     until: Option<LocalTime>,
     acknowledged_at: Option<LocalTime>,
     last_heartbeat: u64,
-    /// The longest time between two checks of a host that may be given up without a lease.
-    longest_stop: Option<Duration>,
-    checked_at: Option<LocalTime>,
-    has_stalled: bool,
-    last_journal: u64,
+    permit: Arc<ServingPermit>,
+}
+
+/// Whether this host may serve now. [`ServingLease`] publishes it, and all threads may ask at the
+/// same time; none waits for another. In microseconds of the host's clock.
+#[derive(Debug)]
+pub struct ServingPermit {
+    /// The end of the lease, or [`UNLIMITED`].
+    until: AtomicU64,
+    /// The longest time between two checks of a host that may be given up without a lease, or
+    /// [`UNLIMITED`].
+    longest_stop: AtomicU64,
+    /// The last check, or [`UNCHECKED`], or [`STALLED`]. One number, so that of two threads that
+    /// wake up after a stop neither can take the check of the other for its own last one.
+    checked: AtomicU64,
 }
 
 impl ServingLease {
+    /// What the other threads of the host ask.
+    pub fn permit(&self) -> &Arc<ServingPermit> {
+        &self.permit
+    }
+
     /// A new link, to a WorldServer that has not sent its settings; until then they are as before.
     pub fn connect(&mut self, now: LocalTime) {
         self.begin(now, self.longest);
@@ -55,8 +83,7 @@ impl ServingLease {
     pub fn configure(&mut self, now: LocalTime, longest: Duration, silence: Duration) {
         self.begin(now, longest);
         let longest_stop = silence.saturating_sub(2 * HEARTBEAT_INTERVAL).max(silence / 2);
-        self.longest_stop = (!silence.is_zero()).then_some(longest_stop);
-        (self.checked_at, self.has_stalled) = (None, false);
+        self.permit.watch_for_stops((!silence.is_zero()).then_some(longest_stop));
     }
 
     /// Heartbeats of an earlier link prove nothing: that may have been another WorldServer.
@@ -67,6 +94,7 @@ impl ServingLease {
         if longest > Duration::ZERO && self.until.is_none() {
             self.until = Some(now);
         }
+        self.permit.extend(self.until());
     }
 
     /// The number of a heartbeat that is sent now.
@@ -90,29 +118,12 @@ impl ServingLease {
                 self.acknowledged_at = Some(now);
             }
         }
-    }
-
-    /// The number of a journal entry that leaves now; `None` if this host was stopped for too long:
-    /// then its rooms are another host's, and nothing of them may leave.
-    pub fn next_journal(&mut self, now: LocalTime) -> Option<u64> {
-        if !self.check(now) {
-            return None;
-        }
-        self.last_journal += 1;
-        Some(self.last_journal)
-    }
-
-    /// Whether this process was never stopped for too long. Once it was, it never serves again.
-    pub fn check(&mut self, now: LocalTime) -> bool {
-        let was_stopped = |longest| self.checked_at.is_some_and(|at| now.since(at) > longest);
-        self.has_stalled |= self.longest_stop.is_some_and(was_stopped);
-        self.checked_at = Some(now);
-        !self.has_stalled
+        self.permit.extend(self.until());
     }
 
     /// Whether players may be served at `now`.
-    pub fn may_serve(&mut self, now: LocalTime) -> bool {
-        self.check(now) && self.until().is_none_or(|until| now < until)
+    pub fn may_serve(&self, now: LocalTime) -> bool {
+        self.permit.may_serve(now)
     }
 
     /// The end of the lease; `None` for a host without one.
@@ -129,6 +140,54 @@ impl ServingLease {
     /// Whether this host keeps its rooms without a link for a while.
     pub fn has_lease(&self) -> bool {
         self.longest > Duration::ZERO
+    }
+}
+
+impl Default for ServingPermit {
+    /// Without any limit, as a host within the WorldServer's process has it.
+    fn default() -> Self {
+        Self {
+            until: AtomicU64::new(UNLIMITED),
+            longest_stop: AtomicU64::new(UNLIMITED),
+            checked: AtomicU64::new(UNCHECKED),
+        }
+    }
+}
+
+impl ServingPermit {
+    /// Whether this process was never stopped for too long. Once it was, it never serves again.
+    pub fn check(&self, now: LocalTime) -> bool {
+        let longest_stop = self.longest_stop.load(Acquire);
+        let now = now.micros().max(UNCHECKED + 1);
+        let is_too_late = |last: u64| last != UNCHECKED && now.saturating_sub(last) > longest_stop;
+        let checked = self.checked.fetch_update(AcqRel, Acquire, |last| match last {
+            STALLED => None,
+            last if is_too_late(last) => Some(STALLED),
+            last => Some(now.max(last)),
+        });
+        checked.is_ok_and(|last| !is_too_late(last))
+    }
+
+    /// Whether players may be served at `now`.
+    pub fn may_serve(&self, now: LocalTime) -> bool {
+        self.check(now) && now.micros() < self.until.load(Acquire)
+    }
+
+    /// Whether this host has a lease, and so keeps its rooms without a link for a while.
+    pub fn has_lease(&self) -> bool {
+        self.until.load(Acquire) != UNLIMITED
+    }
+
+    fn extend(&self, until: Option<LocalTime>) {
+        self.until.store(until.map_or(UNLIMITED, LocalTime::micros), Release);
+    }
+
+    /// From now on a longer time between two checks is too long; what was before does not count.
+    fn watch_for_stops(&self, longest: Option<Duration>) {
+        self.longest_stop.store(UNLIMITED, Release);
+        self.checked.store(UNCHECKED, Release);
+        let longest = longest.map_or(UNLIMITED, |longest| longest.as_micros() as u64);
+        self.longest_stop.store(longest, Release);
     }
 }
 
@@ -220,16 +279,23 @@ mod tests {
         lease.configure(BEGIN, Duration::ZERO, Duration::from_secs(2));
         let serves = [0, 1_500, 3_000, 4_501, 4_502].map(|ms| lease.may_serve(at(ms)));
         assert_eq!(serves, [true, true, true, false, false]);
-        assert_eq!(lease.next_journal(at(4_503)), None);
         assert!(!lease.may_serve(at(9_000)), "it was stopped once more");
     }
 
     #[test]
-    fn journal_entries_have_ascending_numbers() {
-        let mut lease = ServingLease::default();
-        lease.configure(BEGIN, Duration::ZERO, Duration::from_secs(2));
-        let numbers = [0, 1, 5_000].map(|ms| lease.next_journal(at(ms)));
-        assert_eq!(numbers, [Some(1), Some(2), None]);
+    fn no_thread_of_a_process_that_was_stopped_serves_whichever_wakes_first() {
+        for round in 1..=200 {
+            let mut lease = ServingLease::default();
+            lease.configure(BEGIN, Duration::ZERO, Duration::from_secs(2));
+            assert!(lease.may_serve(BEGIN));
+            let permit = lease.permit();
+            let served = std::thread::scope(|scope| {
+                let wake = |ms| scope.spawn(move || permit.may_serve(at(ms)));
+                let woken = [1_501, 1_502, 1_501 + round].map(wake);
+                woken.map(|thread| thread.join().expect("a check does not panic"))
+            });
+            assert_eq!(served, [false; 3]);
+        }
     }
 
     fn at(millis: u64) -> LocalTime {

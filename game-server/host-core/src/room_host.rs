@@ -10,7 +10,10 @@
 //!    otherwise the room could go on at another host, for players who have seen its end.
 //! 4. A ticket that was revoked admits no client, also if it was checked before.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod clients;
+mod saving;
+
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
@@ -20,9 +23,10 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::{GameTime, LocalTime};
 use bytes::Bytes;
 
+use self::clients::RoomClients;
+use self::saving::RoomSaving;
 use super::checkpoints::{CheckpointSender, member_changes};
 use super::lateness::{Lateness, LatenessChanges};
-use super::release::RoomConfirmations;
 use super::room_task::RoomTask;
 use super::tick_loss::TickCount;
 use ambit_host_protocol::MAX_TICK_INPUT_BYTES;
@@ -37,13 +41,6 @@ use ambit_transport::ticket::Ticket;
 
 /// A clock that is set by less than this is not worth an input.
 const CALENDAR_STEP_MS: u64 = 1_000;
-
-/// How long a client whose player has moved to another map may stay connected. Its ticket there may
-/// take as long as the lobby needs for another host.
-const MOVE_WITHIN: Duration = Duration::from_secs(20);
-
-/// For how long revoked tickets are remembered: longer than a checked ticket can wait for its room.
-const REVOKED_FOR: Duration = Duration::from_mins(1);
 
 /// What operators may ask a room: an answer may take as long as a tick.
 const QUESTIONS_PER_S: u32 = 20;
@@ -103,15 +100,8 @@ pub struct RoomHost {
     id: RoomId,
     capacity: u32,
     room: Room,
-    /// `None` if the WorldServer does not save the room.
-    checkpoints: Option<CheckpointSender>,
-    clients: BTreeMap<ClientId, ConnectedPlayer>,
-    /// Clients of players who have moved to another map, and since when: they close by themselves.
-    moved_away: BTreeMap<ClientId, GameTime>,
-    revoked: RevokedTickets,
-    confirmations: RoomConfirmations,
-    /// The room's limit: [`RoomInput::ConfirmUntil`].
-    confirm_until: Option<GameTime>,
+    saving: RoomSaving,
+    clients: RoomClients,
     lateness: Lateness,
     /// What operators may ask.
     questions: TokenBucket,
@@ -120,29 +110,25 @@ pub struct RoomHost {
     /// Empty between ticks; kept for its memory.
     room_outputs: Vec<RoomOutput>,
     outputs: VecDeque<RoomHostOutput>,
-    /// The game is over; the room ends when the WorldServer has its last journal entry.
-    is_over: bool,
-    has_ended: bool,
     is_asleep: bool,
-    departure: RoomDeparture,
+    stage: RoomStage,
 }
 
-/// How far a room has got on its way to a host of another build.
+/// How far a room has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RoomDeparture {
-    /// It stays here.
-    No,
-    /// It leaves after the next tick at which its game allows it.
-    Asked,
+enum RoomStage {
+    /// It runs, and stays here.
+    Here,
+    /// It runs, and leaves for a host of another build after the next tick at which its game allows
+    /// it.
+    Leaving,
     /// The WorldServer was sent all of it. No tick runs: what comes now is for the next host. If
     /// another WorldServer asks for the room instead, it goes on here.
     HandedOver,
-}
-
-struct ConnectedPlayer {
-    player: PlayerId,
-    /// The serial of the ticket that the player came with.
-    serial: u64,
+    /// The game is over; the room ends when the WorldServer has its last journal entry.
+    Over,
+    /// For its clients and the WorldServer there is no room here any more.
+    Ended,
 }
 
 impl RoomHost {
@@ -158,20 +144,14 @@ impl RoomHost {
             capacity,
             is_asleep: room.is_asleep(),
             room,
-            checkpoints,
-            clients: BTreeMap::new(),
-            moved_away: BTreeMap::new(),
-            revoked: RevokedTickets::default(),
-            confirmations: RoomConfirmations::default(),
-            confirm_until: None,
+            saving: RoomSaving::new(checkpoints),
+            clients: RoomClients::default(),
             lateness: Lateness::new(),
             questions: TokenBucket::new(QUESTIONS_PER_S, QUESTIONS_PER_S),
             inputs: Vec::new(),
             room_outputs: Vec::new(),
             outputs: VecDeque::new(),
-            is_over: false,
-            has_ended: false,
-            departure: RoomDeparture::No,
+            stage: RoomStage::Here,
         }
     }
 
@@ -233,7 +213,7 @@ impl RoomHost {
     /// A datagram of a client, which arrived at this time of the room. Of clients that are gone
     /// there may be some; the room ignores them.
     pub fn handle_datagram(&mut self, client: ClientId, at: GameTime, bytes: Bytes) {
-        if self.departure == RoomDeparture::HandedOver {
+        if self.stage == RoomStage::HandedOver {
             return;
         }
         self.inputs.push(RoomInput::Datagram { client, at, bytes });
@@ -243,11 +223,11 @@ impl RoomHost {
     pub fn handle_join(&mut self, now: GameTime, client: ClientId, admitted: AdmittedClient) {
         let AdmittedClient { ticket, coding } = admitted;
         let Ticket { player, name, account, standing, wishes, serial, .. } = ticket;
-        if self.has_ended {
+        if self.stage == RoomStage::Ended {
             return self.refuse(client, ErrorCode::RoomClosed, "the room was closed");
         }
         // The player may have left while this was waiting for its turn.
-        if self.revoked.includes(player, serial) {
+        if self.clients.is_revoked(player, serial) {
             return self.refuse(client, ErrorCode::NotInRoom, "you have left this room");
         }
         if !self.room.has_place(player) && self.seats_taken() >= self.capacity {
@@ -259,7 +239,7 @@ impl RoomHost {
         self.outputs.push_back(RoomHostOutput::Message { client, body: joined });
         let late = self.lateness.told();
         self.outputs.extend(late.map(|late| late_message(client, late)));
-        self.clients.insert(client, ConnectedPlayer { player, serial });
+        self.clients.add(client, player, serial);
         if standing != self.room.world().standing(player) {
             self.inputs.push(RoomInput::Standing { player, standing });
         }
@@ -271,15 +251,14 @@ impl RoomHost {
 
     /// A client's connection is gone.
     pub fn handle_closed(&mut self, client: ClientId) {
-        self.moved_away.remove(&client);
-        if let Some(ConnectedPlayer { player, .. }) = self.clients.remove(&client) {
+        if let Some(player) = self.clients.close(client) {
             self.inputs.push(RoomInput::Disconnect { client, player });
         }
     }
 
     /// A client's player leaves for good.
     pub fn handle_leave(&mut self, client: ClientId) {
-        let Some(&ConnectedPlayer { player, .. }) = self.clients.get(&client) else {
+        let Some(player) = self.clients.player_of(client) else {
             return;
         };
         let reason = ErrorCode::ErrorUnspecified;
@@ -289,7 +268,7 @@ impl RoomHost {
 
     /// What the WorldServer or the host wants of the room.
     pub fn handle_task(&mut self, now: GameTime, task: RoomTask) {
-        if self.has_ended {
+        if self.stage == RoomStage::Ended {
             return;
         }
         // A look changes nothing, and what other maps tell a room that sleeps can wait.
@@ -301,12 +280,10 @@ impl RoomHost {
         match task {
             RoomTask::Order(order) => self.handle_order(now, order),
             // This WorldServer is a new one, and learns from the room itself that it has ended.
-            RoomTask::SendSnapshot if self.is_over => self.finish_game(),
+            RoomTask::SendSnapshot if self.stage == RoomStage::Over => self.finish_game(),
             RoomTask::SendSnapshot => {
-                self.departure = RoomDeparture::No;
-                if let Some(checkpoints) = &mut self.checkpoints {
-                    checkpoints.restart();
-                }
+                self.stage = RoomStage::Here;
+                self.saving.restart();
             }
             RoomTask::Close(reason) => {
                 let id = self.id;
@@ -322,9 +299,9 @@ impl RoomHost {
     fn handle_order(&mut self, now: GameTime, order: RoomOrder) {
         let input = match order {
             RoomOrder::RemovePlayer { player, reason, revoked_until } => {
-                self.revoked.revoke(now, player, revoked_until);
+                self.clients.revoke(now, player, revoked_until);
                 if why_left(reason) == Left::ToMap {
-                    self.let_follow(now, player, revoked_until);
+                    self.clients.let_follow(now, player, revoked_until);
                 }
                 let why = (reason, why_left(reason));
                 return self.remove_unless_back(player, why, revoked_until);
@@ -348,8 +325,8 @@ impl RoomHost {
     }
 
     fn begin_departure(&mut self) {
-        if self.departure == RoomDeparture::No {
-            self.departure = RoomDeparture::Asked;
+        if self.stage == RoomStage::Here {
+            self.stage = RoomStage::Leaving;
         }
     }
 
@@ -381,46 +358,42 @@ impl RoomHost {
     /// Before each tick: the WorldServer has this host's journal entries up to `kept`. A host with
     /// a lease may lose later ones; if they are late, the room does not confirm them.
     pub fn note_kept(&mut self, now: LocalTime, kept: u64, has_lease: bool) {
-        let limit = self.confirmations.limit(now, kept, has_lease);
-        if limit != self.confirm_until && !self.has_ended {
-            self.confirm_until = limit;
-            self.inputs.push(RoomInput::ConfirmUntil(limit));
+        if self.saving.note_kept(now, kept, has_lease) && self.stage != RoomStage::Ended {
+            self.inputs.push(RoomInput::ConfirmUntil(self.saving.limit()));
         }
     }
 
     /// The journal entry of the last tick leaves with this number.
     pub fn note_entry(&mut self, now: LocalTime, number: u64) {
         let at = self.room.last_tick().unwrap_or_default();
-        self.confirmations.note_entry(now, at, number);
+        self.saving.note_entry(now, at, number);
     }
 
     /// The journal entry that the datagrams of the last tick have to wait for; zero for none.
     pub fn release_after(&self) -> u64 {
-        self.confirmations.after()
+        self.saving.release_after()
     }
 
     /// Whether the room confirms only what is acknowledged, since that is late.
     pub fn is_confirming_late(&self) -> bool {
-        self.confirm_until.is_some()
+        self.saving.limit().is_some()
     }
 
-    /// Whether no tick runs: the game is over, or the room is handed over.
+    /// Whether no tick runs: the game is over, or the room is handed over or has ended.
     pub fn is_over(&self) -> bool {
-        self.is_over || self.departure == RoomDeparture::HandedOver
+        !matches!(self.stage, RoomStage::Here | RoomStage::Leaving)
     }
 
     /// Ticks the room, with what has come in since the last time. The game's code may panic; then
     /// [`RoomHost::handle_panic`] has to follow.
     pub fn tick(&mut self, now: GameTime) {
-        if self.has_ended || self.departure == RoomDeparture::HandedOver {
-            return;
-        }
-        if self.is_over {
-            return self.finish_once_kept();
+        match self.stage {
+            RoomStage::Here | RoomStage::Leaving => {}
+            RoomStage::HandedOver | RoomStage::Ended => return,
+            RoomStage::Over => return self.finish_once_kept(),
         }
         self.room.tick(now, &mut self.inputs, &mut self.room_outputs);
-        let journal =
-            self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.journal(&self.room, now));
+        let journal = self.saving.journal(&self.room, now);
         let mut is_saved = false;
         if let Some(entry) = journal {
             let bytes = entry.inputs.len();
@@ -440,7 +413,7 @@ impl RoomHost {
             self.outputs.push_back(RoomHostOutput::Journal(entry));
             is_saved = true;
         } else {
-            self.confirmations.note_unsaved();
+            self.saving.note_unsaved();
         }
         let mut room_outputs = std::mem::take(&mut self.room_outputs);
         // These follow the snapshot: the WorldServer then has what led to them.
@@ -452,7 +425,7 @@ impl RoomHost {
                     self.outputs.push_back(RoomHostOutput::Datagram { client, bytes });
                 }
                 // Of a client that a newer connection supersedes at this tick there may be some.
-                RoomOutput::Report { client, error } if self.clients.contains_key(&client) => {
+                RoomOutput::Report { client, error } if self.clients.contains(client) => {
                     let body = game_to_client::Body::Error(error);
                     self.outputs.push_back(RoomHostOutput::Message { client, body });
                 }
@@ -481,11 +454,7 @@ impl RoomHost {
                     );
                     self.send_player_out(player, code, String::new());
                 }
-                RoomOutput::MovedAway { client } => {
-                    if self.clients.remove(&client).is_some() {
-                        self.moved_away.insert(client, now);
-                    }
-                }
+                RoomOutput::MovedAway { client } => self.clients.move_away(now, client),
                 RoomOutput::Finished => is_finished = true,
                 RoomOutput::AtGate { .. }
                 | RoomOutput::Departed { .. }
@@ -496,9 +465,7 @@ impl RoomHost {
         }
         self.room_outputs = room_outputs;
         let id = self.id;
-        let room = &self.room;
-        let snapshot =
-            self.checkpoints.as_mut().and_then(|checkpoints| checkpoints.snapshot(id, room, now));
+        let snapshot = self.saving.snapshot(id, &self.room, now);
         let snapshot = snapshot.map(|snapshot| HostMessage::Snapshot(id, snapshot));
         let for_world = for_world.into_iter().filter_map(|it| message_of(id, it));
         self.outputs.extend(snapshot.into_iter().chain(for_world).map(RoomHostOutput::World));
@@ -508,7 +475,7 @@ impl RoomHost {
             self.outputs.push_back(RoomHostOutput::Sleep(true));
         }
         if is_finished && is_saved {
-            self.is_over = true;
+            self.stage = RoomStage::Over;
         } else if is_finished {
             self.finish_game();
         } else {
@@ -519,7 +486,7 @@ impl RoomHost {
     /// The tick of `now` took `work`, and `skipped` ticks before it were skipped. If the room is
     /// late, it sends less from the next tick on.
     pub fn handle_work(&mut self, now: GameTime, work: Duration, skipped: u64) {
-        if self.has_ended {
+        if self.stage == RoomStage::Ended {
             return;
         }
         let LatenessChanges { level, loses_ticks, news } =
@@ -533,8 +500,8 @@ impl RoomHost {
             self.outputs.push_back(output);
         }
         if let Some(late) = news {
-            let clients = self.clients.keys();
-            self.outputs.extend(clients.map(|client| late_message(*client, late)));
+            let clients = self.clients.ids();
+            self.outputs.extend(clients.map(|client| late_message(client, late)));
         }
     }
 
@@ -547,7 +514,7 @@ impl RoomHost {
     /// The game's code has panicked while the room was handed over: the WorldServer has the last
     /// snapshot and the journal since then.
     pub fn handle_panic_in_hand_over(&mut self) {
-        self.has_ended = true;
+        self.stage = RoomStage::Ended;
         self.outputs.push_back(RoomHostOutput::HandedOver);
     }
 
@@ -562,30 +529,17 @@ impl RoomHost {
             }
         }
         // Also those who have just come, and whom no tick has given a seat yet.
-        let connected = self.clients.values().map(|client| client.player);
-        removed.extend(connected.filter(|player| !seats.contains(player)));
+        removed.extend(self.clients.players().filter(|player| !seats.contains(player)));
         for player in removed {
             let why = (ErrorCode::ErrorUnspecified, Left::Removed);
             self.remove_unless_back(player, why, revoked_until);
         }
         self.inputs.extend(renames);
-        self.revoked.revoke_all_but(seats, revoked_until);
-    }
-
-    /// Clients that have come since their player left for another map: their next ticket leads
-    /// there. They were not removed from the game.
-    fn let_follow(&mut self, now: GameTime, player: PlayerId, revoked_until: u64) {
-        let stays_behind = |_: &ClientId, client: &mut ConnectedPlayer| {
-            client.player == player && client.serial <= revoked_until
-        };
-        let behind = self.clients.extract_if(.., stays_behind);
-        self.moved_away.extend(behind.map(|(client, _)| (client, now)));
+        self.clients.revoke_all_but(seats, revoked_until);
     }
 
     fn remove_unless_back(&mut self, player: PlayerId, why: (ErrorCode, Left), revoked_until: u64) {
-        let is_back =
-            |client: &ConnectedPlayer| client.player == player && client.serial > revoked_until;
-        if !self.clients.values().any(is_back) {
+        if !self.clients.is_back(player, revoked_until) {
             self.remove(player, why, "you are out of the room");
         }
     }
@@ -597,27 +551,24 @@ impl RoomHost {
     }
 
     fn put_player_out(&mut self, player: PlayerId, code: ErrorCode, message: &str) {
-        while let Some((&client, _)) =
-            self.clients.iter().find(|(_, client)| client.player == player)
-        {
+        while let Some(client) = self.clients.client_of(player) {
             self.put_out(client, code, message);
         }
     }
 
     /// The room leaves if it is to, and its game allows it after this tick.
     fn consider_departure(&mut self) {
-        if self.departure != RoomDeparture::Asked || !self.room.may_move() {
+        if self.stage != RoomStage::Leaving || !self.room.may_move() {
             return;
         }
-        self.departure =
-            if self.send_all() { RoomDeparture::HandedOver } else { RoomDeparture::No };
+        self.stage = if self.send_all() { RoomStage::HandedOver } else { RoomStage::Here };
     }
 
     fn hand_over(&mut self) {
-        if self.departure != RoomDeparture::HandedOver {
+        if self.stage != RoomStage::HandedOver {
             self.send_all();
         }
-        self.has_ended = true;
+        self.stage = RoomStage::Ended;
         self.outputs.push_back(RoomHostOutput::HandedOver);
     }
 
@@ -629,22 +580,19 @@ impl RoomHost {
                 self.outputs.push_back(RoomHostOutput::Datagram { client, bytes });
             }
         }
-        if let (Some(checkpoints), Some(last)) = (&mut self.checkpoints, self.room.last_tick()) {
-            checkpoints.hurry();
-            if let Some(snapshot) = checkpoints.snapshot(self.id, &self.room, last) {
-                let snapshot = HostMessage::Snapshot(self.id, snapshot);
-                let is_all = HostMessage::RoomHandedOver(self.id);
-                self.outputs.extend([snapshot, is_all].map(RoomHostOutput::World));
-                return true;
-            }
-        }
-        false
+        let Some(snapshot) = self.saving.last_snapshot(self.id, &self.room) else {
+            return false;
+        };
+        let snapshot = HostMessage::Snapshot(self.id, snapshot);
+        let is_all = HostMessage::RoomHandedOver(self.id);
+        self.outputs.extend([snapshot, is_all].map(RoomHostOutput::World));
+        true
     }
 
     fn finish_once_kept(&mut self) {
         // Nothing counts after the end.
         self.inputs.clear();
-        if self.confirmations.are_all_kept() {
+        if self.saving.are_all_kept() {
             self.finish_game();
         }
     }
@@ -664,18 +612,17 @@ impl RoomHost {
     }
 
     fn close(&mut self, reason: ErrorCode, message: &str) {
-        self.has_ended = true;
-        while let Some((&client, _)) = self.clients.first_key_value() {
+        self.stage = RoomStage::Ended;
+        for client in self.clients.ids().collect::<Vec<_>>() {
             self.put_out(client, reason, message);
         }
-        // These clients wait for a ticket to the other map, and close by themselves.
-        self.moved_away.clear();
+        self.clients.forget_moved_away();
         self.outputs.push_back(RoomHostOutput::Ended);
     }
 
     /// Sends a client its last message and removes it.
     fn put_out(&mut self, client: ClientId, code: ErrorCode, message: &str) {
-        if self.clients.remove(&client).is_some() {
+        if self.clients.remove(client).is_some() {
             let body =
                 game_to_client::Body::Out(Out { reason: code.into(), message: message.into() });
             self.outputs.push_back(RoomHostOutput::LastMessage { client, body, code });
@@ -698,48 +645,12 @@ impl RoomHost {
 
     /// Clients that have not closed the connection by themselves.
     fn disconnect_moved_away(&mut self, now: GameTime) {
-        let outputs = &mut self.outputs;
-        self.moved_away.retain(|&client, since| {
-            let may_stay = now.since(*since) < MOVE_WITHIN;
-            if !may_stay {
-                outputs.push_back(RoomHostOutput::Disconnect {
-                    client,
-                    code: ErrorCode::NotInRoom,
-                    reason: "the player has moved to another map, and the client did not follow",
-                });
-            }
-            may_stay
-        });
-    }
-}
-
-/// Tickets of this room that were revoked and may have been checked before that.
-#[derive(Debug, Default)]
-struct RevokedTickets {
-    /// By player the newest serial, and when it was revoked.
-    players: BTreeMap<PlayerId, (u64, GameTime)>,
-    /// Players whose tickets are valid, and the newest serial of all others that is revoked.
-    others: Option<(BTreeSet<PlayerId>, u64)>,
-}
-
-impl RevokedTickets {
-    fn revoke(&mut self, now: GameTime, player: PlayerId, serial: u64) {
-        self.players.retain(|_, (_, since)| now.since(*since) < REVOKED_FOR);
-        self.players.insert(player, (serial, now));
-    }
-
-    fn revoke_all_but(&mut self, members: BTreeSet<PlayerId>, serial: u64) {
-        self.others = Some((members, serial));
-    }
-
-    fn includes(&self, player: PlayerId, serial: u64) -> bool {
-        let own = self.players.get(&player).map(|(revoked, _)| *revoked);
-        let others = self
-            .others
-            .as_ref()
-            .filter(|(members, _)| !members.contains(&player))
-            .map(|(_, revoked)| *revoked);
-        own.max(others).is_some_and(|revoked| serial <= revoked)
+        let late = self.clients.take_late(now).into_iter();
+        self.outputs.extend(late.map(|client| RoomHostOutput::Disconnect {
+            client,
+            code: ErrorCode::NotInRoom,
+            reason: "the player has moved to another map, and the client did not follow",
+        }));
     }
 }
 

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use ambit_proto::time::{GameTime, LocalTime};
 
-use super::lease::ServingLease;
+use super::lease::ServingPermit;
 
 /// How long datagrams wait for a WorldServer on another machine. Shorter than the local lag.
 pub const KEPT_WITHIN: Duration = Duration::from_millis(100);
@@ -55,19 +55,19 @@ pub fn check_release(
     written: LocalTime,
     after: u64,
     kept: u64,
-    lease: &mut ServingLease,
+    permit: &ServingPermit,
 ) -> Release {
-    if !lease.check(now) {
+    if !permit.check(now) {
         return Release::Never;
     }
     if kept < after {
-        if !lease.has_lease() {
+        if !permit.has_lease() {
             return Release::Wait(None);
         }
         let late_at = written + KEPT_WITHIN;
         return if now < late_at { Release::Wait(Some(late_at)) } else { Release::Never };
     }
-    if lease.may_serve(now) { Release::Now } else { Release::Wait(None) }
+    if permit.may_serve(now) { Release::Now } else { Release::Wait(None) }
 }
 
 /// Which of its ticks a room may confirm to its players.
@@ -104,6 +104,11 @@ impl RoomConfirmations {
         let may_wait = if self.is_limited { KEPT_AGAIN_WITHIN } else { KEPT_WITHIN };
         let oldest = self.waiting.front();
         self.is_limited = oldest.is_some_and(|entry| now.since(entry.sent) >= may_wait);
+        self.last_limit()
+    }
+
+    /// What the last call of `limit` has returned.
+    pub fn last_limit(&self) -> Option<GameTime> {
         self.is_limited.then_some(self.kept_until)
     }
 
@@ -138,12 +143,15 @@ impl RoomConfirmations {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::lease::ServingLease;
 
     #[test]
     fn datagrams_leave_after_their_journal_entry() {
-        let mut lease = child();
-        let mut check = |ms, kept| check_release(at(ms), at(0), 3, kept, &mut lease);
+        let lease = child();
+        let check = |ms, kept| check_release(at(ms), at(0), 3, kept, lease.permit());
         assert_eq!(check(0, 2), Release::Wait(None));
         assert_eq!(check(1_000, 2), Release::Wait(None));
         assert_eq!(check(1_001, 3), Release::Now);
@@ -151,15 +159,15 @@ mod tests {
 
     #[test]
     fn datagrams_of_a_stopped_process_never_leave() {
-        let mut lease = child();
-        let mut check = |ms| check_release(at(ms), at(ms), 1, 1, &mut lease);
+        let lease = child();
+        let check = |ms| check_release(at(ms), at(ms), 1, 1, lease.permit());
         assert_eq!((check(0), check(5_000)), (Release::Now, Release::Never));
     }
 
     #[test]
     fn datagrams_that_would_confirm_what_may_be_lost_never_leave() {
-        let mut lease = remote(1_000);
-        let mut check = |ms, after, kept| check_release(at(ms), at(0), after, kept, &mut lease);
+        let lease = remote(1_000);
+        let check = |ms, after, kept| check_release(at(ms), at(0), after, kept, lease.permit());
         assert_eq!(check(0, 3, 2), Release::Wait(Some(at(100))));
         assert_eq!(check(99, 3, 2), Release::Wait(Some(at(100))));
         assert_eq!(check(100, 3, 2), Release::Never);
@@ -170,12 +178,13 @@ mod tests {
     #[test]
     fn no_datagram_leaves_after_the_end_of_the_lease() {
         let mut lease = remote(1_000);
-        let check = |ms, lease: &mut _| check_release(at(ms), at(ms), 4, 4, lease);
-        assert_eq!(check(999, &mut lease), Release::Now);
-        assert_eq!(check(1_000, &mut lease), Release::Wait(None));
+        let permit = Arc::clone(lease.permit());
+        let check = |ms| check_release(at(ms), at(ms), 4, 4, &permit);
+        assert_eq!(check(999), Release::Now);
+        assert_eq!(check(1_000), Release::Wait(None));
         let heartbeat = lease.next_heartbeat(at(4_990));
         lease.acknowledge(at(5_000), heartbeat, Duration::from_secs(1));
-        assert_eq!(check(5_000, &mut lease), Release::Now);
+        assert_eq!(check(5_000), Release::Now);
     }
 
     #[test]

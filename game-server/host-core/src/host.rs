@@ -1,39 +1,11 @@
-//! What decides at a host, the process that runs rooms. Pure: no clock, thread, lock or socket.
+//! One host: the WorldServer's orders, the rooms that it has given to this host, tickets,
+//! heartbeats, and how the host ends.
 //!
-//! A host is two kinds of cores, so that rooms run on several threads at the same time:
-//! - one [`HostCore`]: the WorldServer's orders, the rooms that it has given to this host, tickets,
-//!   heartbeats, and how the host ends;
-//! - for each room one [`room_host::RoomHost`]: the room, its clients, and what the WorldServer is
-//!   sent of it.
-//!
-//! Beside them [`lease::ServingLease`] says whether players may be served, and
-//! [`release::check_release`] when a tick's datagrams may leave. Rooms and network tasks ask both
-//! on their own threads, so the lease is not a part of the core but an argument of its calls.
-//!
-//! The shells only carry: the actors and tasks of [`crate::host`], and the simulator in `tests`.
-//! They translate what arrives, call, and carry out what [`HostCore::poll`] and
-//! [`room_host::RoomHost::poll`] return, in that order.
-//!
-//! Invariants:
-//! 1. A room is this host's from its `StartRoom` until it ends, is closed or handed over; without a
-//!    link it stays so for as long as the host has a lease.
-//! 2. A room has started when `RoomOpened` leaves, so that a player who comes at once finds it. The
-//!    first snapshot follows, before all else that the room sends.
-//! 3. Orders for a room that is being made reach the room, in order, when it starts.
-
-pub mod checkpoints;
-pub mod clock;
-mod lateness;
-pub mod lease;
-pub mod making;
-mod overload;
-pub mod release;
-pub mod room_host;
-mod room_pieces;
-pub mod room_task;
-pub mod tick_loss;
+//! Orders, messages of rooms and the time go in; [`HostOutput`]s come out, from [`HostCore::poll`].
+//! [`HostCore::next_deadline`] says when to call again.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_host_protocol::{HEARTBEAT_INTERVAL, STATS_INTERVAL};
@@ -45,12 +17,12 @@ use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::LocalTime;
 use ambit_transport::quic::Fingerprint;
 
-use self::clock::RoomClock;
-use self::lease::ServingLease;
-use self::making::RoomPlan;
-use self::room_host::AdmittedClient;
-use self::room_pieces::RoomPieces;
-use self::room_task::RoomTask;
+use crate::clock::RoomClock;
+use crate::lease::{ServingLease, ServingPermit};
+use crate::making::RoomPlan;
+use crate::room_host::AdmittedClient;
+use crate::room_pieces::RoomPieces;
+use crate::room_task::RoomTask;
 use ambit_host_protocol::messages::{
     HostMessage, HostReady, HostSettings, RoomAssignment, RoomHere, RoomOrder, RoomResume,
     WorldOrder,
@@ -114,6 +86,9 @@ pub enum HostOutput {
     Room(RoomId, RoomTask),
     /// The WorldServer has all journal entries up to this number.
     JournalAcknowledged(u64),
+    /// From now on a journal entry of this running room that was acknowledged can't be lost with
+    /// this process if its number is not below this. Zero when a room starts.
+    SavedFrom(RoomId, u64),
     /// The host serves this WorldServer no more. To be carried out when the rooms have carried out
     /// their orders.
     End(HostEnding),
@@ -141,6 +116,7 @@ pub enum HostEnding {
 pub struct HostCore {
     profile: HostProfile,
     link: WorldLink,
+    lease: ServingLease,
     leaving: Leaving,
     settings: HostSettings,
     /// `None` until the WorldServer has sent the key.
@@ -200,7 +176,14 @@ enum SavedFrom {
     Snapshot,
     /// The room's next entry follows its snapshot.
     NextEntry,
-    Entry(u64),
+    /// An entry that has left.
+    Entry,
+}
+
+impl HostedRoom {
+    fn is_running(&self) -> bool {
+        matches!(self, Self::Running { .. })
+    }
 }
 
 impl HostCore {
@@ -209,6 +192,7 @@ impl HostCore {
         Self {
             profile,
             link: WorldLink::Down,
+            lease: ServingLease::default(),
             leaving: Leaving::No,
             settings: HostSettings::default(),
             tickets: None,
@@ -238,8 +222,8 @@ impl HostCore {
     }
 
     /// A link to a WorldServer is open.
-    pub fn connect(&mut self, now: HostTime, lease: &mut ServingLease) {
-        lease.connect(now.local);
+    pub fn connect(&mut self, now: HostTime) {
+        self.lease.connect(now.local);
         self.link = WorldLink::Greeting;
         self.pieces.clear();
         if let Leaving::AfterHeartbeat(_) = self.leaving {
@@ -247,22 +231,22 @@ impl HostCore {
         }
         (self.heartbeat_at, self.stats_at) = (now.local, now.local);
         self.send(HostMessage::Ready(self.ready(now)));
-        self.consider_leaving(now, lease);
+        self.consider_leaving(now);
     }
 
     /// The link broke, or the WorldServer does not read.
-    pub fn handle_link_lost(&mut self, now: HostTime, lease: &ServingLease) {
+    pub fn handle_link_lost(&mut self, now: HostTime) {
         let ending = self.lost();
-        self.end(now, lease, ending);
+        self.end(now, ending);
     }
 
     /// An order of the WorldServer.
-    pub fn handle_order(&mut self, now: HostTime, lease: &mut ServingLease, order: WorldOrder) {
+    pub fn handle_order(&mut self, now: HostTime, order: WorldOrder) {
         if !self.is_linked() {
             return;
         }
         match order {
-            WorldOrder::Configure(settings) => self.configure(now, lease, settings),
+            WorldOrder::Configure(settings) => self.configure(now, settings),
             WorldOrder::RoomPiece { room, incarnation, piece } => {
                 self.pieces.add(room, incarnation, piece);
             }
@@ -273,17 +257,17 @@ impl HostCore {
                 self.revoke_tickets(now, room, &order);
                 self.order(room, order);
             }
-            WorldOrder::AcknowledgeHeartbeat { number, lease: length } => {
-                lease.acknowledge(now.local, number, length);
+            WorldOrder::AcknowledgeHeartbeat { number, lease } => {
+                self.lease.acknowledge(now.local, number, lease);
                 if matches!(self.leaving, Leaving::AfterHeartbeat(last) if number >= last) {
-                    self.end(now, lease, HostEnding::HandedOver);
+                    self.end(now, HostEnding::HandedOver);
                 }
             }
             WorldOrder::AcknowledgeJournal(number) => {
                 self.outputs.push_back(HostOutput::JournalAcknowledged(number));
             }
-            WorldOrder::Drain => self.end(now, lease, HostEnding::Drained),
-            WorldOrder::HandOver => self.handle_stop(now, lease),
+            WorldOrder::Drain => self.end(now, HostEnding::Drained),
+            WorldOrder::HandOver => self.handle_stop(now),
         }
     }
 
@@ -311,7 +295,7 @@ impl HostCore {
             Err(error) => self.send_opened(room, Some(error)),
             Ok(_) if is_closed => self.outputs.push_back(HostOutput::DiscardRoom(room)),
             Ok(snapshot) => {
-                let running = HostedRoom::Running { incarnation, saved_from: SavedFrom::Entry(0) };
+                let running = HostedRoom::Running { incarnation, saved_from: SavedFrom::Entry };
                 self.rooms.insert(room, running);
                 let clock = clock.unwrap_or_else(|| RoomClock::start(now.local));
                 self.outputs.push_back(HostOutput::StartRoom { room, incarnation, clock });
@@ -329,23 +313,15 @@ impl HostCore {
     /// with a snapshot of all rooms. (A player who leaves meanwhile is in the lobby's room until
     /// the grace period is over.)
     pub fn handle_room_message(&mut self, message: HostMessage) {
-        if self.link != WorldLink::Down {
-            self.note_saved(&message);
-            self.send(message);
+        if self.link == WorldLink::Down {
+            return;
         }
-    }
-
-    /// A journal entry of this room that was acknowledged can't be lost with this process if its
-    /// number is not below this.
-    pub fn saved_from(&self, room: RoomId) -> u64 {
-        match self.rooms.get(&room) {
-            Some(HostedRoom::Running {
-                saved_from: SavedFrom::Snapshot | SavedFrom::NextEntry,
-                ..
-            }) => u64::MAX,
-            Some(HostedRoom::Running { saved_from: SavedFrom::Entry(number), .. }) => *number,
-            _ => 0,
+        self.note_saved(&message);
+        if let HostMessage::RoomClosed { room, .. } = message {
+            // The WorldServer may open it again as soon as it knows that.
+            self.rooms.retain(|id, hosted| *id != room || !hosted.is_running());
         }
+        self.send(message);
     }
 
     /// A room has ended. One of this number that was opened since then is another incarnation.
@@ -356,15 +332,15 @@ impl HostCore {
     }
 
     /// This process is asked to end.
-    pub fn handle_stop(&mut self, now: HostTime, lease: &mut ServingLease) {
+    pub fn handle_stop(&mut self, now: HostTime) {
         if self.leaving == Leaving::No {
             self.leaving = Leaving::Asked;
-            self.consider_leaving(now, lease);
+            self.consider_leaving(now);
         }
     }
 
     /// Does what is due at `now`.
-    pub fn handle_timeout(&mut self, now: HostTime, lease: &mut ServingLease) {
+    pub fn handle_timeout(&mut self, now: HostTime) {
         if self.link == WorldLink::Down {
             if self.has_rooms() && now.local >= self.unlinked_since + ABANDONED_AFTER {
                 tracing::error!(
@@ -377,7 +353,7 @@ impl HostCore {
         }
         if self.is_linked() && now.local >= self.heartbeat_at {
             self.heartbeat_at = next_after(self.heartbeat_at, HEARTBEAT_INTERVAL, now.local);
-            self.send_heartbeat(now, lease);
+            self.send_heartbeat(now);
         }
         if self.is_linked() && now.local >= self.stats_at {
             self.stats_at = next_after(self.stats_at, STATS_INTERVAL, now.local);
@@ -403,7 +379,7 @@ impl HostCore {
             let message = format!("this server does not know the pose coding {}", join.coding);
             return Err(codes::error(ErrorCode::Unsupported, message));
         };
-        let runs = |room| matches!(self.rooms.get(&room), Some(HostedRoom::Running { .. }));
+        let runs = |room| self.rooms.get(&room).is_some_and(HostedRoom::is_running);
         let ticket = tickets
             .verify(now.ticket_unix_s, &join.ticket, &self.profile.address, runs)
             .map_err(|refused| codes::error(refused.code(), refused.to_string()))?;
@@ -440,6 +416,16 @@ impl HostCore {
         self.rooms.len()
     }
 
+    /// Whether players may be served now.
+    pub fn permit(&self) -> &Arc<ServingPermit> {
+        self.lease.permit()
+    }
+
+    /// The end of the lease; `None` for a host without one.
+    pub fn lease_until(&self) -> Option<LocalTime> {
+        self.lease.until()
+    }
+
     /// Whether a WorldServer has asked for this host.
     pub fn is_in_service(&self) -> bool {
         self.tickets.is_some()
@@ -458,7 +444,7 @@ impl HostCore {
         if self.link == WorldLink::Configured { HostEnding::LinkLost } else { HostEnding::Unserved }
     }
 
-    fn configure(&mut self, now: HostTime, lease: &mut ServingLease, settings: HostSettings) {
+    fn configure(&mut self, now: HostTime, settings: HostSettings) {
         if settings.version != ambit_host_protocol::VERSION {
             let refusal = format!(
                 "the WorldServer speaks version {} of the host protocol, this host version {}: \
@@ -466,26 +452,27 @@ impl HostCore {
                 settings.version,
                 ambit_host_protocol::VERSION,
             );
-            return self.end(now, lease, HostEnding::Refused(refusal));
+            return self.end(now, HostEnding::Refused(refusal));
         }
         let Some(verifier) = TicketVerifier::new(&settings.ticket_key) else {
             let refusal = "the WorldServer's ticket key is not an Ed25519 public key".to_owned();
-            return self.end(now, lease, HostEnding::Refused(refusal));
+            return self.end(now, HostEnding::Refused(refusal));
         };
         // One with the same key knows which tickets were used and which are revoked.
         if !self.tickets.as_ref().is_some_and(|known| known.has_same_key(&verifier)) {
             self.tickets = Some(verifier);
         }
-        lease.configure(now.local, settings.lease, settings.silence);
+        self.lease.configure(now.local, settings.lease, settings.silence);
         self.settings = settings;
         self.link = WorldLink::Configured;
         for (&room, hosted) in &mut self.rooms {
             if let HostedRoom::Running { saved_from, .. } = hosted {
                 *saved_from = SavedFrom::Snapshot;
+                self.outputs.push_back(HostOutput::SavedFrom(room, u64::MAX));
                 self.outputs.push_back(HostOutput::Room(room, RoomTask::SendSnapshot));
             }
         }
-        self.consider_leaving(now, lease);
+        self.consider_leaving(now);
     }
 
     fn make_room(&mut self, now: HostTime, order: RoomAssignment, resume: Option<RoomResume>) {
@@ -574,25 +561,25 @@ impl HostCore {
         }
     }
 
-    fn send_heartbeat(&mut self, now: HostTime, lease: &mut ServingLease) {
-        if !lease.check(now.local) {
-            return self.end(now, lease, HostEnding::Stalled);
+    fn send_heartbeat(&mut self, now: HostTime) {
+        if !self.lease.permit().check(now.local) {
+            return self.end(now, HostEnding::Stalled);
         }
-        let silence = lease.silence(now.local);
+        let silence = self.lease.silence(now.local);
         if silence > SILENCE_LIMIT {
             tracing::warn!(
                 "the WorldServer has acknowledged nothing for {} ms",
                 silence.as_millis()
             );
-            return self.handle_link_lost(now, lease);
+            return self.handle_link_lost(now);
         }
-        let number = lease.next_heartbeat(now.local);
+        let number = self.lease.next_heartbeat(now.local);
         self.send(HostMessage::Heartbeat(number));
     }
 
     /// Leaves if this process was asked to end and the WorldServer is ready for it: one that has
     /// just been found has to know first that these rooms are its own.
-    fn consider_leaving(&mut self, now: HostTime, lease: &mut ServingLease) {
+    fn consider_leaving(&mut self, now: HostTime) {
         let is_ready = match self.link {
             WorldLink::Configured => true,
             WorldLink::Greeting => !self.has_rooms(),
@@ -602,21 +589,21 @@ impl HostCore {
             return;
         }
         if !self.settings.saves_rooms {
-            self.handle_link_lost(now, lease);
-        } else if lease.has_lease() {
-            let number = lease.next_heartbeat(now.local);
+            self.handle_link_lost(now);
+        } else if self.lease.has_lease() {
+            let number = self.lease.next_heartbeat(now.local);
             self.leaving = Leaving::AfterHeartbeat(number);
             self.send(HostMessage::Heartbeat(number));
         } else {
-            self.end(now, lease, HostEnding::HandedOver);
+            self.end(now, HostEnding::HandedOver);
         }
     }
 
-    fn end(&mut self, now: HostTime, lease: &ServingLease, ending: HostEnding) {
+    fn end(&mut self, now: HostTime, ending: HostEnding) {
         if !self.is_linked() {
             return;
         }
-        self.rooms.retain(|_, room| matches!(room, HostedRoom::Running { .. }));
+        self.rooms.retain(|_, room| room.is_running());
         if self.link == WorldLink::Configured {
             self.unlinked_since = now.local;
             if ending == HostEnding::HandedOver {
@@ -634,7 +621,7 @@ impl HostCore {
             // Nothing is sent any more.
             HostEnding::Stalled => {}
             // The rooms stay this host's for a while, and another WorldServer may go on with them.
-            HostEnding::LinkLost | HostEnding::Unserved if lease.has_lease() => {
+            HostEnding::LinkLost | HostEnding::Unserved if self.lease.has_lease() => {
                 self.link = WorldLink::Down;
             }
             HostEnding::LinkLost | HostEnding::Unserved | HostEnding::Refused(_) => {
@@ -657,15 +644,18 @@ impl HostCore {
     }
 
     fn note_saved(&mut self, message: &HostMessage) {
-        let (room, reached) = match message {
-            HostMessage::Snapshot(room, _) => (room, SavedFrom::NextEntry),
-            HostMessage::Journal { room, number, .. } => (room, SavedFrom::Entry(*number)),
+        let (&room, number) = match message {
+            HostMessage::Snapshot(room, _) => (room, None),
+            HostMessage::Journal { room, number, .. } => (room, Some(*number)),
             _ => return,
         };
-        if let Some(HostedRoom::Running { saved_from, .. }) = self.rooms.get_mut(room) {
-            match (*saved_from, reached) {
-                (SavedFrom::Snapshot, SavedFrom::NextEntry)
-                | (SavedFrom::NextEntry, SavedFrom::Entry(_)) => *saved_from = reached,
+        if let Some(HostedRoom::Running { saved_from, .. }) = self.rooms.get_mut(&room) {
+            match (*saved_from, number) {
+                (SavedFrom::Snapshot, None) => *saved_from = SavedFrom::NextEntry,
+                (SavedFrom::NextEntry, Some(number)) => {
+                    *saved_from = SavedFrom::Entry;
+                    self.outputs.push_back(HostOutput::SavedFrom(room, number));
+                }
                 _ => {}
             }
         }

@@ -115,6 +115,19 @@ fn the_late_end_of_a_room_does_not_end_its_next_incarnation() {
 }
 
 #[test]
+fn a_room_that_has_closed_itself_can_be_opened_again_at_once() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.open(1);
+    let (reason, message) = (ErrorCode::RoomCrashed, String::new());
+    host.core.handle_room_message(HostMessage::RoomClosed { room: ROOM, reason, message });
+    host.poll();
+    host.order(WorldOrder::OpenRoom(assignment(2), None));
+    assert!(matches!(host.poll()[..], [HostOutput::MakeRoom(_)]));
+    host.core.handle_room_ended(ROOM, 1);
+    assert!(host.core.has_room(ROOM), "the next one is being made");
+}
+
+#[test]
 fn a_revoked_ticket_is_refused_and_a_newer_one_admitted() {
     let mut host = Host::configured(Duration::ZERO);
     host.open(1);
@@ -393,20 +406,28 @@ fn a_new_world_server_has_a_room_from_its_first_entry_after_a_snapshot() {
     host.open(1);
     let entry =
         |number| HostMessage::Journal { room: ROOM, entry: JournalEntry::default(), number };
+    let saved_from = |host: &mut Host| {
+        let number = |output| match output {
+            HostOutput::SavedFrom(ROOM, number) => Some(number),
+            _ => None,
+        };
+        host.poll().into_iter().filter_map(number).collect::<Vec<u64>>()
+    };
     host.core.handle_room_message(entry(1));
-    assert_eq!(host.core.saved_from(ROOM), 0);
+    assert!(saved_from(&mut host).is_empty(), "it is from its start on");
     host.lose_link();
     host.core.handle_room_message(entry(2));
     host.configure(LEASE);
-    assert_eq!(host.core.saved_from(ROOM), u64::MAX);
+    assert_eq!(saved_from(&mut host), [u64::MAX]);
     host.core.handle_room_message(entry(3));
-    assert_eq!(host.core.saved_from(ROOM), u64::MAX);
     let snapshot = HostMessage::Snapshot(ROOM, RoomSnapshot::default());
     host.core.handle_room_message(snapshot.clone());
-    assert_eq!(host.core.saved_from(ROOM), u64::MAX);
-    for message in [entry(4), snapshot, entry(5)] {
+    assert!(saved_from(&mut host).is_empty());
+    host.core.handle_room_message(entry(4));
+    assert_eq!(saved_from(&mut host), [4]);
+    for message in [snapshot, entry(5)] {
         host.core.handle_room_message(message);
-        assert_eq!(host.core.saved_from(ROOM), 4);
+        assert!(saved_from(&mut host).is_empty());
     }
 }
 
@@ -458,10 +479,9 @@ fn acknowledge(number: u64) -> WorldOrder {
     WorldOrder::AcknowledgeHeartbeat { number, lease: LEASE }
 }
 
-/// A host core with its time and its lease.
+/// A host core with its time.
 struct Host {
     core: HostCore,
-    lease: ServingLease,
     time: HostTime,
     signer: TicketSigner,
 }
@@ -479,7 +499,6 @@ impl Host {
         };
         Host {
             core: HostCore::new(profile),
-            lease: ServingLease::default(),
             time: HostTime { local: LocalTime::from_millis(5_000), ticket_unix_s: 1_000_000 },
             signer: TicketSigner::from_seed(&[7; 32]),
         }
@@ -501,23 +520,23 @@ impl Host {
     }
 
     fn connect(&mut self) {
-        self.core.connect(self.time, &mut self.lease);
+        self.core.connect(self.time);
     }
 
     fn lose_link(&mut self) {
-        self.core.handle_link_lost(self.time, &self.lease);
+        self.core.handle_link_lost(self.time);
     }
 
     fn stop(&mut self) {
-        self.core.handle_stop(self.time, &mut self.lease);
+        self.core.handle_stop(self.time);
     }
 
     fn order(&mut self, order: WorldOrder) {
-        self.core.handle_order(self.time, &mut self.lease, order);
+        self.core.handle_order(self.time, order);
     }
 
     fn timeout(&mut self) {
-        self.core.handle_timeout(self.time, &mut self.lease);
+        self.core.handle_timeout(self.time);
     }
 
     fn made(&mut self, incarnation: u32, made: Result<Option<RoomSnapshot>, Error>) {
