@@ -150,7 +150,7 @@ impl Lobby {
         match self.reserve_map_seat(now, world, player, id, map) {
             Ok(to) => self.start_transfer(world, player, id, to, ways),
             Err(refusal) => {
-                self.counters.count_refused(refusal.code);
+                self.effects.counters.count_refused(refusal.code);
                 self.send_stay(id, player);
                 self.notify(player, output::error_body(refusal));
             }
@@ -244,7 +244,7 @@ impl Lobby {
         }
         known.places.insert(player, MemberPlace { room: id, incarnation_offset: ahead });
         if from != id {
-            self.counters.transfers_completed += 1;
+            self.effects.counters.transfers_completed += 1;
             self.free_map_seat(from, player);
         }
         self.send_ticket(now, player);

@@ -28,13 +28,15 @@ impl Lobby {
                 self.config.max_rooms
             )));
         }
-        if self.players.at_mut(player).creations.count_recent(now) >= self.config.rooms_per_minute {
+        if self.sessions.player_mut(player).creations.count_recent(now)
+            >= self.config.rooms_per_minute
+        {
             return Err(too_many(format!(
                 "a player may make {} rooms a minute; wait a little",
                 self.config.rooms_per_minute
             )));
         }
-        let Some(network) = self.players.at(player).network else {
+        let Some(network) = self.sessions.player(player).network else {
             return Ok(());
         };
         let made_there = self.rooms.made_from(network);

@@ -18,12 +18,12 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use prost::Message;
 
-use crate::lobby::output::ConnId;
+use crate::lobby::Lobby;
+use crate::lobby::output::{ConnId, RequestOutcome};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::LobbyRoom;
 use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::timers::Timer;
-use crate::lobby::{Lobby, RequestOutcome};
 
 /// Interval between two events for the list of rooms, at least.
 const LISTING_INTERVAL: Duration = Duration::from_millis(100);
@@ -82,7 +82,8 @@ impl Lobby {
         everybody: bool,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let list = if everybody {
-            let players = self.players.iter().take(MAX_LISTED_PLAYERS).map(player_entry);
+            let players =
+                self.sessions.players().iter().take(MAX_LISTED_PLAYERS).map(LobbyPlayer::entry);
             world::PlayerList { room: 0, players: players.collect() }
         } else {
             self.member_list(self.room_of(player)?)
@@ -106,18 +107,18 @@ impl Lobby {
     /// Marks a room whose entry may have changed, or which is removed.
     pub(in crate::lobby) fn mark_room_changed(&mut self, now: LocalTime, room: RoomId) {
         self.listing.changed.insert(room);
-        self.timers.set_if_unset(Timer::Listing, self.listing.next_publish_at.max(now));
+        self.effects.timers.set_if_unset(Timer::Listing, self.listing.next_publish_at.max(now));
     }
 
     /// Marks a room whose list of members may have changed.
     pub(in crate::lobby) fn mark_roster_changed(&mut self, now: LocalTime, room: RoomId) {
         let after = self.rooms.at(room).next_roster_at;
-        self.timers.set_if_unset(Timer::Roster(room), after.max(now));
+        self.effects.timers.set_if_unset(Timer::Roster(room), after.max(now));
     }
 
     /// Publishes changes of rooms to the subscribers.
     pub(in crate::lobby) fn publish_listing(&mut self, now: LocalTime) {
-        self.timers.cancel(Timer::Listing);
+        self.effects.timers.cancel(Timer::Listing);
         if self.listing.changed.is_empty() {
             return;
         }
@@ -133,7 +134,7 @@ impl Lobby {
             if room != published {
                 let change = room.map_or(Change::Gone(id.0), Change::Room);
                 let watching = self.listing.subscribers.iter().copied().collect();
-                self.outbox.broadcast(
+                self.effects.outbox.broadcast(
                     watching,
                     Body::RoomChange(world::RoomChange { change: Some(change) }),
                 );
@@ -161,7 +162,7 @@ impl Lobby {
         room.published_roster.extend(players.iter().map(|player| (player.id, player.clone())));
         if !players.is_empty() || !removed.is_empty() {
             let members = self.member_conns(id, None);
-            self.outbox.broadcast(
+            self.effects.outbox.broadcast(
                 members,
                 Body::PlayerChange(world::PlayerChange { room: id.0, players, gone: removed }),
             );
@@ -206,18 +207,8 @@ impl Lobby {
         let players = room.seats.iter().map(|seat| world::Player {
             ready: seat.ready,
             host: seat.player == room.host,
-            ..player_entry(self.players.at(seat.player))
+            ..self.sessions.player(seat.player).entry()
         });
         players.collect()
-    }
-}
-
-pub(in crate::lobby) fn player_entry(player: &LobbyPlayer) -> world::Player {
-    world::Player {
-        id: player.id.0,
-        name: player.name().as_str().to_owned(),
-        ready: false,
-        host: false,
-        connected: player.conn.is_some(),
     }
 }

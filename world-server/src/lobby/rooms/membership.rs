@@ -5,14 +5,15 @@ use std::time::Duration;
 use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, world_to_client::Body};
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{PartyId, PlayerId, RoomId};
+use ambit_proto::standing::Standing;
 use ambit_proto::time::LocalTime;
 use ambit_room::config::MAX_CAPACITY;
-use ambit_transport::address::SourceNetwork;
 
+use crate::lobby::Lobby;
 use crate::lobby::config::LobbyGame;
 use crate::lobby::operator_event::OperatorEvent;
-use crate::lobby::output::ConnId;
+use crate::lobby::output::{self, ConnId, DONE, RequestOutcome};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest};
 use crate::lobby::rooms::bans::{Ban, BarredBy};
@@ -21,7 +22,6 @@ use crate::lobby::rooms::password_guesses::FREE_OF_SESSION;
 use crate::lobby::rooms::room::{LobbyRoom, NO_PLAYER, RoomLife, RoomMaker, RoomPhase};
 use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::timers::Timer;
-use crate::lobby::{DONE, Lobby, RequestOutcome, output};
 
 /// A world of the operator's list that has ended is opened again after this time.
 const REOPEN_AFTER: Duration = Duration::from_secs(5);
@@ -36,11 +36,13 @@ impl Lobby {
         player: PlayerId,
         create: CreateRoomRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        if let Some(room) =
-            create.key.and_then(|key| self.players.at_mut(player).creations.room_for_key(now, key))
+        if let Some(room) = create
+            .key
+            .and_then(|key| self.sessions.player_mut(player).creations.room_for_key(now, key))
         {
             // The answer tells the creator that it is a member.
-            let made = self.rooms.get(room).filter(|_| self.players.at(player).room == Some(room));
+            let made =
+                self.rooms.get(room).filter(|_| self.sessions.player(player).room == Some(room));
             let made = made.ok_or_else(|| {
                 let message = format!(
                     "room {room}, which this key made, is gone, or you have left it; use a new key"
@@ -67,13 +69,13 @@ impl Lobby {
         self.check_in_no_room(player)?;
         self.check_end_is_far(now)?;
         self.check_creation(&create)?;
-        self.check_party_seats(player, create.capacity)?;
+        self.sessions.check_party_seats(player, create.capacity)?;
         self.check_room_limits(now, player)?;
         self.check_directory()?;
 
         let key = create.key;
-        let network = self.players.at(player).network;
-        let salt = self.players.random_bytes();
+        let network = self.sessions.player(player).network;
+        let salt = self.sessions.random_bytes();
         let secret = self.config.server_secret.as_ref();
         let password = create.password.as_ref();
         let password = password.map(|password| StoredPassword::new(secret, salt, password));
@@ -84,11 +86,11 @@ impl Lobby {
             room.life = RoomLife::Lasting;
         }
         let id = room.id;
-        let maker = self.players.at_mut(player);
+        let maker = self.sessions.player_mut(player);
         maker.room = Some(id);
         maker.creations.add(now, key, id);
-        self.counters.rooms_made += 1;
-        self.report_room_made(id, Some(player));
+        self.effects.counters.rooms_made += 1;
+        self.effects.report(self.rooms.at(id).made_event());
         self.report_room_joined(id, player);
         self.mark_room_changed(now, id);
         Ok(id)
@@ -102,12 +104,12 @@ impl Lobby {
         player: PlayerId,
         join: &JoinRoomRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        if self.players.at(player).room != Some(join.room) {
+        if self.sessions.player(player).room != Some(join.room) {
             self.check_in_no_room(player)?;
             self.check_join(now, player, join)?;
             self.free_waiting_seat(now, join.room);
             self.check_first_map(join.room)?;
-            self.check_party_seats(player, self.rooms.at(join.room).free_places())?;
+            self.sessions.check_party_seats(player, self.rooms.at(join.room).free_places())?;
             self.take_seat(now, player, join.room)?;
             self.bring_party(now, player, join.room);
             self.start_by_itself(now, join.room);
@@ -132,12 +134,50 @@ impl Lobby {
         if room.host == NO_PLAYER && room.life == RoomLife::Lasting {
             room.host = player;
         }
-        self.players.at_mut(player).room = Some(id);
+        self.sessions.player_mut(player).room = Some(id);
         self.unplayed.forget(id);
         self.report_room_joined(id, player);
         self.mark_roster_changed(now, id);
         self.mark_room_changed(now, id);
         Ok(())
+    }
+
+    /// Accepts an invitation. The player comes into the room of the party's leader, if it is in
+    /// none.
+    pub(in crate::lobby) fn join_party(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        party: PartyId,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let joined = self.sessions.join_party(player, party, &mut self.effects.outbox)?;
+        if let Some((leader, room)) = joined {
+            self.bring_party(now, leader, room);
+        }
+        Ok(DONE)
+    }
+
+    /// Gives seats in the leader's room to those of its party who are in no room. Who was put out
+    /// of the room does not get one, and none does if the room is locked.
+    pub(in crate::lobby) fn bring_party(&mut self, now: LocalTime, leader: PlayerId, id: RoomId) {
+        for member in self.sessions.who_joins(leader).into_iter().skip(1) {
+            let room = self.rooms.at(id);
+            if room.free_places() == 0 || room.is_locked || self.check_bans(member, room).is_err() {
+                continue;
+            }
+            if self.take_seat(now, member, id).is_err() {
+                continue;
+            }
+            let joined = self.room_joined(id);
+            self.notify(member, Body::RoomJoined(joined));
+            self.send_ticket(now, member);
+        }
+    }
+
+    /// What a player is in a room, or in the world that begins with it.
+    pub(in crate::lobby) fn standing_of(&self, room: RoomId, player: PlayerId) -> Standing {
+        let maker = self.rooms.get(room).and_then(|room| room.maker);
+        self.sessions.standing_of(player, maker.is_some_and(|maker| maker.player == player))
     }
 
     pub(in crate::lobby) fn leave_room(
@@ -186,10 +226,10 @@ impl Lobby {
         }
         let ban = Ban {
             player: target,
-            name: self.players.at(target).name().clone(),
-            account: self.players.at(target).account,
-            network: self.network_of_player(target),
-            newest_session: PlayerId(self.players.last_id()),
+            name: self.sessions.player(target).name().clone(),
+            account: self.sessions.player(target).account,
+            network: self.sessions.network_of(target),
+            newest_session: PlayerId(self.sessions.players().last_id()),
             bars_network: false,
         };
         let bars_network = self.rooms.at_mut(id).bans.add(now, ban);
@@ -199,9 +239,9 @@ impl Lobby {
             "your session and your name are barred from this room, and, unless other players share \
              it, your address"
         };
-        let name = self.players.at(target).name().as_str().to_owned();
+        let name = self.sessions.player(target).name().as_str().to_owned();
         let (room, by) = (id.0, player.0);
-        self.report(OperatorEvent::RoomKicked { room, player: target.0, name, by });
+        self.effects.report(OperatorEvent::RoomKicked { room, player: target.0, name, by });
         let message = format!("the room's host put you out; {barred}");
         let why = LobbyRefusal::new(ErrorCode::Kicked, message);
         self.remove_player(now, target, why);
@@ -215,7 +255,7 @@ impl Lobby {
         player: PlayerId,
         why: LobbyRefusal,
     ) {
-        if let Some(room) = self.players.at(player).room {
+        if let Some(room) = self.sessions.player(player).room {
             self.vacate_seat(now, player, why.code);
             self.notify(player, room_left_body(room, why));
         }
@@ -229,7 +269,7 @@ impl Lobby {
         player: PlayerId,
         reason: ErrorCode,
     ) {
-        let Some(id) = self.players.at(player).room else {
+        let Some(id) = self.sessions.player(player).room else {
             return;
         };
         self.leave_maps(now, player, id, reason);
@@ -251,9 +291,9 @@ impl Lobby {
         reason: ErrorCode,
     ) {
         if let Some(host) = self.reachable_host(id) {
-            let revoked_until = self.counters.tickets;
+            let revoked_until = self.effects.counters.tickets;
             let remove = RoomOrder::RemovePlayer { player, reason, revoked_until };
-            self.outbox.send_to_room(host, id, remove);
+            self.effects.outbox.send_to_room(host, id, remove);
         }
     }
 
@@ -276,7 +316,7 @@ impl Lobby {
     pub(in crate::lobby) fn close_room(&mut self, now: LocalTime, id: RoomId, why: LobbyRefusal) {
         if let Some(host) = self.reachable_host(id) {
             let close = WorldOrder::CloseRoom { room: id, reason: why.code };
-            self.outbox.send_to_host(host, close);
+            self.effects.outbox.send_to_host(host, close);
             self.note_closed_room(id, host);
         }
         self.close_room_by_host(now, id, why);
@@ -297,37 +337,37 @@ impl Lobby {
         let Some(room) = self.rooms.remove(id) else {
             return;
         };
-        self.report(OperatorEvent::RoomEnded {
+        self.effects.report(OperatorEvent::RoomEnded {
             room: id.0,
             name: room.name().as_str().to_owned(),
             why: codes::name(why.code),
             message: why.message.clone(),
         });
         if room.life == RoomLife::Operated {
-            self.timers.set_if_unset(Timer::Worlds, now + REOPEN_AFTER);
+            self.effects.timers.set_if_unset(Timer::Worlds, now + REOPEN_AFTER);
         }
         self.close_maps(&room, &why);
         self.fleet.note_change();
         if room.has_started() {
-            self.outbox.push(output::LobbyAction::ForgetRoom { room: id });
+            self.effects.outbox.push(output::LobbyAction::ForgetRoom { room: id });
             self.forget_store_jobs(id);
         }
         if let RoomPhase::Opening { starter: Some(starter), .. } = room.phase {
-            self.counters.count_refused(why.code);
+            self.effects.counters.count_refused(why.code);
             self.send_deferred_answer(starter, output::error_body(why.clone()));
         }
         let conns = self.room_conns(&room, None);
         for player in room.seats.players() {
-            self.return_to_lobby(now, player);
-            let known = self.players.at_mut(player);
+            self.sessions.return_to_lobby(now, player);
+            let known = self.sessions.player_mut(player);
             if known.conn.is_none() {
                 known.lost_room = Some((id, why.clone()));
             }
         }
-        self.outbox.broadcast(conns, room_left_body(id, why));
-        self.timers.cancel(Timer::Opening(id));
-        self.timers.cancel(Timer::Quarantine(id));
-        self.timers.cancel(Timer::Roster(id));
+        self.effects.outbox.broadcast(conns, room_left_body(id, why));
+        self.effects.timers.cancel(Timer::Opening(id));
+        self.effects.timers.cancel(Timer::Quarantine(id));
+        self.effects.timers.cancel(Timer::Roster(id));
         self.clear_restored(id);
         self.mark_room_changed(now, id);
     }
@@ -336,7 +376,7 @@ impl Lobby {
         let refusal = || {
             LobbyRefusal::new(ErrorCode::NotInRoom, "you are in no room; join or create one first")
         };
-        self.players.at(player).room.ok_or_else(refusal)
+        self.sessions.player(player).room.ok_or_else(refusal)
     }
 
     pub(in crate::lobby) fn game(&self, name: &str) -> Option<&LobbyGame> {
@@ -379,31 +419,26 @@ impl Lobby {
 
     /// Sends an event to a player, unless it is away.
     pub(in crate::lobby) fn notify(&mut self, player: PlayerId, body: Body) {
-        if let Some(conn) = self.players.at(player).conn {
-            self.outbox.notify(conn, body);
-        }
+        self.sessions.notify(player, body, &mut self.effects.outbox);
     }
 
     fn room_conns(&self, room: &LobbyRoom, except: Option<PlayerId>) -> Vec<ConnId> {
         let others = room.seats.players().filter(|player| Some(*player) != except);
-        others.filter_map(|player| self.players.at(player).conn).collect()
+        self.sessions.conns_of(others)
+    }
+
+    fn report_room_joined(&mut self, id: RoomId, player: PlayerId) {
+        let name = self.sessions.name_of(player);
+        self.effects.report(OperatorEvent::RoomJoined { room: id.0, player: player.0, name });
     }
 
     fn free_seat(&mut self, now: LocalTime, player: PlayerId, id: RoomId, why: ErrorCode) {
         let had_seat = self.rooms.at_mut(id).seats.free(player);
         assert!(had_seat, "a player in a room has a seat there");
-        self.return_to_lobby(now, player);
-        self.report_room_left(id, player, why);
+        self.sessions.return_to_lobby(now, player);
+        let (name, why) = (self.sessions.name_of(player), codes::name(why));
+        self.effects.report(OperatorEvent::RoomLeft { room: id.0, player: player.0, name, why });
         self.mark_room_changed(now, id);
-    }
-
-    /// Returns the player to the lobby. Its idle time there begins.
-    fn return_to_lobby(&mut self, now: LocalTime, player: PlayerId) {
-        let player = self.players.at_mut(player);
-        player.room = None;
-        if let Some(connection) = player.conn.and_then(|conn| self.connections.open_mut(conn)) {
-            connection.active_at = now;
-        }
     }
 
     /// After a seat was freed: closes a room that is empty, and chooses a new host if the host has
@@ -423,14 +458,14 @@ impl Lobby {
         };
         if room.life != RoomLife::Operated && !room.seats.contains(room.host) {
             let connected =
-                room.seats.players().find(|player| self.players.at(*player).conn.is_some());
+                room.seats.players().find(|player| self.sessions.player(*player).conn.is_some());
             self.rooms.at_mut(id).host = connected.unwrap_or(first);
         }
         self.mark_roster_changed(now, id);
     }
 
     fn check_in_no_room(&self, player: PlayerId) -> Result<(), LobbyRefusal> {
-        match self.players.at(player).room {
+        match self.sessions.player(player).room {
             None => Ok(()),
             Some(room) => {
                 let message = format!("you are in room {room}; leave it first");
@@ -500,13 +535,6 @@ impl Lobby {
 
 /// Who may not join.
 impl Lobby {
-    /// Where the player's connection comes from; while it is away, where its session was opened.
-    pub(in crate::lobby) fn network_of_player(&self, player: PlayerId) -> Option<SourceNetwork> {
-        let player = self.players.at(player);
-        let connection = player.conn.and_then(|conn| self.connections.get(conn));
-        connection.map(|connection| SourceNetwork::of(connection.address)).or(player.network)
-    }
-
     /// Checks that no ban of the room applies to the player. The network alone does not bar people
     /// from a network that is known to be shared: a trusted one, or one that another member comes
     /// from, unless too many of its players were put out.
@@ -515,8 +543,8 @@ impl Lobby {
         player: PlayerId,
         room: &LobbyRoom,
     ) -> Result<(), LobbyRefusal> {
-        let network = self.network_of_player(player);
-        let known = self.players.at(player);
+        let network = self.sessions.network_of(player);
+        let known = self.sessions.player(player);
         let id = room.id;
         let message = match room.bans.check(player, (known.name(), known.account), network) {
             None => return Ok(()),
@@ -528,27 +556,20 @@ impl Lobby {
             ),
             Some(BarredBy::Network) => {
                 let is_shared =
-                    room.seats.players().any(|member| self.network_of_player(member) == network);
-                if is_shared || self.is_trusted(player) {
+                    room.seats.players().any(|member| self.sessions.network_of(member) == network);
+                if is_shared || self.sessions.is_trusted(player) {
                     return Ok(());
                 }
                 format!("the host of room {id} put out a player who came from your address")
             }
             Some(BarredBy::WholeNetwork) => {
-                if self.is_trusted(player) {
+                if self.sessions.is_trusted(player) {
                     return Ok(());
                 }
                 format!("the host of room {id} put out several players who came from your address")
             }
         };
         Err(LobbyRefusal::new(ErrorCode::Kicked, message))
-    }
-
-    fn is_trusted(&self, player: PlayerId) -> bool {
-        let connection = self.players.at(player).conn;
-        connection
-            .and_then(|conn| self.connections.get(conn))
-            .is_some_and(|connection| self.config.trusts(connection.address))
     }
 
     /// Checks the password, and counts wrong ones; see `password_guesses`.
@@ -560,7 +581,8 @@ impl Lobby {
     ) -> Result<(), LobbyRefusal> {
         let id = join.room;
         // People share a trusted network: there only sessions are limited.
-        let network = self.network_of_player(player).filter(|_| !self.is_trusted(player));
+        let network =
+            self.sessions.network_of(player).filter(|_| !self.sessions.is_trusted(player));
         let room = self.rooms.at(id);
         let Some(password) = &room.password else {
             return Ok(());
@@ -571,10 +593,10 @@ impl Lobby {
             // Not a guess: a client asks without one first.
             return Err(wrong);
         };
-        let of_session = self.players.at(player).password_guesses;
+        let of_session = self.sessions.player(player).password_guesses;
         let of_network = network.and_then(|network| room.guesses.pause_left(now, &network));
         if let Some(pause) = of_session.pause_left(now, FREE_OF_SESSION).max(of_network) {
-            self.counters.password_guesses_refused += 1;
+            self.effects.counters.password_guesses_refused += 1;
             let seconds = pause.as_millis().div_ceil(1_000);
             let message = format!("too many wrong passwords; try again in {seconds} s");
             return Err(LobbyRefusal::new(ErrorCode::TryAgain, message));
@@ -582,7 +604,7 @@ impl Lobby {
         if password.is(self.config.server_secret.as_ref(), shown) {
             return Ok(());
         }
-        self.players.at_mut(player).password_guesses.note_wrong(now);
+        self.sessions.player_mut(player).password_guesses.note_wrong(now);
         if let Some(network) = network {
             self.rooms.at_mut(id).guesses.note_wrong(now, network);
         }

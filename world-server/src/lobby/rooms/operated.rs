@@ -27,7 +27,7 @@ impl Lobby {
             are_open &= self.open_world(now, index);
         }
         if !are_open {
-            self.timers.set(Timer::Worlds, now + TRY_AGAIN_AFTER);
+            self.effects.timers.set(Timer::Worlds, now + TRY_AGAIN_AFTER);
         }
     }
 
@@ -55,7 +55,7 @@ impl Lobby {
         }
         self.check_directory().ok()?;
         let id = self.rooms.add_operated(world.create.clone());
-        self.counters.rooms_made += 1;
+        self.effects.counters.rooms_made += 1;
         Some(id)
     }
 }

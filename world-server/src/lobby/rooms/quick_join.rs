@@ -14,7 +14,9 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_room::config::MAX_CAPACITY;
 
+use crate::lobby::Lobby;
 use crate::lobby::config::LobbyGame;
+use crate::lobby::output::RequestOutcome;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{
     CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest, QuickJoinRequest,
@@ -22,7 +24,6 @@ use crate::lobby::request::{
 use crate::lobby::rooms::room::LobbyRoom;
 use crate::lobby::rooms::running::no_host_available;
 use crate::lobby::text::LobbyRoomName;
-use crate::lobby::{Lobby, RequestOutcome};
 
 impl Lobby {
     /// Gives the player a seat in a room of the game with these parameters. A repeated request gets
@@ -34,10 +35,10 @@ impl Lobby {
         join: &QuickJoinRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let game = self.known_game(&join.game)?;
-        let mut open: Vec<&LobbyRoom> = if let Some(own) = self.players.at(player).room {
+        let mut open: Vec<&LobbyRoom> = if let Some(own) = self.sessions.player(player).room {
             vec![self.rooms.at(own)]
         } else {
-            let needed = self.who_joins(player).len();
+            let needed = self.sessions.who_joins(player).len();
             self.rooms.iter().filter(|room| is_open(game, room, needed)).collect()
         };
         open.retain(|room| fits(game, room, join));
@@ -65,7 +66,7 @@ impl Lobby {
         let game = self.known_game(&join.game)?;
         let mut parameters = game.quick_start.clone();
         parameters.extend(join.parameters.clone());
-        let name = format!("{}'s {}", self.players.at(player).name().as_str(), game.name);
+        let name = format!("{}'s {}", self.sessions.player(player).name().as_str(), game.name);
         let name = LobbyRoomName::parse(&name).or_else(|_| LobbyRoomName::parse(&game.name))?;
         let capacity = DEFAULT_CAPACITY.min(game.max_capacity.min(MAX_CAPACITY));
         let create = CreateRoomRequest {

@@ -17,6 +17,7 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
 
+use crate::lobby::operator_event::OperatorEvent;
 use crate::lobby::output::{HostId, RequestSource};
 use crate::lobby::request::CreateRoomRequest;
 use crate::lobby::rooms::bans::Bans;
@@ -245,6 +246,24 @@ impl LobbyRoom {
     /// Whether messages of the host may still refer to the time before `player` left and came back.
     pub(in crate::lobby) fn left_recently(&self, now: LocalTime, player: PlayerId) -> bool {
         self.recent_leavers.get(&player).is_some_and(|left_at| *left_at + MAX_MESSAGE_AGE >= now)
+    }
+
+    /// What operators read when the room was made.
+    pub(in crate::lobby) fn made_event(&self) -> OperatorEvent {
+        let (name, game) = (self.name.as_str().to_owned(), self.game.clone());
+        let player = self.maker.map(|maker| maker.player.0);
+        OperatorEvent::RoomMade { room: self.id.0, name, game, player }
+    }
+
+    /// What operators read when a host runs the room, which goes on there if it `resumes`.
+    pub(in crate::lobby) fn runs_event(&self, host: HostId, resumes: bool) -> OperatorEvent {
+        let (name, game) = (self.name.as_str().to_owned(), self.game.clone());
+        let (room, host) = (self.id.0, host.0);
+        if resumes {
+            OperatorEvent::RoomResumed { room, name, game, host }
+        } else {
+            OperatorEvent::RoomStarted { room, name, game, host }
+        }
     }
 
     /// The public description of the room.

@@ -13,13 +13,13 @@ use ambit_transport::ticket::{LIFETIME_S, Ticket};
 
 use crate::lobby::fleet::hosts::Host;
 use crate::lobby::operator_event::OperatorEvent;
-use crate::lobby::output::{HostId, LobbyAction, RequestSource};
+use crate::lobby::output::{HostId, LobbyAction, RequestOutcome, RequestSource};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::membership::room_left_body;
 use crate::lobby::rooms::parameters::requires_ready;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::timers::Timer;
-use crate::lobby::{Lobby, RequestOutcome, output};
+use crate::lobby::{Lobby, output};
 
 /// Longest text of a host that is sent to players, in characters.
 const MAX_HOST_MESSAGE_CHARS: usize = 500;
@@ -61,13 +61,13 @@ impl Lobby {
         self.send_open_room(now, id, host, None);
         let players: Vec<PlayerId> = self.rooms.at(id).seats.players().collect();
         if !players.is_empty() {
-            self.outbox.send_to_room(host, id, RoomOrder::ExpectPlayers(players));
+            self.effects.outbox.send_to_room(host, id, RoomOrder::ExpectPlayers(players));
         }
         Ok(())
     }
 
     pub(in crate::lobby) fn random_seed(&mut self) -> u64 {
-        let bytes = self.players.random_bytes();
+        let bytes = self.sessions.random_bytes();
         u64::from_be_bytes(*bytes.first_chunk().expect("16 bytes hold 8"))
     }
 
@@ -89,8 +89,8 @@ impl Lobby {
             .map(|members| RoomResume { members: Some(members), ..RoomResume::default() });
         let order = WorldOrder::OpenRoom(self.room_assignment(id), resume);
         self.fleet.note_change();
-        self.outbox.push(LobbyAction::Host { host, order });
-        self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
+        self.effects.outbox.push(LobbyAction::Host { host, order });
+        self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
     }
 
     /// Describes a room to a host.
@@ -148,17 +148,17 @@ impl Lobby {
 
     /// Sends a player a ticket for the game, if the game runs.
     pub(in crate::lobby) fn send_ticket(&mut self, now: LocalTime, player: PlayerId) {
-        if let Some(conn) = self.players.at(player).conn
+        if let Some(conn) = self.sessions.player(player).conn
             && let Some(ticket) = self.issue_ticket(now, player)
         {
-            self.outbox.notify(conn, Body::Ticket(ticket));
+            self.effects.outbox.notify(conn, Body::Ticket(ticket));
         }
     }
 
     /// Answers a deferred request, unless its connection was lost.
     pub(in crate::lobby) fn send_deferred_answer(&mut self, to: RequestSource, body: Body) {
-        if self.connections.open_mut(to.conn).is_some() {
-            self.outbox.answer(to.conn, to.request, body);
+        if self.sessions.stage_of(to.conn).is_some() {
+            self.effects.outbox.answer(to.conn, to.request, body);
         }
     }
 
@@ -175,17 +175,20 @@ impl Lobby {
                 for room in unopened {
                     self.send_open_room(now, room, id, None);
                 }
-                self.report_host_ready(id);
+                if let Some(Host { label, address, build, .. }) = self.fleet.host(id).cloned() {
+                    let event = OperatorEvent::HostReady { host: id.0, label, address, build };
+                    self.effects.report(event);
+                }
                 if let Some(at) = self.fleet.first_silence_check(now, id) {
-                    self.timers.set(Timer::HostSilence(id), at);
+                    self.effects.timers.set(Timer::HostSilence(id), at);
                 }
                 self.place_hostless_rooms(now);
             }
-            Ok(_) => self.outbox.send_to_host(id, WorldOrder::Drain),
+            Ok(_) => self.effects.outbox.send_to_host(id, WorldOrder::Drain),
             Err(fault) => {
                 tracing::warn!(host = id.0, fault, "host refused; it is told to end");
-                self.counters.hosts_refused += 1;
-                self.outbox.send_to_host(id, WorldOrder::Drain);
+                self.effects.counters.hosts_refused += 1;
+                self.effects.outbox.send_to_host(id, WorldOrder::Drain);
             }
         }
     }
@@ -196,10 +199,10 @@ impl Lobby {
         if !self.draining {
             let its = self.rooms.iter().filter(|room| room.game_host() == Some(host));
             let (rooms, reason) = (its.count() as u64, sanitized(reason));
-            self.report(OperatorEvent::HostLost { host: host.0, rooms, reason });
+            self.effects.report(OperatorEvent::HostLost { host: host.0, rooms, reason });
         }
         let build = self.fleet.lose_host(host);
-        self.timers.cancel(Timer::HostSilence(host));
+        self.effects.timers.cancel(Timer::HostSilence(host));
         self.move_rooms_of(now, host, &build, reason);
     }
 
@@ -220,7 +223,7 @@ impl Lobby {
         else {
             return self.handle_room_resumed(now, from, id, error);
         };
-        self.timers.cancel(Timer::Opening(id));
+        self.effects.timers.cancel(Timer::Opening(id));
         match error {
             None => self.mark_running(now, id, host, starter),
             Some(error) if room.map_identity.is_some() => {
@@ -235,7 +238,7 @@ impl Lobby {
                 let message =
                     format!("the game server did not open the room: {}", sanitized(&error.message));
                 let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
-                self.counters.count_refused(code);
+                self.effects.counters.count_refused(code);
                 if let Some(starter) = starter {
                     self.send_deferred_answer(
                         starter,
@@ -303,13 +306,13 @@ impl Lobby {
         };
         if room.is_running() && self.check_directory().is_err() {
             // The next host gets its order only after the directory has stored it.
-            return self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
+            return self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
         }
         if self.fleet.tries_other_build(room) {
             return self.give_up_other_build(now, id);
         }
         if room.waits_for_build() {
-            self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
+            self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
             return self.place_hostless_rooms(now);
         }
         if self.fleet.waits_for_host(room) {
@@ -357,14 +360,14 @@ impl Lobby {
         if room.map_identity.is_some() {
             return self.resend_transfer_orders(id);
         }
-        self.report_room_runs(id, host, false);
+        self.effects.report(room.runs_event(host, false));
         if let Some(starter) = starter {
             self.send_deferred_answer(starter, Body::Done(world::Done {}));
         }
         for player in self.players_on_map(id) {
             self.send_ticket(now, player);
         }
-        self.counters.rooms_started += 1;
+        self.effects.counters.rooms_started += 1;
         self.mark_room_changed(now, id);
     }
 
@@ -383,8 +386,11 @@ impl Lobby {
                 format!("room {} has started already", room.id),
             ));
         }
-        let there: Vec<_> =
-            room.seats.iter().filter(|seat| self.players.at(seat.player).conn.is_some()).collect();
+        let there: Vec<_> = room
+            .seats
+            .iter()
+            .filter(|seat| self.sessions.player(seat.player).conn.is_some())
+            .collect();
         let needed = self.game(&room.game).map_or(1, |game| game.min_players);
         if (there.len() as u32) < needed {
             let message =
@@ -403,8 +409,8 @@ impl Lobby {
 
     /// Issues a ticket for the player's room, if it runs.
     fn issue_ticket(&mut self, now: LocalTime, player: PlayerId) -> Option<world::Ticket> {
-        let nonce = self.players.random_bytes();
-        let known = self.players.at(player);
+        let nonce = self.sessions.random_bytes();
+        let known = self.sessions.player(player);
         let world = known.room?;
         let (id, incarnation) = self.avatar_place(world, player)?;
         let room = self.rooms.at(id);
@@ -415,7 +421,7 @@ impl Lobby {
         let host = self.fleet.host(host).expect("a running room has a known host");
         let host_time = host.ticket_time.map(|time| time.at(now));
         let host_time = host_time.unwrap_or_else(|| self.config.unix_time(now));
-        self.counters.tickets += 1;
+        self.effects.counters.tickets += 1;
         let ticket = Ticket {
             room: id,
             player,
@@ -425,7 +431,7 @@ impl Lobby {
             wishes: known.wishes.clone(),
             host: host.address.clone(),
             expires_unix_s: host_time.as_secs().saturating_add(LIFETIME_S),
-            serial: self.counters.tickets,
+            serial: self.effects.counters.tickets,
             nonce,
         };
         Some(world::Ticket {

@@ -61,7 +61,7 @@ impl Lobby {
                 let job = job_of(game, asked.request);
                 let lineage = self.lineage();
                 let request = RoomRequest { lineage, room: id.0, number, oldest };
-                self.outbox.push(LobbyAction::StoreLast { request, job });
+                self.effects.outbox.push(LobbyAction::StoreLast { request, job });
             }
             return;
         };
@@ -74,7 +74,7 @@ impl Lobby {
         if jobs.running.len() < MAX_JOBS_OF_ROOM && jobs.running.insert(number) {
             let lineage = self.lineage();
             let request = RoomRequest { lineage, room: id.0, number, oldest };
-            self.outbox.push(LobbyAction::Store { request, job });
+            self.effects.outbox.push(LobbyAction::Store { request, job });
         }
     }
 
@@ -83,7 +83,8 @@ impl Lobby {
     fn gone_holder(&self, id: RoomId, number: (u32, u64), account: AccountId) -> Option<u64> {
         let held = self.store_jobs.by_room.get(&id)?.held.get(&number)?;
         let world = self.rooms.get(id)?.world_id();
-        let players = self.players.iter().filter(|player| player.account == Some(account));
+        let players =
+            self.sessions.players().iter().filter(|player| player.account == Some(account));
         let worlds: Vec<RoomId> = players.filter_map(|player| player.room).collect();
         // The player who waits may have left, and have the profile in another world.
         let is_gone = worlds.is_empty() || worlds == [world];
@@ -161,7 +162,8 @@ impl Lobby {
         let plays_it = |room: RoomId| {
             self.rooms.get(room).is_some_and(|room| room.has_started() && room.game == *game)
         };
-        let of_account = self.players.iter().filter(|player| player.account == Some(account));
+        let of_account =
+            self.sessions.players().iter().filter(|player| player.account == Some(account));
         let (mut newer, mut others) = (Vec::new(), Vec::new());
         for player in of_account {
             match player.room {
@@ -194,7 +196,7 @@ impl Lobby {
         {
             let (incarnation, count) = number;
             let number = StoreNumber { incarnation, count };
-            self.outbox.send_to_room(host, id, RoomOrder::Stored { number, answer });
+            self.effects.outbox.send_to_room(host, id, RoomOrder::Stored { number, answer });
         }
     }
 
@@ -208,7 +210,7 @@ impl Lobby {
                            work now, and it is tried again";
             let body: Body = error_body(LobbyRefusal::new(ErrorCode::TryAgain, message));
             let members = self.member_conns(world, None);
-            self.outbox.broadcast(members, body);
+            self.effects.outbox.broadcast(members, body);
         }
     }
 
@@ -219,7 +221,8 @@ impl Lobby {
         let world = room.world_id();
         let waits =
             |player: &&LobbyPlayer| player.account == Some(account) && player.room == Some(world);
-        let players: Vec<_> = self.players.iter().filter(waits).map(|player| player.id).collect();
+        let players: Vec<_> =
+            self.sessions.players().iter().filter(waits).map(|player| player.id).collect();
         let message = "what this game stores for you is in use: by another session of your \
                        account, or by a room that is about to write it; you come in once it is \
                        free";
@@ -241,7 +244,7 @@ impl Lobby {
         self.store_jobs.told.remove(&id);
         self.store_jobs.by_room.remove(&id);
         if let Some(lineage) = self.records.lineage() {
-            self.outbox.push(LobbyAction::ForgetStoreJobs { lineage, room: id });
+            self.effects.outbox.push(LobbyAction::ForgetStoreJobs { lineage, room: id });
         }
     }
 }

@@ -93,7 +93,7 @@ impl Lobby {
             "room closed: nobody has played it for {} s",
             limit.as_secs()
         );
-        self.counters.rooms_abandoned += 1;
+        self.effects.counters.rooms_abandoned += 1;
         let message = format!("nobody has been connected to the game for {} s", limit.as_secs());
         self.close_room(now, world, LobbyRefusal::new(ErrorCode::RoomClosed, message));
     }

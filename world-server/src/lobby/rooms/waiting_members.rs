@@ -31,7 +31,7 @@ impl Lobby {
             format!("you were away, and room {id} was full: another player has your seat");
         let why = LobbyRefusal::new(ErrorCode::Idle, message);
         self.vacate_seat(now, member, why.code);
-        self.players.at_mut(member).lost_room = Some((id, why));
+        self.sessions.player_mut(member).lost_room = Some((id, why));
     }
 
     fn member_who_gives_way(&self, id: RoomId) -> Option<PlayerId> {
@@ -42,13 +42,13 @@ impl Lobby {
         }
         let mut waiting: BTreeMap<SourceNetwork, Vec<PlayerId>> = BTreeMap::new();
         for member in room.seats.waiting() {
-            if let Some(network) = self.players.at(member).counted_at()
+            if let Some(network) = self.sessions.player(member).counted_at()
                 && (!is_map_full || room.is_on_first_map(member))
             {
                 waiting.entry(network).or_default().push(member);
             }
         }
         let several = waiting.into_values().filter(|members| members.len() > 1);
-        self.timers.longest_away_of(several.max_by_key(Vec::len)?)
+        self.effects.timers.longest_away_of(several.max_by_key(Vec::len)?)
     }
 }

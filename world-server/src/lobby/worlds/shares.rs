@@ -32,7 +32,7 @@ impl Lobby {
             let runs = self.rooms.get(id).is_some_and(|room| room.game_host().is_some());
             let Some(host) = self.reachable_host(id).filter(|_| runs) else { continue };
             let told = RoomOrder::MapShare { map, share: share.to_vec() };
-            self.outbox.send_to_room(host, id, told);
+            self.effects.outbox.send_to_room(host, id, told);
         }
     }
 }

@@ -91,9 +91,9 @@ impl Lobby {
         to: RoomId,
         (target, place): (Position, Position),
     ) {
-        self.counters.last_transfer += 1;
+        self.effects.counters.last_transfer += 1;
         let transfer = MapTransfer {
-            number: self.counters.last_transfer,
+            number: self.effects.counters.last_transfer,
             from,
             to,
             target_position: (target.x, target.y),
@@ -207,11 +207,11 @@ impl Lobby {
     /// A reversed transfer gets a new number, since it must differ from the one by which the player
     /// left.
     pub(super) fn renumber_if_reversed(&mut self, world: RoomId, player: PlayerId) {
-        let next = self.counters.last_transfer + 1;
+        let next = self.effects.counters.last_transfer + 1;
         let transfer = self.transfer_mut(world, player);
         if transfer.to == transfer.from {
             transfer.number = next;
-            self.counters.last_transfer = next;
+            self.effects.counters.last_transfer = next;
         }
     }
 
@@ -235,7 +235,7 @@ impl Lobby {
         for &id in world.world.maps.values() {
             if let Some(host) = self.reachable_host(id) {
                 let close = WorldOrder::CloseRoom { room: id, reason: why.code };
-                self.outbox.send_to_host(host, close);
+                self.effects.outbox.send_to_host(host, close);
                 self.store_jobs.note_closed(id, host, world.game.clone());
             }
             self.remove_map(id, why);
@@ -245,9 +245,9 @@ impl Lobby {
     fn remove_map(&mut self, id: RoomId, why: &LobbyRefusal) -> LobbyRoom {
         self.set_aside_unrestored(id, why);
         self.fleet.note_change();
-        self.timers.cancel(Timer::Opening(id));
+        self.effects.timers.cancel(Timer::Opening(id));
         self.clear_restored(id);
-        self.outbox.push(LobbyAction::ForgetRoom { room: id });
+        self.effects.outbox.push(LobbyAction::ForgetRoom { room: id });
         self.forget_store_jobs(id);
         self.rooms.remove(id).expect("a world lists only existing maps")
     }
@@ -277,7 +277,7 @@ impl Lobby {
     }
 
     pub(super) fn send_admit(&mut self, world: RoomId, player: PlayerId) {
-        let known = self.players.at(player);
+        let known = self.sessions.player(player);
         let name = known.name().as_str().to_owned();
         let account = known.account;
         let standing = self.standing_of(world, player);
@@ -308,7 +308,7 @@ impl Lobby {
         let runs =
             matches!(self.rooms.get(id).map(|room| room.phase), Some(RoomPhase::Running { .. }));
         if let Some(host) = self.reachable_host(id).filter(|_| runs) {
-            self.outbox.send_to_room(host, id, order);
+            self.effects.outbox.send_to_room(host, id, order);
         }
     }
 
