@@ -19,6 +19,7 @@
 //! `poll_output` until that returns `None`, then `handle_timeout` at `next_deadline`. Source of the
 //! messages: `proto/ambit/world.proto`, and `ambit_host_protocol::messages`.
 
+mod catalog;
 mod chat;
 mod config;
 mod directory;
@@ -53,13 +54,16 @@ use std::time::Duration;
 
 use ambit_host_protocol::messages::{HostMessage, HostSettings, WorldOrder};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to_client};
-use ambit_proto::ids::PlayerId;
+use ambit_proto::control::world::world_to_client::Body;
+use ambit_proto::control::world::{self, ClientToWorld, client_to_world};
+use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_store::RoomRequest;
 use ambit_transport::quic::Fingerprint;
 use ambit_transport::ticket::TicketSigner;
 use prost::Message;
 
+use catalog::GameCatalog;
 pub use config::{
     BadWorld, CheckParameters, CostLimit, Entropy, LobbyConfig, LobbyGame, OperatedWorld,
 };
@@ -87,11 +91,9 @@ use records::Records;
 use refusal::{LobbyRefusal, ends_handshake};
 pub(crate) use report_limit::ReportLimit;
 use request::PlayerRequest;
-use rooms::listing::ListingFeed;
+use rooms::Rooms;
 pub(crate) use rooms::password_guesses::GuessesByNetwork;
-use rooms::room::LobbyRooms;
-use rooms::store_jobs::StoreJobs;
-use rooms::unplayed::UnplayedRooms;
+use rooms::stored::RoomStoreJob;
 pub use server_marks::ServerMarks;
 pub use server_secret::ServerSecret;
 use sessions::Sessions;
@@ -106,15 +108,11 @@ use timers::Timer;
 /// The lobby's state machine; see the module.
 pub struct Lobby {
     config: LobbyConfig,
-    games: Vec<LobbyGame>,
-    check_parameters: CheckParameters,
+    games: GameCatalog,
     signer: TicketSigner,
     sessions: Sessions,
-    rooms: LobbyRooms,
-    unplayed: UnplayedRooms,
-    store_jobs: StoreJobs,
+    rooms: Rooms,
     fleet: Fleet,
-    listing: ListingFeed,
     effects: LobbyEffects,
     records: Records,
     servers: KnownServers,
@@ -144,15 +142,11 @@ impl Lobby {
         }
         Self {
             config,
-            games,
-            check_parameters: check,
+            games: GameCatalog::new(games, check),
             signer,
             sessions,
-            rooms: LobbyRooms::default(),
-            unplayed: UnplayedRooms::default(),
-            store_jobs: StoreJobs::default(),
+            rooms: Rooms::default(),
             fleet,
-            listing: ListingFeed::default(),
             effects,
             records: Records::default(),
             servers: KnownServers::default(),
@@ -301,7 +295,10 @@ impl Lobby {
                     self.effects
                         .report(OperatorEvent::HostOverrun { host: host.0, rooms: late.into() });
                 }
-                self.handle_unplayed_rooms(now, host, &unplayed);
+                let rooms = &mut self.rooms;
+                for (room, limit) in rooms.note_unplayed(now, host, &unplayed, &self.config) {
+                    self.close_abandoned(now, room, limit);
+                }
             }
             HostMessage::AtGate { room, player, map, at, from } => {
                 self.handle_gate_request(now, host, (room, player), map, (at, from));
@@ -312,7 +309,12 @@ impl Lobby {
             HostMessage::Arrived { room, player, transfer } => {
                 self.handle_arrived(now, host, (room, player), transfer);
             }
-            HostMessage::Store(room, asked) => self.handle_store_request(host, room, asked),
+            HostMessage::Store(room, asked) => {
+                let job = self.rooms.take_store_request(host, room, asked, &self.sessions);
+                if let Some(job) = job {
+                    self.begin_store_job(room, job);
+                }
+            }
             HostMessage::Share(room, share) => self.handle_share(host, room, &share),
             HostMessage::Heartbeat(number) => {
                 if let Some(answer) = self.fleet.acknowledge_heartbeat(host, number) {
@@ -336,6 +338,29 @@ impl Lobby {
     /// timer is due: only in these the lobby gives up hosts that are silent.
     pub fn set_host_silence(&mut self, host: HostId, silence: HostSilence) {
         self.fleet.set_silence(host, silence);
+    }
+
+    /// The shell has done a room's job, or could not.
+    pub fn handle_stored(&mut self, now: LocalTime, request: &RoomRequest, outcome: StoreOutcome) {
+        self.advance(now);
+        let outbox = &mut self.effects.outbox;
+        let settled = self.rooms.take_store_outcome(request, outcome, &self.sessions, outbox);
+        if let Some((players, why)) = settled {
+            for player in players {
+                self.remove_player(now, player, why.clone());
+            }
+        }
+        self.advance(now);
+    }
+
+    fn begin_store_job(&mut self, room: RoomId, job: RoomStoreJob) {
+        let request = job.request(self.lineage(), room);
+        let RoomStoreJob { job, is_last, .. } = job;
+        self.effects.outbox.push(if is_last {
+            LobbyAction::StoreLast { request, job }
+        } else {
+            LobbyAction::Store { request, job }
+        });
     }
 
     /// What is known of the silence of a host that has just connected. `instance` identifies the
@@ -375,7 +400,7 @@ impl Lobby {
     pub fn set_servers(&mut self, servers: world::Servers) {
         if let Some(servers) = self.servers.set_list(servers) {
             let all = self.sessions.players().connected();
-            self.effects.outbox.broadcast(all, world_to_client::Body::Servers(servers.clone()));
+            self.effects.outbox.broadcast(all, Body::Servers(servers.clone()));
         }
     }
 
@@ -451,12 +476,15 @@ impl Lobby {
                 Timer::Opening(room) => self.handle_opening_timeout(now, room),
                 Timer::Quarantine(room) => self.end_quarantine(now, room),
                 Timer::Trial(room) => self.end_trial_time(room),
-                Timer::Roster(room) => self.publish_roster(now, room),
+                Timer::Roster(room) => {
+                    let effects = &mut self.effects;
+                    self.rooms.publish_roster(now, room, &self.sessions, effects);
+                }
                 Timer::HostSilence(host) => self.check_silence(now, host, due),
-                Timer::Listing => self.publish_listing(now),
+                Timer::Listing => self.rooms.publish_listing(now, &mut self.effects),
                 Timer::CatchUp => self.catch_up(now),
                 Timer::EndIdleChildren => {
-                    self.fleet.end_idle_children(&self.rooms, &mut self.effects.outbox);
+                    self.fleet.end_idle_children(self.rooms.all(), &mut self.effects.outbox);
                 }
                 Timer::Worlds => self.open_worlds(now),
                 Timer::Releases => self.ask_rooms_to_move(now),
@@ -477,7 +505,7 @@ impl Lobby {
 
     /// Adjusts the number of children to what is needed.
     fn adjust_children(&mut self, now: LocalTime) {
-        match self.fleet.adjust_children(&self.rooms) {
+        match self.fleet.adjust_children(self.rooms.all()) {
             ChildDemand::More(count) => {
                 self.effects.outbox.push(LobbyAction::SetChildCount(count));
                 self.effects.timers.cancel(Timer::EndIdleChildren);
@@ -604,7 +632,10 @@ impl Lobby {
             PlayerRequest::Say(say) => self.send_chat(now, player, say),
             PlayerRequest::Kick { player: target } => self.kick(now, player, target),
             PlayerRequest::RequestTicket => self.request_ticket(now, player),
-            PlayerRequest::DescribeGame { game } => self.describe_game(&game),
+            PlayerRequest::DescribeGame { game } => {
+                let description = self.games.describe(&game);
+                description.map(|it| RequestOutcome::Immediate(Body::GameDescription(it)))
+            }
             PlayerRequest::ReadAccount => self
                 .sessions
                 .read_account(now, from, player, outbox)
@@ -643,23 +674,45 @@ impl Lobby {
     }
 
     /// What a connection that has missed news has to know.
-    fn missed_state(&mut self, conn: ConnId, missed: MissedNews) -> Vec<world_to_client::Body> {
+    fn missed_state(&mut self, conn: ConnId, missed: MissedNews) -> Vec<Body> {
         let mut bodies = Vec::new();
-        if missed.rooms && self.listing.is_subscribed(conn) {
-            let list = world::RoomList { rooms: self.newest_rooms() };
-            bodies.push(world_to_client::Body::RoomList(list));
+        if missed.rooms && self.rooms.is_subscribed(conn) {
+            bodies.push(Body::RoomList(self.rooms.all().newest()));
         }
         let stage = self.sessions.stage_of(conn);
         if let (true, Some(Stage::Player(player))) = (missed.players, stage)
             && let Some(room) = self.sessions.player(player).room
         {
-            bodies.push(world_to_client::Body::PlayerList(self.member_list(room)));
+            bodies.push(Body::PlayerList(self.rooms.member_list(room, &self.sessions)));
         }
         if missed.chats > 0 {
             let missed = world::MissedNews { chats: missed.chats };
-            bodies.push(world_to_client::Body::MissedNews(missed));
+            bodies.push(Body::MissedNews(missed));
         }
         bodies
+    }
+
+    /// Answers with the current rooms. A subscriber gets the changes from here on.
+    fn list_rooms(&mut self, now: LocalTime, conn: ConnId, subscribe: bool) -> RequestOutcome {
+        self.rooms.unsubscribe(conn);
+        if subscribe {
+            self.rooms.subscribe(now, conn, &mut self.effects);
+        }
+        RequestOutcome::Immediate(Body::RoomList(self.rooms.all().newest()))
+    }
+
+    /// Answers with the players of the lobby, or of the player's room.
+    fn list_players(
+        &mut self,
+        player: PlayerId,
+        everybody: bool,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let list = if everybody {
+            self.sessions.players().list()
+        } else {
+            self.rooms.member_list(self.room_of(player)?, &self.sessions)
+        };
+        Ok(RequestOutcome::Immediate(Body::PlayerList(list)))
     }
 
     fn rate_refusal(&self) -> LobbyRefusal {
@@ -698,8 +751,8 @@ impl Lobby {
             connections_total: self.sessions.connections().total(),
             players: self.sessions.players().len(),
             players_away: away.count(),
-            rooms: self.rooms.len(),
-            rooms_running: self.rooms.count_running(),
+            rooms: self.rooms.all().len(),
+            rooms_running: self.rooms.all().count_running(),
             rooms_waiting: self.rooms.iter().filter(|room| self.fleet.waits_for_host(room)).count(),
             hosts: self.fleet.connected_count(),
             hosts_with_wrong_clock: self.fleet.wrong_clock_count(),
@@ -719,6 +772,6 @@ impl Lobby {
 
     /// The rooms as a client's list shows them.
     pub fn rooms(&self) -> Vec<world::Room> {
-        self.newest_rooms()
+        self.rooms.all().newest().rooms
     }
 }

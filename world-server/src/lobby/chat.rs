@@ -60,7 +60,8 @@ impl Lobby {
                 Ok((world::Channel::Lobby, None, self.sessions.players().connected()))
             }
             ChatTarget::Room => {
-                Ok((world::Channel::Room, None, self.member_conns(self.room_of(player)?, None)))
+                let members = self.rooms.member_conns(self.room_of(player)?, &self.sessions);
+                Ok((world::Channel::Room, None, members))
             }
             ChatTarget::Party => {
                 let party = self.sessions.player(player).party.ok_or_else(in_no_party)?;

@@ -93,7 +93,7 @@ impl Lobby {
         let lineage = self.lineage().to_vec();
         let used = pb::Ids {
             players: self.sessions.players().last_id(),
-            rooms: self.rooms.last_id(),
+            rooms: self.rooms.all().last_id(),
             tickets: self.effects.counters.tickets,
             hosts: self.fleet.last_id(),
             transfers: self.effects.counters.last_transfer,
@@ -241,7 +241,7 @@ impl Lobby {
         for &room in checkpointed {
             if !self.is_running(room) {
                 self.effects.outbox.push(LobbyAction::ForgetRoom { room });
-                self.forget_store_jobs(room);
+                self.forget_stored(room);
             }
         }
         self.watch_restored_rooms();
@@ -421,7 +421,7 @@ impl Lobby {
             self.sessions.player_mut(player).room = Some(id);
         }
         self.rooms.restore(room);
-        self.mark_room_changed(now, id);
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
         Some(())
     }
 }

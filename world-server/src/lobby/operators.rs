@@ -40,7 +40,7 @@ impl Lobby {
 
     fn operated(&self, now: LocalTime, player: &LobbyPlayer) -> OperatedPlayer {
         let connection = player.conn.and_then(|conn| self.sessions.connections().get(conn));
-        let place = player.room.and_then(|room| self.avatar_place(room, player.id));
+        let place = player.room.and_then(|room| self.rooms.avatar_place(room, player.id));
         let place = place.map_or(player.room, |(place, _)| Some(place));
         let place = place.and_then(|place| self.rooms.get(place));
         OperatedPlayer {
@@ -93,7 +93,7 @@ impl Lobby {
             map: room.map(),
             host: room.game_host(),
             players: if room.map_identity.is_some() {
-                self.players_on_map(room.id).len() as u32
+                self.rooms.players_on_map(room.id).len() as u32
             } else {
                 room.player_count()
             },
@@ -188,7 +188,7 @@ impl Lobby {
             }
             OperatorAudience::Room(room) => {
                 self.rooms.get(room).ok_or(OperatorProblem::NoSuchRoom(room))?;
-                (world::Channel::Room, self.member_conns(room, None), 0)
+                (world::Channel::Room, self.rooms.member_conns(room, &self.sessions), 0)
             }
             OperatorAudience::Player(player) => {
                 let known = self

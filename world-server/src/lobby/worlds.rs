@@ -25,7 +25,7 @@
 //! "Architectures de développement adaptées aux MMOGs" (Project Deus), section 2.1 (static
 //! zones).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
@@ -42,6 +42,7 @@ use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::{Lobby, output};
 
 mod arrivals;
+mod places;
 mod records;
 mod shares;
 pub(super) mod state;
@@ -137,7 +138,7 @@ impl Lobby {
             return;
         };
         let world = room.world_id();
-        if !self.is_on_map(player, id) {
+        if !self.rooms.is_on_map(player, id) {
             // The room does not know that the player has left it.
             return self.remove_from_game(player, id, ErrorCode::NotInRoom);
         }
@@ -198,7 +199,7 @@ impl Lobby {
             );
         }
         let incarnation =
-            self.avatar_place(world, player).map_or(0, |(_, incarnation)| incarnation);
+            self.rooms.avatar_place(world, player).map_or(0, |(_, incarnation)| incarnation);
         self.transfer_mut(world, player).step = TransferStep::Arriving { carried, incarnation };
         self.rooms.at_mut(world).world.arrivals.remove(&player);
         self.renumber_if_reversed(world, player);
@@ -251,64 +252,12 @@ impl Lobby {
     }
 }
 
-/// Places of members.
+/// Members who go.
 impl Lobby {
-    /// The room of a member's avatar, and the incarnation for its tickets; `None` while it arrives.
-    pub(super) fn avatar_place(&self, world: RoomId, player: PlayerId) -> Option<(RoomId, u32)> {
-        let known = &self.rooms.at(world).world;
-        if known
-            .transfers
-            .get(&player)
-            .is_some_and(|transfer| matches!(transfer.step, TransferStep::Arriving { .. }))
-        {
-            return None;
-        }
-        let place = known
-            .places
-            .get(&player)
-            .copied()
-            .unwrap_or(MemberPlace { room: world, incarnation_offset: 0 });
-        Some((place.room, self.rooms.at(place.room).incarnation + place.incarnation_offset))
-    }
-
-    /// Whether a host may report about the player in that room: the player is in it, or was
-    /// admitted to it.
-    pub(super) fn is_on_map(&self, player: PlayerId, id: RoomId) -> bool {
-        let Some(world) = self.rooms.get(id).map(LobbyRoom::world_id) else {
-            return false;
-        };
-        if !self.rooms.at(world).seats.contains(player) {
-            return false;
-        }
-        match self.avatar_place(world, player) {
-            Some((place, _)) => place == id,
-            None => self
-                .rooms
-                .at(world)
-                .world
-                .transfers
-                .get(&player)
-                .is_some_and(|transfer| transfer.to == id),
-        }
-    }
-
-    /// The members whose avatars are on that map.
-    pub(super) fn players_on_map(&self, id: RoomId) -> Vec<PlayerId> {
-        self.rooms.at(id).seats.players().filter(|player| self.is_on_map(*player, id)).collect()
-    }
-
     /// The hosts that know a member, and in which room.
     pub(super) fn hosts_of_member(&self, world: RoomId, player: PlayerId) -> Vec<(RoomId, HostId)> {
-        let rooms = self.rooms_of_member(world, player).into_iter();
+        let rooms = self.rooms.rooms_of_member(world, player).into_iter();
         rooms.filter_map(|id| self.reachable_host(id).map(|host| (id, host))).collect()
-    }
-
-    /// The rooms that a member is in, comes from, or is in transfer to.
-    fn rooms_of_member(&self, world: RoomId, player: PlayerId) -> BTreeSet<RoomId> {
-        let WorldState { places, transfers, .. } = &self.rooms.at(world).world;
-        let place = places.get(&player).map_or(world, |place| place.room);
-        let transfer = transfers.get(&player).map(|transfer| [transfer.from, transfer.to]);
-        transfer.into_iter().flatten().chain([place]).collect()
     }
 
     /// Removes a member who leaves the world from all further maps.
@@ -319,7 +268,7 @@ impl Lobby {
         world: RoomId,
         reason: ErrorCode,
     ) {
-        for id in self.rooms_of_member(world, player) {
+        for id in self.rooms.rooms_of_member(world, player) {
             if id != world && self.rooms.get(id).is_some() {
                 self.rooms.at_mut(id).note_departure(now, player);
                 self.remove_from_game(player, id, reason);
@@ -330,19 +279,6 @@ impl Lobby {
         known.places.remove(&player);
         known.transfers.remove(&player);
         known.arrivals.remove(&player);
-    }
-
-    /// Checks for a free seat on the first map, where new members begin.
-    pub(super) fn check_first_map(&self, world: RoomId) -> Result<(), LobbyRefusal> {
-        let room = self.rooms.at(world);
-        if room.player_count() < room.map_seats() || room.seats.taken() >= room.seats.capacity() {
-            return Ok(()); // Other checks report what is wrong with the room itself.
-        }
-        let message = format!(
-            "all {} seats of the first map of room {world} are taken; try again",
-            room.map_seats()
-        );
-        Err(LobbyRefusal::new(ErrorCode::RoomFull, message))
     }
 }
 
@@ -355,7 +291,7 @@ impl Lobby {
         assert!(world.player_count() <= world.map_seats(), "{context}: an oversold first map");
         for player in world.seats.players() {
             assert!(self.has_existing_room(world.id, player), "{context}: {player} is nowhere");
-            let rooms = self.rooms_of_member(world.id, player);
+            let rooms = self.rooms.rooms_of_member(world.id, player);
             for (map, id) in &world.world.maps {
                 let room = self.rooms.get(*id).expect("a world lists only existing maps");
                 assert_eq!((room.map(), room.world_id()), (*map, world.id), "{context}");

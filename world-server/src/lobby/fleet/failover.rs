@@ -85,7 +85,7 @@ impl Lobby {
                 }
             }
         }
-        let culprit = culprit(&self.rooms, &lost, &fresh);
+        let culprit = culprit(self.rooms.all(), &lost, &fresh);
         for id in lost {
             // The end of a world removes its other maps, and the last player on a map its world.
             let Some(room) = self.rooms.get_mut(id) else {
@@ -108,7 +108,7 @@ impl Lobby {
                     );
                     self.effects.counters.rooms_condemned += 1;
                     let grace_ms = self.config.grace_ms();
-                    let header = self.room_assignment(id).into_header(grace_ms);
+                    let header = room.assignment().into_header(grace_ms);
                     self.effects.outbox.push(LobbyAction::SaveCondemned { header });
                 }
                 self.close_room_by_host(now, id, LobbyRefusal::new(ErrorCode::HostDied, message));
@@ -131,8 +131,8 @@ impl Lobby {
         let hostless = hostless.map(|room| room.id);
         let hostless = hostless.filter(|id| self.fleet.may_run(*id));
         for id in hostless.collect::<Vec<_>>() {
-            let excluded = quarantined_hosts(&self.rooms);
-            let Some(host) = self.fleet.place_room(&self.rooms, id, &excluded) else {
+            let excluded = quarantined_hosts(self.rooms.all());
+            let Some(host) = self.fleet.place_room(self.rooms.all(), id, &excluded) else {
                 self.fleet.pause_trial(id);
                 if !excluded.is_empty() {
                     // It waits for quarantined hosts.
@@ -154,7 +154,7 @@ impl Lobby {
             player,
             name: self.sessions.player(player).name().as_str().to_owned(),
         };
-        self.players_on_map(id).into_iter().map(member).collect()
+        self.rooms.players_on_map(id).into_iter().map(member).collect()
     }
 
     /// Clears a suspect room that has run on its host for long enough.
@@ -215,7 +215,7 @@ impl Lobby {
         if self.fleet.waits_for_members(id) {
             self.repeat_arrivals(id);
         }
-        for player in self.players_on_map(id) {
+        for player in self.rooms.players_on_map(id) {
             self.send_ticket(now, player);
         }
         self.resend_transfer_orders(id);

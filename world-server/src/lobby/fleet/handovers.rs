@@ -27,7 +27,7 @@ impl Lobby {
     /// Asks some rooms of older builds and of drained hosts to move. Called again as long as others
     /// may have to.
     pub(in crate::lobby) fn ask_rooms_to_move(&mut self, now: LocalTime) {
-        let Some(asked) = self.fleet.rooms_to_ask(now, &self.rooms) else {
+        let Some(asked) = self.fleet.rooms_to_ask(now, self.rooms.all()) else {
             return;
         };
         self.effects.timers.set(Timer::Releases, now + ASK_EVERY);

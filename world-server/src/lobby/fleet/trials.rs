@@ -36,7 +36,7 @@ impl Lobby {
             ErrorCode::ServerError,
             format!("room {id} was closed: the server ended when it went on with it"),
         );
-        let header = self.room_assignment(id).into_header(self.config.grace_ms());
+        let header = room.assignment().into_header(self.config.grace_ms());
         // The caller sets it aside.
         self.clear_restored(id);
         self.close_room(now, id, why);
@@ -64,7 +64,7 @@ impl Lobby {
             return;
         }
         let build = room.build.clone();
-        let header = self.room_assignment(id).into_header(self.config.grace_ms());
+        let header = room.assignment().into_header(self.config.grace_ms());
         let why = format!("it ended before it could go on here ({})", why.message);
         self.effects.outbox.push(LobbyAction::SetAsideRoom { header, build, why });
     }
@@ -102,7 +102,7 @@ impl Lobby {
 
     /// Chooses the room that is tried next, if none is, and places it.
     pub(in crate::lobby) fn choose_trial(&mut self, now: LocalTime) {
-        if self.fleet.choose_trial(&self.rooms, &mut self.effects.outbox) {
+        if self.fleet.choose_trial(self.rooms.all(), &mut self.effects.outbox) {
             self.place_hostless_rooms(now);
         }
     }

@@ -6,20 +6,18 @@ use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PartyId, PlayerId, RoomId};
-use ambit_proto::standing::Standing;
 use ambit_proto::time::LocalTime;
-use ambit_room::config::MAX_CAPACITY;
 
 use crate::lobby::Lobby;
-use crate::lobby::config::LobbyGame;
 use crate::lobby::operator_event::OperatorEvent;
-use crate::lobby::output::{self, ConnId, DONE, RequestOutcome};
+use crate::lobby::output::{self, DONE, RequestOutcome};
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::request::{CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest};
-use crate::lobby::rooms::bans::{Ban, BarredBy};
-use crate::lobby::rooms::parameters::{READY, check_parameters, ready_parameter};
-use crate::lobby::rooms::password_guesses::FREE_OF_SESSION;
-use crate::lobby::rooms::room::{LobbyRoom, NO_PLAYER, RoomLife, RoomMaker, RoomPhase};
+use crate::lobby::request::{CreateRoomRequest, JoinRoomRequest, QuickJoinRequest};
+use crate::lobby::rooms::bans::Ban;
+use crate::lobby::rooms::room::{
+    LobbyRoom, NO_PLAYER, RoomLife, RoomMaker, RoomPhase, room_left_body,
+};
+use crate::lobby::rooms::running::no_host_available;
 use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::timers::Timer;
 
@@ -53,14 +51,14 @@ impl Lobby {
         }
         let id = self.make_room(now, player, create)?;
         let answer = room_created(self.rooms.at(id));
-        let joined = self.room_joined(id);
-        self.notify(player, Body::RoomJoined(joined));
+        let joined = self.rooms.joined(id, &self.sessions);
+        self.notify(player, joined);
         self.bring_party(now, player, id);
         Ok(answer)
     }
 
     /// Creates a room, and gives the player its first seat.
-    pub(in crate::lobby) fn make_room(
+    fn make_room(
         &mut self,
         now: LocalTime,
         player: PlayerId,
@@ -68,9 +66,10 @@ impl Lobby {
     ) -> Result<RoomId, LobbyRefusal> {
         self.check_in_no_room(player)?;
         self.check_end_is_far(now)?;
-        self.check_creation(&create)?;
+        self.games.check_creation(&create)?;
         self.sessions.check_party_seats(player, create.capacity)?;
-        self.check_room_limits(now, player)?;
+        let maker = self.sessions.player_mut(player);
+        self.rooms.all().check_limits(now, maker, &self.config)?;
         self.check_directory()?;
 
         let key = create.key;
@@ -79,7 +78,7 @@ impl Lobby {
         let secret = self.config.server_secret.as_ref();
         let password = create.password.as_ref();
         let password = password.map(|password| StoredPassword::new(secret, salt, password));
-        let is_lasting = self.game(&create.game).is_some_and(|game| game.is_lasting);
+        let is_lasting = self.games.get(&create.game).is_some_and(|game| game.is_lasting);
         let room = self.rooms.add(RoomMaker { player, network }, create);
         room.password = password;
         if is_lasting {
@@ -92,7 +91,7 @@ impl Lobby {
         self.effects.counters.rooms_made += 1;
         self.effects.report(self.rooms.at(id).made_event());
         self.report_room_joined(id, player);
-        self.mark_room_changed(now, id);
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
         Ok(id)
     }
 
@@ -108,19 +107,74 @@ impl Lobby {
             self.check_in_no_room(player)?;
             self.check_join(now, player, join)?;
             self.free_waiting_seat(now, join.room);
-            self.check_first_map(join.room)?;
-            self.sessions.check_party_seats(player, self.rooms.at(join.room).free_places())?;
+            let room = self.rooms.at(join.room);
+            room.check_first_map()?;
+            self.sessions.check_party_seats(player, room.free_places())?;
             self.take_seat(now, player, join.room)?;
             self.bring_party(now, player, join.room);
             self.start_by_itself(now, join.room);
         }
         self.send_ticket(now, player);
         self.tell_that_it_waits(player, join.room);
-        Ok(RequestOutcome::Immediate(Body::RoomJoined(self.room_joined(join.room))))
+        Ok(RequestOutcome::Immediate(self.rooms.joined(join.room, &self.sessions)))
+    }
+
+    /// Checks whether the player may join, apart from free seats.
+    fn check_join(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        join: &JoinRoomRequest,
+    ) -> Result<(), LobbyRefusal> {
+        self.rooms.check_join(player, join, &self.sessions)?;
+        let counters = &mut self.effects.counters;
+        let (config, sessions) = (&self.config, &mut self.sessions);
+        self.rooms.check_password(now, player, join, config, sessions, counters)?;
+        self.rooms.at(join.room).check_joinable(&self.games)
+    }
+
+    /// Gives the player a seat in a room of the game with these parameters. A repeated request gets
+    /// the room of the first one.
+    pub(in crate::lobby) fn quick_join(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        join: &QuickJoinRequest,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let game = self.games.known(&join.game)?;
+        for room in self.rooms.open_to(player, game, join, &self.sessions) {
+            let room = JoinRoomRequest { room, password: None };
+            // One that is closed to this player is passed over.
+            if let Ok(joined) = self.join_room(now, player, &room) {
+                return Ok(joined);
+            }
+        }
+        let id = self.make_quick_room(now, player, join)?;
+        self.bring_party(now, player, id);
+        self.start_by_itself(now, id);
+        Ok(RequestOutcome::Immediate(self.rooms.joined(id, &self.sessions)))
+    }
+
+    fn make_quick_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        join: &QuickJoinRequest,
+    ) -> Result<RoomId, LobbyRefusal> {
+        let game = self.games.known(&join.game)?;
+        let create = join.new_room(game, &self.sessions.name_of(player))?;
+        let id = self.make_room(now, player, create)?;
+        if self.fleet.place_new_room(self.rooms.all(), id).is_none() {
+            let why = no_host_available();
+            self.vacate_seat(now, player, why.code);
+            return Err(why);
+        }
+        self.rooms.at_mut(id).starts_itself = true;
+        Ok(id)
     }
 
     /// Gives the player, who is in no room, a seat that is free.
-    pub(in crate::lobby) fn take_seat(
+    fn take_seat(
         &mut self,
         now: LocalTime,
         player: PlayerId,
@@ -135,10 +189,10 @@ impl Lobby {
             room.host = player;
         }
         self.sessions.player_mut(player).room = Some(id);
-        self.unplayed.forget(id);
+        self.rooms.note_joined(id);
         self.report_room_joined(id, player);
-        self.mark_roster_changed(now, id);
-        self.mark_room_changed(now, id);
+        self.rooms.mark_roster_changed(now, id, &mut self.effects.timers);
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
         Ok(())
     }
 
@@ -159,25 +213,22 @@ impl Lobby {
 
     /// Gives seats in the leader's room to those of its party who are in no room. Who was put out
     /// of the room does not get one, and none does if the room is locked.
-    pub(in crate::lobby) fn bring_party(&mut self, now: LocalTime, leader: PlayerId, id: RoomId) {
+    fn bring_party(&mut self, now: LocalTime, leader: PlayerId, id: RoomId) {
         for member in self.sessions.who_joins(leader).into_iter().skip(1) {
             let room = self.rooms.at(id);
-            if room.free_places() == 0 || room.is_locked || self.check_bans(member, room).is_err() {
+            if room.free_places() == 0
+                || room.is_locked
+                || room.check_bans(member, &self.sessions).is_err()
+            {
                 continue;
             }
             if self.take_seat(now, member, id).is_err() {
                 continue;
             }
-            let joined = self.room_joined(id);
-            self.notify(member, Body::RoomJoined(joined));
+            let joined = self.rooms.joined(id, &self.sessions);
+            self.notify(member, joined);
             self.send_ticket(now, member);
         }
-    }
-
-    /// What a player is in a room, or in the world that begins with it.
-    pub(in crate::lobby) fn standing_of(&self, room: RoomId, player: PlayerId) -> Standing {
-        let maker = self.rooms.get(room).and_then(|room| room.maker);
-        self.sessions.standing_of(player, maker.is_some_and(|maker| maker.player == player))
     }
 
     pub(in crate::lobby) fn leave_room(
@@ -201,7 +252,7 @@ impl Lobby {
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let room = self.room_of(player)?;
         self.rooms.at_mut(room).seats.set_ready(player, ready);
-        self.mark_roster_changed(now, room);
+        self.rooms.mark_roster_changed(now, room, &mut self.effects.timers);
         self.start_by_itself(now, room);
         Ok(DONE)
     }
@@ -317,7 +368,7 @@ impl Lobby {
         if let Some(host) = self.reachable_host(id) {
             let close = WorldOrder::CloseRoom { room: id, reason: why.code };
             self.effects.outbox.send_to_host(host, close);
-            self.note_closed_room(id, host);
+            self.rooms.note_closed(id, host);
         }
         self.close_room_by_host(now, id, why);
     }
@@ -350,13 +401,13 @@ impl Lobby {
         self.fleet.note_change();
         if room.has_started() {
             self.effects.outbox.push(output::LobbyAction::ForgetRoom { room: id });
-            self.forget_store_jobs(id);
+            self.forget_stored(id);
         }
         if let RoomPhase::Opening { starter: Some(starter), .. } = room.phase {
             self.effects.counters.count_refused(why.code);
             self.send_deferred_answer(starter, output::error_body(why.clone()));
         }
-        let conns = self.room_conns(&room, None);
+        let conns = self.sessions.conns_of(room.seats.players());
         for player in room.seats.players() {
             self.sessions.return_to_lobby(now, player);
             let known = self.sessions.player_mut(player);
@@ -369,7 +420,21 @@ impl Lobby {
         self.effects.timers.cancel(Timer::Quarantine(id));
         self.effects.timers.cancel(Timer::Roster(id));
         self.clear_restored(id);
-        self.mark_room_changed(now, id);
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
+    }
+
+    /// Frees a seat of a full room for a player who is about to join it; see `waiting_members`. The
+    /// member receives the reason when it comes back.
+    fn free_waiting_seat(&mut self, now: LocalTime, id: RoomId) {
+        let timers = &self.effects.timers;
+        let Some(member) = self.rooms.member_who_gives_way(id, &self.sessions, timers) else {
+            return;
+        };
+        let message =
+            format!("you were away, and room {id} was full: another player has your seat");
+        let why = LobbyRefusal::new(ErrorCode::Idle, message);
+        self.vacate_seat(now, member, why.code);
+        self.sessions.player_mut(member).lost_room = Some((id, why));
     }
 
     pub(in crate::lobby) fn room_of(&self, player: PlayerId) -> Result<RoomId, LobbyRefusal> {
@@ -379,52 +444,35 @@ impl Lobby {
         self.sessions.player(player).room.ok_or_else(refusal)
     }
 
-    pub(in crate::lobby) fn game(&self, name: &str) -> Option<&LobbyGame> {
-        self.games.iter().find(|game| game.name == name)
+    /// Closes a world that no player has played for this time.
+    pub(in crate::lobby) fn close_abandoned(
+        &mut self,
+        now: LocalTime,
+        world: RoomId,
+        limit: Duration,
+    ) {
+        tracing::info!(
+            room = world.0,
+            "room closed: nobody has played it for {} s",
+            limit.as_secs()
+        );
+        self.effects.counters.rooms_abandoned += 1;
+        let message = format!("nobody has been connected to the game for {} s", limit.as_secs());
+        self.close_room(now, world, LobbyRefusal::new(ErrorCode::RoomClosed, message));
     }
 
-    pub(in crate::lobby) fn known_game(&self, name: &str) -> Result<&LobbyGame, LobbyRefusal> {
-        self.game(name).ok_or_else(|| {
-            let known: Vec<_> = self.games.iter().map(|game| game.name.as_str()).collect();
-            let message = format!("there is no game of that name; there is: {}", known.join(", "));
-            LobbyRefusal::new(ErrorCode::UnknownGame, message)
-        })
-    }
-
-    /// Answers with what a room of a game can be created.
-    pub(in crate::lobby) fn describe_game(
-        &self,
-        name: &str,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
-        let game = self.known_game(name)?;
-        let max_capacity = game.max_capacity.min(MAX_CAPACITY);
-        Ok(RequestOutcome::Immediate(Body::GameDescription(world::GameDescription {
-            game: game.name.clone(),
-            parameters: [&game.parameters[..], &[ready_parameter()]].concat(),
-            default_capacity: DEFAULT_CAPACITY.min(max_capacity),
-            max_capacity,
-            presentation: game.presentation.clone(),
-            schema: game.schema.clone(),
-        })))
-    }
-
-    /// The connections of the connected members, in the order of their joins.
-    pub(in crate::lobby) fn member_conns(
-        &self,
-        room: RoomId,
-        except: Option<PlayerId>,
-    ) -> Vec<ConnId> {
-        self.room_conns(self.rooms.at(room), except)
+    /// A room is gone: nothing that it has asked of the store comes again.
+    pub(in crate::lobby) fn forget_stored(&mut self, id: RoomId) {
+        self.rooms.forget_store_jobs(id);
+        if let Some(lineage) = self.records.lineage() {
+            let action = output::LobbyAction::ForgetStoreJobs { lineage, room: id };
+            self.effects.outbox.push(action);
+        }
     }
 
     /// Sends an event to a player, unless it is away.
     pub(in crate::lobby) fn notify(&mut self, player: PlayerId, body: Body) {
         self.sessions.notify(player, body, &mut self.effects.outbox);
-    }
-
-    fn room_conns(&self, room: &LobbyRoom, except: Option<PlayerId>) -> Vec<ConnId> {
-        let others = room.seats.players().filter(|player| Some(*player) != except);
-        self.sessions.conns_of(others)
     }
 
     fn report_room_joined(&mut self, id: RoomId, player: PlayerId) {
@@ -438,7 +486,7 @@ impl Lobby {
         self.sessions.return_to_lobby(now, player);
         let (name, why) = (self.sessions.name_of(player), codes::name(why));
         self.effects.report(OperatorEvent::RoomLeft { room: id.0, player: player.0, name, why });
-        self.mark_room_changed(now, id);
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
     }
 
     /// After a seat was freed: closes a room that is empty, and chooses a new host if the host has
@@ -448,7 +496,7 @@ impl Lobby {
         let Some(first) = room.seats.players().next() else {
             if room.is_lasting() && room.has_started() {
                 self.rooms.at_mut(id).host = NO_PLAYER;
-                return self.mark_roster_changed(now, id);
+                return self.rooms.mark_roster_changed(now, id, &mut self.effects.timers);
             }
             return self.close_room(
                 now,
@@ -461,7 +509,7 @@ impl Lobby {
                 room.seats.players().find(|player| self.sessions.player(*player).conn.is_some());
             self.rooms.at_mut(id).host = connected.unwrap_or(first);
         }
-        self.mark_roster_changed(now, id);
+        self.rooms.mark_roster_changed(now, id, &mut self.effects.timers);
     }
 
     fn check_in_no_room(&self, player: PlayerId) -> Result<(), LobbyRefusal> {
@@ -474,23 +522,6 @@ impl Lobby {
         }
     }
 
-    /// Checks whether such a room can be played.
-    fn check_creation(&self, create: &CreateRoomRequest) -> Result<(), LobbyRefusal> {
-        let game = self.known_game(&create.game)?;
-        let bad = |message| LobbyRefusal::new(ErrorCode::BadParameter, message);
-        if create.capacity < game.min_players {
-            let message = format!(
-                "{} takes {} players, {} seats are too few",
-                game.name, game.min_players, create.capacity
-            );
-            return Err(bad(message));
-        }
-        check_parameters(&create.parameters).map_err(bad)?;
-        let mut of_room = create.parameters.clone();
-        of_room.remove(READY);
-        (self.check_parameters)(&game.name, create.capacity, &of_room).map_err(bad)
-    }
-
     /// Checks whether rooms can be created and started: the other servers have to know what is
     /// confirmed.
     pub(in crate::lobby) fn check_directory(&self) -> Result<(), LobbyRefusal> {
@@ -501,119 +532,6 @@ impl Lobby {
             a few seconds";
         Err(LobbyRefusal::new(ErrorCode::TryAgain, message))
     }
-
-    /// Checks whether the player may join, apart from free seats.
-    fn check_join(
-        &mut self,
-        now: LocalTime,
-        player: PlayerId,
-        join: &JoinRoomRequest,
-    ) -> Result<(), LobbyRefusal> {
-        let Some(room) = self.rooms.get(join.room).filter(|room| room.map_identity.is_none())
-        else {
-            return Err(LobbyRefusal::new(
-                ErrorCode::NoSuchRoom,
-                format!("there is no room {}", join.room),
-            ));
-        };
-        self.check_bans(player, room)?;
-        if room.is_locked {
-            let message = format!("an operator has locked room {}", room.id);
-            return Err(LobbyRefusal::new(ErrorCode::RoomLocked, message));
-        }
-        self.check_password(now, player, join)?;
-        let room = self.rooms.at(join.room);
-        let may_join_running = self.game(&room.game).is_some_and(|game| game.join_running);
-        if room.has_started() && !may_join_running {
-            let message =
-                format!("room {} has started, and {} can't be joined then", join.room, room.game);
-            return Err(LobbyRefusal::new(ErrorCode::AlreadyRunning, message));
-        }
-        Ok(())
-    }
-}
-
-/// Who may not join.
-impl Lobby {
-    /// Checks that no ban of the room applies to the player. The network alone does not bar people
-    /// from a network that is known to be shared: a trusted one, or one that another member comes
-    /// from, unless too many of its players were put out.
-    pub(in crate::lobby) fn check_bans(
-        &self,
-        player: PlayerId,
-        room: &LobbyRoom,
-    ) -> Result<(), LobbyRefusal> {
-        let network = self.sessions.network_of(player);
-        let known = self.sessions.player(player);
-        let id = room.id;
-        let message = match room.bans.check(player, (known.name(), known.account), network) {
-            None => return Ok(()),
-            Some(BarredBy::Session | BarredBy::Account) => {
-                format!("the host of room {id} put you out")
-            }
-            Some(BarredBy::Name) => format!(
-                "the host of room {id} put out a player with your name, or one that looks like it"
-            ),
-            Some(BarredBy::Network) => {
-                let is_shared =
-                    room.seats.players().any(|member| self.sessions.network_of(member) == network);
-                if is_shared || self.sessions.is_trusted(player) {
-                    return Ok(());
-                }
-                format!("the host of room {id} put out a player who came from your address")
-            }
-            Some(BarredBy::WholeNetwork) => {
-                if self.sessions.is_trusted(player) {
-                    return Ok(());
-                }
-                format!("the host of room {id} put out several players who came from your address")
-            }
-        };
-        Err(LobbyRefusal::new(ErrorCode::Kicked, message))
-    }
-
-    /// Checks the password, and counts wrong ones; see `password_guesses`.
-    fn check_password(
-        &mut self,
-        now: LocalTime,
-        player: PlayerId,
-        join: &JoinRoomRequest,
-    ) -> Result<(), LobbyRefusal> {
-        let id = join.room;
-        // People share a trusted network: there only sessions are limited.
-        let network =
-            self.sessions.network_of(player).filter(|_| !self.sessions.is_trusted(player));
-        let room = self.rooms.at(id);
-        let Some(password) = &room.password else {
-            return Ok(());
-        };
-        let wrong = format!("that is not the password of room {id}");
-        let wrong = LobbyRefusal::new(ErrorCode::WrongPassword, wrong);
-        let Some(shown) = &join.password else {
-            // Not a guess: a client asks without one first.
-            return Err(wrong);
-        };
-        let of_session = self.sessions.player(player).password_guesses;
-        let of_network = network.and_then(|network| room.guesses.pause_left(now, &network));
-        if let Some(pause) = of_session.pause_left(now, FREE_OF_SESSION).max(of_network) {
-            self.effects.counters.password_guesses_refused += 1;
-            let seconds = pause.as_millis().div_ceil(1_000);
-            let message = format!("too many wrong passwords; try again in {seconds} s");
-            return Err(LobbyRefusal::new(ErrorCode::TryAgain, message));
-        }
-        if password.is(self.config.server_secret.as_ref(), shown) {
-            return Ok(());
-        }
-        self.sessions.player_mut(player).password_guesses.note_wrong(now);
-        if let Some(network) = network {
-            self.rooms.at_mut(id).guesses.note_wrong(now, network);
-        }
-        Err(wrong)
-    }
-}
-
-pub(in crate::lobby) fn room_left_body(room: RoomId, why: LobbyRefusal) -> Body {
-    Body::RoomLeft(world::RoomLeft { room: room.0, reason: why.code.into(), message: why.message })
 }
 
 fn room_created(room: &LobbyRoom) -> RequestOutcome {

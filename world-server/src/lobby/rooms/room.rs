@@ -12,13 +12,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_proto::control::world;
+use ambit_host_protocol::messages::RoomAssignment;
+use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::operator_event::OperatorEvent;
 use crate::lobby::output::{HostId, RequestSource};
+use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::CreateRoomRequest;
 use crate::lobby::rooms::bans::Bans;
 use crate::lobby::rooms::password_guesses::GuessesByNetwork;
@@ -266,6 +268,18 @@ impl LobbyRoom {
         }
     }
 
+    /// Describes the room to a host.
+    pub(in crate::lobby) fn assignment(&self) -> RoomAssignment {
+        RoomAssignment {
+            room: self.id,
+            game: self.game.clone(),
+            parameters: self.parameters_of_map(),
+            seed: self.seed,
+            capacity: self.map_seats(),
+            incarnation: self.incarnation,
+        }
+    }
+
     /// The public description of the room.
     pub(in crate::lobby) fn listing(&self) -> world::Room {
         world::Room {
@@ -407,4 +421,9 @@ impl LobbyRooms {
     pub(in crate::lobby) fn count_running(&self) -> usize {
         self.iter().filter(|room| room.is_running()).count()
     }
+}
+
+/// To a player who is in the room no longer.
+pub(in crate::lobby) fn room_left_body(room: RoomId, why: LobbyRefusal) -> Body {
+    Body::RoomLeft(world::RoomLeft { room: room.0, reason: why.code.into(), message: why.message })
 }

@@ -28,7 +28,7 @@ impl Lobby {
 
     /// Sends a goodbye on a connection and closes it. Returns its player.
     pub(super) fn begin_close(&mut self, conn: ConnId, why: LobbyRefusal) -> Option<PlayerId> {
-        self.listing.unsubscribe(conn);
+        self.rooms.unsubscribe(conn);
         self.sessions.begin_close(conn, why, &mut self.effects)
     }
 
@@ -39,7 +39,7 @@ impl Lobby {
         now: LocalTime,
         conn: ConnId,
     ) -> Option<PlayerId> {
-        self.listing.unsubscribe(conn);
+        self.rooms.unsubscribe(conn);
         let player = self.sessions.disconnect(now, conn, &mut self.effects.timers)?;
         self.mark_away(now, player);
         Some(player)
@@ -106,7 +106,7 @@ impl Lobby {
     fn mark_away(&mut self, now: LocalTime, player: PlayerId) {
         if let Some(room) = self.sessions.player(player).room {
             self.rooms.at_mut(room).seats.set_waiting(player, true);
-            self.mark_roster_changed(now, room);
+            self.rooms.mark_roster_changed(now, room, &mut self.effects.timers);
         }
         self.sessions.mark_away(now, player, &self.config, &mut self.effects);
     }

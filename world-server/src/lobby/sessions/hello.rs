@@ -17,7 +17,7 @@ use crate::lobby::operator_orders::server_line;
 use crate::lobby::output::{ConnId, JobSource, RequestOutcome, RequestSource, error_body};
 use crate::lobby::refusal::{LobbyRefusal, ends_handshake};
 use crate::lobby::request::{HelloAccount, HelloRequest};
-use crate::lobby::rooms::membership::room_left_body;
+use crate::lobby::rooms::room::room_left_body;
 use crate::lobby::sessions::account_job::{AccountOutcome, AccountWay};
 use crate::lobby::sessions::connections::{Asked, AskedAccount, Stage};
 use crate::lobby::sessions::server_bans::BanSubject;
@@ -199,13 +199,6 @@ impl Lobby {
     }
 
     fn welcome_message(&self, player: PlayerId, resumed: bool) -> world::Welcome {
-        let games = self.games.iter().map(|game| world::GameInfo {
-            name: game.name.clone(),
-            description: game.description.clone(),
-            min_players: game.min_players,
-            join_running: game.join_running,
-            quick_start: game.quick_start.clone(),
-        });
         let known = self.sessions.player(player);
         let lost_room = known.lost_room.as_ref().map(|(room, _)| *room);
         world::Welcome {
@@ -216,7 +209,7 @@ impl Lobby {
             resumed,
             grace_ms: self.config.grace_ms(),
             room: known.room.or(lost_room).map(|room| room.0),
-            games: games.collect(),
+            games: self.games.infos(),
             account: AccountId::to_bytes(known.account),
             login: String::new(),
             servers: self.servers.list().cloned(),
@@ -281,10 +274,10 @@ impl Lobby {
         if let Some(room) = self.sessions.player(player).room {
             if older.is_none() {
                 self.rooms.at_mut(room).seats.set_waiting(player, false);
-                self.mark_roster_changed(now, room);
+                self.rooms.mark_roster_changed(now, room, &mut self.effects.timers);
             }
-            let joined = self.room_joined(room);
-            self.effects.outbox.notify(conn, Body::RoomJoined(joined));
+            let joined = self.rooms.joined(room, &self.sessions);
+            self.effects.outbox.notify(conn, joined);
             self.send_ticket(now, player);
         } else if let Some((room, why)) = self.sessions.player(player).lost_room.clone() {
             self.effects.outbox.notify(conn, room_left_body(room, why));
@@ -331,7 +324,8 @@ impl Lobby {
         let renamed = world::Renamed { player: player.0, name: text };
         if let Some(room) = self.sessions.player(player).room {
             self.send_rename_to_hosts(room, &renamed);
-            let others = self.member_conns(room, Some(player));
+            let members = self.rooms.at(room).seats.players();
+            let others = self.sessions.conns_of(members.filter(|member| *member != player));
             self.effects.outbox.broadcast(others, Body::Renamed(renamed.clone()));
         }
         self.sessions.mark_party_changed(player, &mut self.effects.outbox);

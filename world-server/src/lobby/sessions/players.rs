@@ -27,6 +27,9 @@ use crate::lobby::text::{NameKey, NameSkeleton, PlayerName};
 /// Names get suffixes up to this number; then random digits, to avoid a long search.
 const HIGHEST_NUMBER: u32 = 99;
 
+/// They fit into a frame at up to 115 bytes each; as many as the largest room has.
+const MAX_LISTED_PLAYERS: usize = 4_096;
+
 /// Secret: a client that presents it takes the session over.
 pub(super) type ResumeToken = [u8; 16];
 
@@ -349,6 +352,12 @@ impl LobbyPlayers {
     /// In order of their ids.
     pub(in crate::lobby) fn iter(&self) -> impl Iterator<Item = &LobbyPlayer> {
         self.by_id.values()
+    }
+
+    /// All players, as a list shows them.
+    pub(in crate::lobby) fn list(&self) -> world::PlayerList {
+        let players = self.iter().take(MAX_LISTED_PLAYERS).map(LobbyPlayer::entry);
+        world::PlayerList { room: 0, players: players.collect() }
     }
 
     /// The connections of all connected players, in order of their ids.

@@ -421,7 +421,7 @@ impl RandomRun {
             .players()
             .iter()
             .filter_map(|known| {
-                let (place, _) = self.lobby.avatar_place(known.room?, known.id)?;
+                let (place, _) = self.lobby.rooms.avatar_place(known.room?, known.id)?;
                 Some((place.0, known.id.0))
             })
             .collect();

@@ -64,14 +64,14 @@ impl Lobby {
         world: RoomId,
         map: u32,
     ) -> Result<RoomId, LobbyRefusal> {
-        if self.rooms.len() >= self.config.max_rooms {
+        if self.rooms.all().len() >= self.config.max_rooms {
             let message =
                 format!("this gate is closed: the server has its {} rooms", self.config.max_rooms);
             return Err(LobbyRefusal::new(ErrorCode::TooManyRooms, message));
         }
         self.check_directory()?;
         let id = self.rooms.add_map(world, map);
-        let Some(host) = self.fleet.place_new_room(&self.rooms, id) else {
+        let Some(host) = self.fleet.place_new_room(self.rooms.all(), id) else {
             self.rooms.remove(id);
             let message = "this gate is closed: no game server takes another map at the moment; \
                 try again later";
@@ -144,7 +144,7 @@ impl Lobby {
         id: RoomId,
         why: &LobbyRefusal,
     ) {
-        let on_it = self.players_on_map(id);
+        let on_it = self.rooms.players_on_map(id);
         let Some(room) = self.rooms.at(id).map_identity else {
             return;
         };
@@ -236,7 +236,7 @@ impl Lobby {
             if let Some(host) = self.reachable_host(id) {
                 let close = WorldOrder::CloseRoom { room: id, reason: why.code };
                 self.effects.outbox.send_to_host(host, close);
-                self.store_jobs.note_closed(id, host, world.game.clone());
+                self.rooms.note_closed_map(id, host, world.game.clone());
             }
             self.remove_map(id, why);
         }
@@ -248,7 +248,7 @@ impl Lobby {
         self.effects.timers.cancel(Timer::Opening(id));
         self.clear_restored(id);
         self.effects.outbox.push(LobbyAction::ForgetRoom { room: id });
-        self.forget_store_jobs(id);
+        self.forget_stored(id);
         self.rooms.remove(id).expect("a world lists only existing maps")
     }
 
@@ -280,7 +280,7 @@ impl Lobby {
         let known = self.sessions.player(player);
         let name = known.name().as_str().to_owned();
         let account = known.account;
-        let standing = self.standing_of(world, player);
+        let standing = self.sessions.standing_of(player, self.rooms.is_maker(world, player));
         let transfer = self.transfer_mut(world, player);
         let TransferStep::Arriving { carried, .. } = &transfer.step else {
             return;

@@ -89,7 +89,7 @@ impl RandomRun {
         self.check_names(context);
         assert!(
             lobby.sessions.connections().len() <= 12
-                && lobby.rooms.len() <= 5
+                && lobby.rooms.all().len() <= 5
                 && lobby.sessions.players().len() <= 24,
             "{context}"
         );
@@ -156,7 +156,7 @@ impl RandomRun {
 
     /// Checks the limits of rooms that players have made at one address.
     fn check_makers(&self, context: &str) {
-        let rooms = &self.lobby.rooms;
+        let rooms = self.lobby.rooms.all();
         let mut made: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for room in rooms.iter() {
             assert_eq!(
