@@ -96,7 +96,7 @@ impl Lobby {
             rooms: self.rooms.all().last_id(),
             tickets: self.effects.counters.tickets,
             hosts: self.fleet.last_id(),
-            transfers: self.effects.counters.last_transfer,
+            transfers: self.rooms.last_transfer(),
             lineage,
         };
         self.records.reserve(used, &mut self.effects.outbox);
@@ -313,8 +313,7 @@ impl Lobby {
         self.rooms.skip_to(ids.rooms);
         self.fleet.skip_to(ids.hosts);
         self.effects.counters.tickets = self.effects.counters.tickets.max(ids.tickets);
-        self.effects.counters.last_transfer =
-            self.effects.counters.last_transfer.max(ids.transfers);
+        self.rooms.skip_transfers_to(ids.transfers);
         self.records.set_lineage(ids.lineage);
     }
 
@@ -353,7 +352,7 @@ impl Lobby {
         let has_checkpoint = checkpointed.contains(&id);
         if let Some(identity) = &record.map_identity {
             let phase = self.restored_phase(record.runs_on.map(HostId)?, has_checkpoint)?;
-            return self.restore_map(id, identity, &record, phase, has_checkpoint);
+            return self.rooms.restore_map(id, identity, &record, phase, has_checkpoint);
         }
         let members = || record.seats.iter().map(|seat| (PlayerId(seat.player), seat.ready));
         let free = |player: &PlayerId| {

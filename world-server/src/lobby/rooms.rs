@@ -50,6 +50,8 @@ pub(super) struct Rooms {
     listing: ListingFeed,
     unplayed: UnplayedRooms,
     store_jobs: StoreJobs,
+    /// The number of the last transfer between maps.
+    last_transfer: u64,
 }
 
 /// Which rooms there are.
@@ -135,6 +137,22 @@ impl Rooms {
     /// Rooms that may have changed since the last call, removed ones included.
     pub(super) fn take_changed(&mut self) -> BTreeSet<RoomId> {
         self.all.take_changed()
+    }
+
+    /// The highest number of a transfer that may be in use.
+    pub(super) fn last_transfer(&self) -> u64 {
+        self.last_transfer
+    }
+
+    /// Transfers up to this number may have existed.
+    pub(super) fn skip_transfers_to(&mut self, last: u64) {
+        self.last_transfer = self.last_transfer.max(last);
+    }
+
+    /// The number of a new transfer.
+    pub(super) fn next_transfer(&mut self) -> u64 {
+        self.last_transfer += 1;
+        self.last_transfer
     }
 
     /// Whether the player has made this room.

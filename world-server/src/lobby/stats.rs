@@ -70,8 +70,6 @@ pub(super) struct LobbyCounters {
     pub(super) rooms_condemned: u64,
     pub(super) rooms_abandoned: u64,
     pub(super) password_guesses_refused: u64,
-    /// The number of the last transfer, from which the next number is derived.
-    pub(super) last_transfer: u64,
     pub(super) transfers_completed: u64,
     pub(super) tickets: u64,
     pub(super) chats: u64,

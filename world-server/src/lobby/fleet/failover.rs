@@ -31,7 +31,9 @@ impl Lobby {
     pub(in crate::lobby) fn mark_checkpointed(&mut self, from: HostId, id: RoomId) {
         if let Some(room) = self.rooms.get_mut(id).filter(|room| room.game_host() == Some(from)) {
             room.has_checkpoint = true;
-            self.note_first_checkpoint_kept(id);
+            if self.config.keeps_rooms {
+                self.rooms.note_first_checkpoint_kept(id);
+            }
         }
     }
 
@@ -213,7 +215,7 @@ impl Lobby {
             self.effects.timers.set(Timer::Quarantine(id), now + SUSPECT_WINDOW);
         }
         if self.fleet.waits_for_members(id) {
-            self.repeat_arrivals(id);
+            self.rooms.repeat_arrivals(id);
         }
         for player in self.rooms.players_on_map(id) {
             self.send_ticket(now, player);

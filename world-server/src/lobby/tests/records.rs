@@ -89,7 +89,7 @@ fn ids_are_reserved_in_time_if_one_kind_alone_is_used_up() {
     assert_eq!(reserved(&mut harness), (0, 10_000, 10_000));
     harness.lobby.effects.counters.tickets = 5_001;
     assert_eq!(reserved(&mut harness), (1, 15_001, 10_000));
-    harness.lobby.effects.counters.last_transfer = 5_001;
+    harness.lobby.rooms.skip_transfers_to(5_001);
     assert_eq!(reserved(&mut harness), (1, 15_001, 15_001));
 }
 

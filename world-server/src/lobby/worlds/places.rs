@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
 
 use crate::lobby::rooms::Rooms;
 use crate::lobby::rooms::room::LobbyRoom;
-use crate::lobby::worlds::state::{MemberPlace, TransferStep, WorldState};
+use crate::lobby::worlds::state::{MapTransfer, MemberPlace, TransferStep, WorldState};
 
 impl Rooms {
     /// The room of a member's avatar, and the incarnation for its tickets; `None` while it arrives.
@@ -62,5 +63,77 @@ impl Rooms {
         let place = places.get(&player).map_or(world, |place| place.room);
         let transfer = transfers.get(&player).map(|transfer| [transfer.from, transfer.to]);
         transfer.into_iter().flatten().chain([place]).collect()
+    }
+
+    /// Members whose avatar is in no existing room, and in transfer to none.
+    pub(super) fn members_without_room(&self, world: RoomId) -> Vec<PlayerId> {
+        let places = self.at(world).world.places.keys().copied();
+        places.filter(|player| !self.has_existing_room(world, *player)).collect()
+    }
+
+    pub(super) fn has_existing_room(&self, world: RoomId, player: PlayerId) -> bool {
+        let WorldState { places, transfers, .. } = &self.at(world).world;
+        let room = match transfers.get(&player) {
+            Some(MapTransfer { to, step: TransferStep::Arriving { .. }, .. }) => *to,
+            _ => places.get(&player).map_or(world, |place| place.room),
+        };
+        self.get(room).is_some()
+    }
+
+    /// The player leaves a world. Returns the further maps that it was on, and is on no longer.
+    pub(super) fn leave_maps(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        world: RoomId,
+    ) -> Vec<RoomId> {
+        let rooms = self.rooms_of_member(world, player).into_iter();
+        let maps: Vec<RoomId> =
+            rooms.filter(|id| *id != world && self.get(*id).is_some()).collect();
+        for &id in &maps {
+            self.at_mut(id).note_departure(now, player);
+            self.free_map_seat(id, player);
+        }
+        self.at_mut(world).world.forget(player);
+        maps
+    }
+
+    /// Frees a seat on a further map. (The first map counts the members who are elsewhere.)
+    pub(super) fn free_map_seat(&mut self, id: RoomId, player: PlayerId) {
+        if let Some(room) = self.get_mut(id).filter(|room| room.map_identity.is_some()) {
+            room.seats.free(player);
+        }
+    }
+}
+
+/// Checks for tests.
+#[cfg(test)]
+impl Rooms {
+    /// Checks that each member of a world is where its seats say, and that no map has too many
+    /// players.
+    pub(in crate::lobby) fn check_world(&self, world: &LobbyRoom, context: &str) {
+        assert!(world.player_count() <= world.map_seats(), "{context}: an oversold first map");
+        for player in world.seats.players() {
+            assert!(self.has_existing_room(world.id, player), "{context}: {player} is nowhere");
+            let rooms = self.rooms_of_member(world.id, player);
+            for (map, id) in &world.world.maps {
+                let room = self.get(*id).expect("a world lists only existing maps");
+                assert_eq!((room.map(), room.world_id()), (*map, world.id), "{context}");
+                assert_eq!(
+                    room.seats.contains(player),
+                    rooms.contains(id),
+                    "{context}: a seat of {player} on {map}"
+                );
+            }
+        }
+        let WorldState { places, transfers, arrivals, .. } = &world.world;
+        assert!(
+            places
+                .keys()
+                .chain(transfers.keys())
+                .chain(arrivals.keys())
+                .all(|player| world.seats.contains(*player)),
+            "{context}"
+        );
     }
 }

@@ -26,7 +26,7 @@ impl RandomRun {
                 );
                 continue;
             }
-            lobby.check_world(room, context);
+            lobby.rooms.check_world(room, context);
             assert!(
                 room.seats.taken() <= room.seats.capacity(),
                 "{context}: more players than seats"
