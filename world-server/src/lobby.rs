@@ -19,13 +19,13 @@
 //! `poll_output` until that returns `None`, then `handle_timeout` at `next_deadline`. Source of the
 //! messages: `proto/ambit/world.proto`, and `ambit_host_protocol::messages`.
 
-mod budgets;
-mod catch_up;
+mod catalog;
 mod chat;
 mod config;
 mod directory;
-mod fair_shares;
+mod effects;
 mod fleet;
+mod known_servers;
 mod operator_event;
 mod operator_orders;
 mod operators;
@@ -34,7 +34,6 @@ mod planned_end;
 mod records;
 mod refusal;
 mod report_limit;
-mod reports;
 mod request;
 mod rooms;
 mod server_marks;
@@ -55,18 +54,20 @@ use std::time::Duration;
 
 use ambit_host_protocol::messages::{HostMessage, HostSettings, WorldOrder};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to_client};
-use ambit_proto::ids::PlayerId;
+use ambit_proto::control::world::world_to_client::Body;
+use ambit_proto::control::world::{self, ClientToWorld, client_to_world};
+use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
-use ambit_transport::address::SourceNetwork;
+use ambit_store::RoomRequest;
+use ambit_transport::quic::Fingerprint;
 use ambit_transport::ticket::TicketSigner;
 use prost::Message;
 
-use budgets::LobbyBudgets;
-use catch_up::CatchUps;
+use catalog::GameCatalog;
 pub use config::{
     BadWorld, CheckParameters, CostLimit, Entropy, LobbyConfig, LobbyGame, OperatedWorld,
 };
+use effects::LobbyEffects;
 use fleet::Fleet;
 pub use fleet::hosts::{Host, HostReport, Origin};
 pub use fleet::placement::{HostCandidate, Placement, PlacementRequest, ReportedLoad};
@@ -74,6 +75,7 @@ pub use fleet::policy::PlacementPolicy;
 use fleet::pool::ChildDemand;
 pub use fleet::pool::ChildPoolConfig;
 pub use fleet::silence::HostSilence;
+use known_servers::KnownServers;
 #[cfg(test)]
 pub(crate) use operator_event::OPERATOR_EVENTS;
 pub use operator_event::OperatorEvent;
@@ -83,73 +85,45 @@ pub(crate) use operator_orders::{
     read_reason,
 };
 pub use output::{ConnId, HostId, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey};
-use output::{OutputQueue, RequestSource};
+use output::{DONE, RequestOutcome, RequestSource};
 use planned_end::PlannedEnd;
 use records::Records;
-use refusal::LobbyRefusal;
+use refusal::{LobbyRefusal, ends_handshake};
 pub(crate) use report_limit::ReportLimit;
 use request::PlayerRequest;
-use rooms::listing::ListingFeed;
+use rooms::Rooms;
 pub(crate) use rooms::password_guesses::GuessesByNetwork;
-use rooms::room::LobbyRooms;
-use rooms::store_jobs::StoreJobs;
-use rooms::unplayed::UnplayedRooms;
+use rooms::stored::RoomStoreJob;
 pub use server_marks::ServerMarks;
 pub use server_secret::ServerSecret;
+use sessions::Sessions;
 pub use sessions::account_job::{AccountJob, AccountOutcome, AccountWays, Secret};
-use sessions::connections::{Connections, Stage};
-use sessions::parties::Parties;
-use sessions::players::LobbyPlayers;
-use sessions::sign_ins::SignIns;
-use stats::LobbyCounters;
+use sessions::catch_ups::NextCatchUp;
+use sessions::connections::Stage;
 pub use stats::LobbyStats;
 pub use store_job::{StoreJob, StoreOutcome};
 pub(crate) use text::{is_player_name, look_alike};
-use timers::{LobbyTimers, Timer};
+use timers::Timer;
 
 /// The lobby's state machine; see the module.
 pub struct Lobby {
     config: LobbyConfig,
-    games: Vec<LobbyGame>,
-    check_parameters: CheckParameters,
+    games: GameCatalog,
     signer: TicketSigner,
-    connections: Connections,
-    players: LobbyPlayers,
-    sign_ins: SignIns,
-    parties: Parties,
-    rooms: LobbyRooms,
-    unplayed: UnplayedRooms,
-    store_jobs: StoreJobs,
+    sessions: Sessions,
+    rooms: Rooms,
     fleet: Fleet,
-    listing: ListingFeed,
-    budgets: LobbyBudgets,
-    catch_ups: CatchUps,
-    timers: LobbyTimers,
-    outbox: OutputQueue,
-    counters: LobbyCounters,
+    effects: LobbyEffects,
     records: Records,
-    /// The servers of the cluster.
-    servers: world::Servers,
-    /// As what clients know this server, or the servers of its cluster.
-    marks: ServerMarks,
+    servers: KnownServers,
     /// When an operator wants the server to end.
     planned_end: Option<PlannedEnd>,
     draining: bool,
 }
 
-/// The result of a request that was not refused.
-enum RequestOutcome {
-    Immediate(world_to_client::Body),
-    /// Answered later, when a host has responded.
-    Deferred,
-}
-
 /// How long a client waits that sends too many requests too fast: until the next one is in time, by
 /// default.
 const READ_PAUSE: Duration = Duration::from_millis(50);
-
-/// The answer to a successful request without a result.
-const DONE: RequestOutcome = RequestOutcome::Immediate(world_to_client::Body::Done(world::Done {}));
 
 impl Lobby {
     /// Creates a lobby without players, rooms and hosts.
@@ -161,33 +135,21 @@ impl Lobby {
         signer: TicketSigner,
     ) -> Self {
         let fleet = Fleet::new(&config);
-        let budgets = LobbyBudgets::new(&config);
-        let mut timers = LobbyTimers::default();
+        let sessions = Sessions::new(&config, entropy);
+        let mut effects = LobbyEffects::default();
         if !config.worlds.is_empty() {
-            timers.set(Timer::Worlds, LocalTime::ZERO);
+            effects.timers.set(Timer::Worlds, LocalTime::ZERO);
         }
         Self {
             config,
-            games,
-            check_parameters: check,
+            games: GameCatalog::new(games, check),
             signer,
-            connections: Connections::default(),
-            players: LobbyPlayers::new(entropy),
-            sign_ins: SignIns::default(),
-            parties: Parties::default(),
-            rooms: LobbyRooms::default(),
-            unplayed: UnplayedRooms::default(),
-            store_jobs: StoreJobs::default(),
+            sessions,
+            rooms: Rooms::default(),
             fleet,
-            listing: ListingFeed::default(),
-            budgets,
-            catch_ups: CatchUps::default(),
-            timers,
-            outbox: OutputQueue::default(),
-            counters: LobbyCounters::default(),
+            effects,
             records: Records::default(),
-            servers: world::Servers::default(),
-            marks: ServerMarks::default(),
+            servers: KnownServers::default(),
             planned_end: None,
             draining: false,
         }
@@ -200,17 +162,15 @@ impl Lobby {
         let admitted = if self.draining {
             Err(draining_refusal())
         } else {
-            self.connections.admit(now, conn, address, &self.config)
+            self.sessions.connect(now, conn, address, &self.config)
         };
         match admitted {
             Ok(()) => {
-                let network = SourceNetwork::of(address);
-                self.budgets.delivery_shares.connect(now, network);
-                self.timers.set(Timer::Hello(conn), now + self.config.hello_timeout);
+                self.effects.timers.set(Timer::Hello(conn), now + self.config.hello_timeout);
             }
             Err(refusal) => {
-                self.outbox.close(conn, refusal.clone());
-                self.note_refused_at(now, Some(address), &refusal);
+                self.effects.outbox.close(conn, refusal.clone());
+                self.effects.note_refused(now, Some(address), &refusal);
             }
         }
         self.advance(now);
@@ -260,7 +220,7 @@ impl Lobby {
     /// How long the shell is to wait before it reads on from a client: answers to refused requests
     /// cost something too.
     pub fn read_pause(&self, conn: ConnId) -> Duration {
-        match self.connections.get(conn) {
+        match self.sessions.connections().get(conn) {
             Some(connection) if connection.is_slowed => READ_PAUSE,
             _ => Duration::ZERO,
         }
@@ -270,7 +230,7 @@ impl Lobby {
     pub fn handle_disconnect(&mut self, now: LocalTime, conn: ConnId) {
         self.advance(now);
         if let Some(player) = self.forget_connection(now, conn) {
-            self.report_player_away(player);
+            self.sessions.report_away(player, &mut self.effects);
         }
         self.advance(now);
     }
@@ -293,13 +253,13 @@ impl Lobby {
         let settings = HostSettings {
             version: ambit_host_protocol::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
-            grace_ms: to_millis(self.config.grace),
+            grace_ms: self.config.grace_ms(),
             // An embedded host ends with this process.
             saves_rooms: origin != Origin::Embedded || self.config.keeps_rooms,
             lease: self.fleet.first_lease(origin),
             silence: self.fleet.silence_without_lease(origin),
         };
-        self.outbox.send_to_host(host, WorldOrder::Configure(settings));
+        self.effects.outbox.send_to_host(host, WorldOrder::Configure(settings));
         self.advance(now);
     }
 
@@ -332,9 +292,13 @@ impl Lobby {
                 let unplayed = std::mem::take(&mut stats.unplayed_rooms);
                 let own_time = self.config.unix_time(now);
                 if let Some(late) = self.fleet.note_stats(now, host, *stats, own_time) {
-                    self.report(OperatorEvent::HostOverrun { host: host.0, rooms: late.into() });
+                    self.effects
+                        .report(OperatorEvent::HostOverrun { host: host.0, rooms: late.into() });
                 }
-                self.handle_unplayed_rooms(now, host, &unplayed);
+                let rooms = &mut self.rooms;
+                for (room, limit) in rooms.note_unplayed(now, host, &unplayed, &self.config) {
+                    self.close_abandoned(now, room, limit);
+                }
             }
             HostMessage::AtGate { room, player, map, at, from } => {
                 self.handle_gate_request(now, host, (room, player), map, (at, from));
@@ -345,11 +309,16 @@ impl Lobby {
             HostMessage::Arrived { room, player, transfer } => {
                 self.handle_arrived(now, host, (room, player), transfer);
             }
-            HostMessage::Store(room, asked) => self.handle_store_request(host, room, asked),
+            HostMessage::Store(room, asked) => {
+                let job = self.rooms.take_store_request(host, room, asked, &self.sessions);
+                if let Some(job) = job {
+                    self.begin_store_job(room, job);
+                }
+            }
             HostMessage::Share(room, share) => self.handle_share(host, room, &share),
             HostMessage::Heartbeat(number) => {
                 if let Some(answer) = self.fleet.acknowledge_heartbeat(host, number) {
-                    self.outbox.send_to_host(host, answer);
+                    self.effects.outbox.send_to_host(host, answer);
                 }
             }
             HostMessage::HandingOver => self.note_hand_over(host),
@@ -369,6 +338,29 @@ impl Lobby {
     /// timer is due: only in these the lobby gives up hosts that are silent.
     pub fn set_host_silence(&mut self, host: HostId, silence: HostSilence) {
         self.fleet.set_silence(host, silence);
+    }
+
+    /// The shell has done a room's job, or could not.
+    pub fn handle_stored(&mut self, now: LocalTime, request: &RoomRequest, outcome: StoreOutcome) {
+        self.advance(now);
+        let outbox = &mut self.effects.outbox;
+        let settled = self.rooms.take_store_outcome(request, outcome, &self.sessions, outbox);
+        if let Some((players, why)) = settled {
+            for player in players {
+                self.remove_player(now, player, why.clone());
+            }
+        }
+        self.advance(now);
+    }
+
+    fn begin_store_job(&mut self, room: RoomId, job: RoomStoreJob) {
+        let request = job.request(self.lineage(), room);
+        let RoomStoreJob { job, is_last, .. } = job;
+        self.effects.outbox.push(if is_last {
+            LobbyAction::StoreLast { request, job }
+        } else {
+            LobbyAction::Store { request, job }
+        });
     }
 
     /// What is known of the silence of a host that has just connected. `instance` identifies the
@@ -391,7 +383,7 @@ impl Lobby {
         for host in self.fleet.ids_of_process(instance) {
             tracing::warn!(host = host.0, "the host's process has ended; its rooms resume");
             if !self.fleet.is_absent(host) {
-                self.outbox.push(LobbyAction::DisconnectHost { host });
+                self.effects.outbox.push(LobbyAction::DisconnectHost { host });
             }
             self.remove_host(now, host, "its process has ended");
         }
@@ -406,11 +398,27 @@ impl Lobby {
 
     /// Sets the servers at which clients can resume their sessions.
     pub fn set_servers(&mut self, servers: world::Servers) {
-        if self.servers != servers {
-            self.servers = servers;
-            let everybody = self.players.connected();
-            self.outbox.broadcast(everybody, world_to_client::Body::Servers(self.servers.clone()));
+        if let Some(servers) = self.servers.set_list(servers) {
+            let all = self.sessions.players().connected();
+            self.effects.outbox.broadcast(all, Body::Servers(servers.clone()));
         }
+    }
+
+    /// Sets as what clients know this server.
+    pub fn set_marks(&mut self, marks: ServerMarks) {
+        self.servers.set_marks(marks);
+    }
+
+    /// Sets the certificate that tickets for the embedded host name.
+    pub fn set_embedded_certificate(&mut self, certificate: Fingerprint) {
+        self.fleet.set_embedded_certificate(certificate);
+    }
+
+    /// Handles the report that a connection has missed news, and can take some again.
+    pub fn handle_caught_up(&mut self, now: LocalTime, conn: ConnId, missed: MissedNews) {
+        self.advance(now);
+        self.sessions.note_missed(now, conn, missed, &mut self.effects.timers);
+        self.advance(now);
     }
 
     /// The highest id that a host may have had; the shell continues after it.
@@ -434,33 +442,33 @@ impl Lobby {
                 LobbyRefusal::new(ErrorCode::RoomClosed, "the server is shutting down"),
             );
         }
-        let open: Vec<ConnId> = self.connections.iter().map(|(conn, _)| conn).collect();
+        let open: Vec<ConnId> = self.sessions.connections().iter().map(|(conn, _)| conn).collect();
         for conn in open {
             self.close_connection(now, conn, draining_refusal());
         }
         for host in self.fleet.connected() {
-            self.outbox.send_to_host(host, WorldOrder::Drain);
+            self.effects.outbox.send_to_host(host, WorldOrder::Drain);
         }
         self.advance(now);
     }
 
     /// Whether a drain is complete: every connection is closed. (Hosts end by themselves.)
     pub fn is_drained(&self) -> bool {
-        self.draining && self.connections.len() == 0
+        self.draining && self.sessions.connections().len() == 0
     }
 
     pub fn poll_output(&mut self) -> Option<LobbyAction> {
-        self.outbox.poll()
+        self.effects.outbox.poll()
     }
 
     /// When `handle_timeout` is due.
     pub fn next_deadline(&self) -> Option<LocalTime> {
-        self.timers.next_deadline()
+        self.effects.timers.next_deadline()
     }
 
     /// Runs all due timers, then derives outputs from what has changed.
     fn advance(&mut self, now: LocalTime) {
-        while let Some((due, timer)) = self.timers.poll_due(now) {
+        while let Some((due, timer)) = self.effects.timers.poll_due(now) {
             match timer {
                 Timer::Hello(conn) => self.close_connection(now, conn, self.hello_refusal()),
                 Timer::Idle(conn) => self.check_idle(now, conn),
@@ -468,12 +476,15 @@ impl Lobby {
                 Timer::Opening(room) => self.handle_opening_timeout(now, room),
                 Timer::Quarantine(room) => self.end_quarantine(now, room),
                 Timer::Trial(room) => self.end_trial_time(room),
-                Timer::Roster(room) => self.publish_roster(now, room),
+                Timer::Roster(room) => {
+                    let effects = &mut self.effects;
+                    self.rooms.publish_roster(now, room, &self.sessions, effects);
+                }
                 Timer::HostSilence(host) => self.check_silence(now, host, due),
-                Timer::Listing => self.publish_listing(now),
+                Timer::Listing => self.rooms.publish_listing(now, &mut self.effects),
                 Timer::CatchUp => self.catch_up(now),
                 Timer::EndIdleChildren => {
-                    self.fleet.end_idle_children(&self.rooms, &mut self.outbox);
+                    self.fleet.end_idle_children(self.rooms.all(), &mut self.effects.outbox);
                 }
                 Timer::Worlds => self.open_worlds(now),
                 Timer::Releases => self.ask_rooms_to_move(now),
@@ -494,14 +505,14 @@ impl Lobby {
 
     /// Adjusts the number of children to what is needed.
     fn adjust_children(&mut self, now: LocalTime) {
-        match self.fleet.adjust_children(&self.rooms) {
+        match self.fleet.adjust_children(self.rooms.all()) {
             ChildDemand::More(count) => {
-                self.outbox.push(LobbyAction::SetChildCount(count));
-                self.timers.cancel(Timer::EndIdleChildren);
+                self.effects.outbox.push(LobbyAction::SetChildCount(count));
+                self.effects.timers.cancel(Timer::EndIdleChildren);
             }
-            ChildDemand::Met => self.timers.cancel(Timer::EndIdleChildren),
+            ChildDemand::Met => self.effects.timers.cancel(Timer::EndIdleChildren),
             ChildDemand::Fewer { after } => {
-                self.timers.set_if_unset(Timer::EndIdleChildren, now + after);
+                self.effects.timers.set_if_unset(Timer::EndIdleChildren, now + after);
             }
         }
     }
@@ -515,28 +526,29 @@ impl Lobby {
         body: Result<client_to_world::Body, LobbyRefusal>,
     ) {
         self.advance(now);
-        let Some(connection) = self.connections.open_mut(conn) else {
+        let Some(pace) = self.sessions.note_request(now, conn, &self.config) else {
             return;
         };
-        connection.active_at = now;
-        let in_time = connection.requests.take(now);
-        connection.refused_in_a_row = if in_time { 0 } else { connection.refused_in_a_row + 1 };
-        connection.is_slowed = !in_time && !connection.refusals.take(now);
-        let too_many_refused = connection.refused_in_a_row >= self.config.refused_in_a_row;
-
-        let place = self.outbox.position();
-        let answer = if in_time {
+        let place = self.effects.outbox.position();
+        let answer = if pace.is_in_time {
             self.execute(now, RequestSource { conn, request: number }, body)
         } else {
             Err(self.rate_refusal())
         };
         match answer {
-            Ok(RequestOutcome::Immediate(body)) => self.outbox.answer_at(place, conn, number, body),
+            Ok(RequestOutcome::Immediate(body)) => {
+                self.effects.outbox.answer_at(place, conn, number, body);
+            }
             Ok(RequestOutcome::Deferred) => {}
             Err(refusal) => {
-                self.outbox.answer_at(place, conn, number, output::error_body(refusal.clone()));
-                self.note_refused(now, conn, &refusal);
-                if too_many_refused || ends_handshake(refusal.code) {
+                self.effects.outbox.answer_at(
+                    place,
+                    conn,
+                    number,
+                    output::error_body(refusal.clone()),
+                );
+                self.effects.note_refused(now, self.sessions.address_of(conn), &refusal);
+                if pace.is_flood || ends_handshake(refusal.code) {
                     self.close_connection(now, conn, refusal);
                 }
             }
@@ -558,9 +570,9 @@ impl Lobby {
             ));
         }
         let body = body?;
-        match self.connections.open_mut(from.conn).map(|connection| connection.stage) {
+        match self.sessions.stage_of(from.conn) {
             Some(Stage::Player(player)) => {
-                self.players.confirm_token(player);
+                self.sessions.confirm_token(player);
                 self.execute_for_player(now, from, player, body.try_into()?)
             }
             _ => match body {
@@ -591,8 +603,9 @@ impl Lobby {
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let is_join = matches!(request, PlayerRequest::JoinRoom(_) | PlayerRequest::QuickJoin(_));
         if request.has_list() {
-            self.check_list_budget(now, from.conn, is_join)?;
+            self.sessions.check_lists(now, from.conn, is_join, &self.config)?;
         }
+        let outbox = &mut self.effects.outbox;
         let outcome = match request {
             PlayerRequest::ListRooms { subscribe } => {
                 Ok(self.list_rooms(now, from.conn, subscribe))
@@ -604,28 +617,102 @@ impl Lobby {
             PlayerRequest::StartRoom => self.start_room(now, player, from),
             PlayerRequest::SetReady { ready } => self.set_ready(now, player, ready),
             PlayerRequest::SetWishes(wishes) => {
-                self.players.at_mut(player).wishes = wishes;
+                self.sessions.player_mut(player).wishes = wishes;
                 Ok(DONE)
             }
-            PlayerRequest::Invite { player: name } => self.invite(now, player, &name),
+            PlayerRequest::Invite { player: name } => {
+                self.sessions.invite(now, player, &name, &self.config, outbox).map(|()| DONE)
+            }
             PlayerRequest::JoinParty(party) => self.join_party(now, player, party),
-            PlayerRequest::LeaveParty(member) => self.leave_party(player, member),
+            PlayerRequest::LeaveParty(member) => {
+                self.sessions.leave_party(player, member, outbox).map(|()| DONE)
+            }
             PlayerRequest::ListPlayers { everybody } => self.list_players(player, everybody),
             PlayerRequest::SetName(name) => self.set_name(now, player, name),
             PlayerRequest::Say(say) => self.send_chat(now, player, say),
             PlayerRequest::Kick { player: target } => self.kick(now, player, target),
             PlayerRequest::RequestTicket => self.request_ticket(now, player),
-            PlayerRequest::DescribeGame { game } => self.describe_game(&game),
-            PlayerRequest::ReadAccount => self.read_account(now, from, player),
-            PlayerRequest::EraseAccount => self.erase_account(now, from, player),
+            PlayerRequest::DescribeGame { game } => {
+                let description = self.games.describe(&game);
+                description.map(|it| RequestOutcome::Immediate(Body::GameDescription(it)))
+            }
+            PlayerRequest::ReadAccount => self
+                .sessions
+                .read_account(now, from, player, outbox)
+                .map(|()| RequestOutcome::Deferred),
+            PlayerRequest::EraseAccount => self
+                .sessions
+                .erase_account(now, from, player, outbox)
+                .map(|()| RequestOutcome::Deferred),
             PlayerRequest::SetPassword(password, new) => {
-                self.set_password(now, from, player, (password, new))
+                let both = (password, new);
+                self.sessions
+                    .set_password(now, from, player, both, outbox)
+                    .map(|()| RequestOutcome::Deferred)
             }
         };
         if let Ok(RequestOutcome::Immediate(answer)) = &outcome {
-            self.charge_list(now, from.conn, answer);
+            self.sessions.charge_list(now, from.conn, answer);
         }
         outcome
+    }
+
+    /// Sends lists to those who have missed news, and have waited long enough.
+    fn catch_up(&mut self, now: LocalTime) {
+        loop {
+            match self.sessions.next_catch_up(now) {
+                NextCatchUp::None => return,
+                NextCatchUp::At(due) => return self.effects.timers.set(Timer::CatchUp, due),
+                NextCatchUp::Now(conn, missed) => {
+                    for body in self.missed_state(conn, missed) {
+                        self.sessions.charge_catch_up(now, &body);
+                        self.effects.outbox.notify(conn, body);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a connection that has missed news has to know.
+    fn missed_state(&mut self, conn: ConnId, missed: MissedNews) -> Vec<Body> {
+        let mut bodies = Vec::new();
+        if missed.rooms && self.rooms.is_subscribed(conn) {
+            bodies.push(Body::RoomList(self.rooms.all().newest()));
+        }
+        let stage = self.sessions.stage_of(conn);
+        if let (true, Some(Stage::Player(player))) = (missed.players, stage)
+            && let Some(room) = self.sessions.player(player).room
+        {
+            bodies.push(Body::PlayerList(self.rooms.member_list(room, &self.sessions)));
+        }
+        if missed.chats > 0 {
+            let missed = world::MissedNews { chats: missed.chats };
+            bodies.push(Body::MissedNews(missed));
+        }
+        bodies
+    }
+
+    /// Answers with the current rooms. A subscriber gets the changes from here on.
+    fn list_rooms(&mut self, now: LocalTime, conn: ConnId, subscribe: bool) -> RequestOutcome {
+        self.rooms.unsubscribe(conn);
+        if subscribe {
+            self.rooms.subscribe(now, conn, &mut self.effects);
+        }
+        RequestOutcome::Immediate(Body::RoomList(self.rooms.all().newest()))
+    }
+
+    /// Answers with the players of the lobby, or of the player's room.
+    fn list_players(
+        &mut self,
+        player: PlayerId,
+        everybody: bool,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let list = if everybody {
+            self.sessions.players().list()
+        } else {
+            self.rooms.member_list(self.room_of(player)?, &self.sessions)
+        };
+        Ok(RequestOutcome::Immediate(Body::PlayerList(list)))
     }
 
     fn rate_refusal(&self) -> LobbyRefusal {
@@ -642,18 +729,6 @@ impl Lobby {
     }
 }
 
-/// Whether a refused hello ends the connection, since no other hello could succeed.
-fn ends_handshake(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::VersionMismatch
-            | ErrorCode::TooManyConnections
-            | ErrorCode::TooManyFromAddress
-            | ErrorCode::BadAccount
-            | ErrorCode::Banned
-    )
-}
-
 fn draining_refusal() -> LobbyRefusal {
     LobbyRefusal::new(ErrorCode::Draining, "the server is shutting down")
 }
@@ -666,6 +741,37 @@ fn unknown_message_refusal(field: Option<u32>) -> LobbyRefusal {
     LobbyRefusal::new(ErrorCode::UnknownMessage, message)
 }
 
-fn to_millis(duration: Duration) -> u32 {
-    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
+/// What metrics and operators read.
+impl Lobby {
+    /// The counters and totals. Cost: visits each player and room.
+    pub fn stats(&self) -> LobbyStats {
+        let away = self.sessions.players().iter().filter(|player| player.conn.is_none());
+        LobbyStats {
+            connections: self.sessions.connections().len(),
+            connections_total: self.sessions.connections().total(),
+            players: self.sessions.players().len(),
+            players_away: away.count(),
+            rooms: self.rooms.all().len(),
+            rooms_running: self.rooms.all().count_running(),
+            rooms_waiting: self.rooms.iter().filter(|room| self.fleet.waits_for_host(room)).count(),
+            hosts: self.fleet.connected_count(),
+            hosts_with_wrong_clock: self.fleet.wrong_clock_count(),
+            ..self.effects.counters.totals()
+        }
+    }
+
+    /// Counts a host that was refused before it was registered: it has no key, for example.
+    pub fn count_refused_host(&mut self) {
+        self.effects.counters.hosts_refused += 1;
+    }
+
+    /// The hosts that are ready, in the order in which they were started.
+    pub fn hosts(&self) -> impl Iterator<Item = (HostId, &Host)> {
+        self.fleet.hosts()
+    }
+
+    /// The rooms as a client's list shows them.
+    pub fn rooms(&self) -> Vec<world::Room> {
+        self.rooms.all().newest().rooms
+    }
 }

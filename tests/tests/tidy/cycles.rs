@@ -35,7 +35,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("game-server/games/shooter/src/lib.rs", 3),
     ("world-server/src/cluster.rs", 4),
     ("world-server/src/config.rs", 2),
-    ("world-server/src/lobby.rs", 6),
     ("world-server/src/server.rs", 3),
     ("client-core/src/replica.rs", 4),
     ("client-core/src/shell.rs", 3),

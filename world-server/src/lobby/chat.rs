@@ -12,11 +12,11 @@ use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::output::ConnId;
+use crate::lobby::Lobby;
+use crate::lobby::output::{ConnId, DONE, RequestOutcome};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{ChatRequest, ChatTarget};
 use crate::lobby::sessions::party::in_no_party;
-use crate::lobby::{DONE, Lobby, RequestOutcome};
 
 impl Lobby {
     pub(super) fn send_chat(
@@ -25,27 +25,27 @@ impl Lobby {
         player: PlayerId,
         say: ChatRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        self.check_mute(now, player)?;
+        self.sessions.check_mute(now, player, &self.config)?;
         let (channel, to, receivers) = self.chat_recipients(player, say.to)?;
-        if !self.players.at_mut(player).chat.take(now) {
+        if !self.sessions.player_mut(player).chat.take(now) {
             let message =
                 format!("at most {} chat messages a second; wait a little", self.config.chat_per_s);
             return Err(LobbyRefusal::new(ErrorCode::RateLimited, message));
         }
-        self.charge_deliveries(now, player, receivers.len())?;
+        self.sessions.charge_deliveries(now, player, receivers.len())?;
         if self.config.logs_chat {
             let text = say.text.clone().into_string();
-            self.report_chat(player, channel, text);
+            self.sessions.report_chat(player, channel, text, &mut self.effects);
         }
         let chat = world::Chat {
             channel: channel.into(),
             from: player.0,
-            from_name: self.players.at(player).name().as_str().to_owned(),
+            from_name: self.sessions.player(player).name().as_str().to_owned(),
             text: say.text.into_string(),
             to: to.map_or(0, |to| to.0),
         };
-        self.counters.chats += 1;
-        self.outbox.broadcast(receivers, Body::Chat(chat));
+        self.effects.counters.chats += 1;
+        self.effects.outbox.broadcast(receivers, Body::Chat(chat));
         Ok(DONE)
     }
 
@@ -56,23 +56,25 @@ impl Lobby {
         to: ChatTarget,
     ) -> Result<(world::Channel, Option<PlayerId>, Vec<ConnId>), LobbyRefusal> {
         match to {
-            ChatTarget::Lobby => Ok((world::Channel::Lobby, None, self.players.connected())),
+            ChatTarget::Lobby => {
+                Ok((world::Channel::Lobby, None, self.sessions.players().connected()))
+            }
             ChatTarget::Room => {
-                Ok((world::Channel::Room, None, self.member_conns(self.room_of(player)?, None)))
+                let members = self.rooms.member_conns(self.room_of(player)?, &self.sessions);
+                Ok((world::Channel::Room, None, members))
             }
             ChatTarget::Party => {
-                let party = self.players.at(player).party.ok_or_else(in_no_party)?;
-                let members = self.parties.members(party).into_iter();
-                let conns = members.filter_map(|member| self.players.at(member).conn);
-                Ok((world::Channel::Party, None, conns.collect()))
+                let party = self.sessions.player(player).party.ok_or_else(in_no_party)?;
+                let members = self.sessions.parties().members(party).into_iter();
+                Ok((world::Channel::Party, None, self.sessions.conns_of(members)))
             }
-            ChatTarget::Player(to) => {
-                self.whisper_recipients(player, self.players.get(to).map(|to| to.id), || {
-                    format!("the id {to}")
-                })
-            }
+            ChatTarget::Player(to) => self.whisper_recipients(
+                player,
+                self.sessions.players().get(to).map(|to| to.id),
+                || format!("the id {to}"),
+            ),
             ChatTarget::PlayerNamed(name) => {
-                self.whisper_recipients(player, self.players.find_by_name(&name), || {
+                self.whisper_recipients(player, self.sessions.players().find_by_name(&name), || {
                     "that name".to_owned()
                 })
             }
@@ -88,11 +90,11 @@ impl Lobby {
         let refuse = |message| LobbyRefusal::new(ErrorCode::NoSuchPlayer, message);
         let to = to.ok_or_else(|| refuse(format!("no player has {}", wanted())))?;
         let heard_by = self
-            .players
-            .at(to)
+            .sessions
+            .player(to)
             .conn
             .ok_or_else(|| refuse("that player is away at the moment".to_owned()))?;
-        let own = self.players.at(player).conn.filter(|own| *own != heard_by);
+        let own = self.sessions.player(player).conn.filter(|own| *own != heard_by);
         Ok((world::Channel::Whisper, Some(to), own.into_iter().chain([heard_by]).collect()))
     }
 }

@@ -121,6 +121,16 @@ impl LobbyConfig {
         self.epoch_unix + now.since(LocalTime::ZERO)
     }
 
+    /// The same in whole seconds.
+    pub(in crate::lobby) fn unix_seconds(&self, now: LocalTime) -> i64 {
+        self.unix_time(now).as_secs() as i64
+    }
+
+    /// The grace period as hosts and clients read it.
+    pub(in crate::lobby) fn grace_ms(&self) -> u32 {
+        u32::try_from(self.grace.as_millis()).unwrap_or(u32::MAX)
+    }
+
     /// Maximum number of sessions, connected or not, that were opened from one address.
     pub(in crate::lobby) fn max_sessions_per_address(&self) -> usize {
         self.max_per_address.saturating_mul(SESSIONS_PER_CONNECTION)

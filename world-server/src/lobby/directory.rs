@@ -19,16 +19,14 @@ use std::time::Duration;
 use crate::directory as pb;
 use ambit_host_protocol::messages::{RoomHere, RoomOrder, WorldOrder};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{AccountId, PartyId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
-use ambit_proto::wishes::Wishes;
 use ambit_room::recording::Header;
-use ambit_store::BanTerm;
-use ambit_transport::address::SourceNetwork;
 use prost::Message as _;
 
+use crate::lobby::Lobby;
 use crate::lobby::fleet::hosts::Host;
-use crate::lobby::output::{HostId, RecordKey};
+use crate::lobby::output::{HostId, LobbyAction, RecordKey};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, parse_capacity};
 use crate::lobby::rooms::bans::Ban;
@@ -36,12 +34,10 @@ use crate::lobby::rooms::parameters::{MAP, parameters_of_game};
 use crate::lobby::rooms::room::{LobbyRoom, RoomLife, RoomMaker, RoomPhase};
 use crate::lobby::rooms::seed::SEED;
 use crate::lobby::rooms::stored_password::StoredPassword;
-use crate::lobby::sessions::creations::{CreationKey, RecentCreations};
-use crate::lobby::sessions::players::{LobbyPlayer, ResumeToken, SavedPlayer};
+use crate::lobby::sessions::records::{network_from_record, network_record};
 use crate::lobby::text::{LobbyRoomName, PlayerName};
 use crate::lobby::timers::Timer;
 use crate::lobby::worlds::state::WorldState;
-use crate::lobby::{Lobby, LobbyAction, to_millis};
 
 /// Marks a room that has just lost its host.
 const NO_HOST: u64 = u64::MAX;
@@ -50,7 +46,7 @@ const NO_HOST: u64 = u64::MAX;
 impl Lobby {
     /// Puts out all records that have changed since the last call.
     pub(in crate::lobby) fn emit_changed_records(&mut self) {
-        let players = self.players.take_changed();
+        let players = self.sessions.take_changed_players();
         let rooms = self.rooms.take_changed();
         if !self.config.directory {
             return;
@@ -65,8 +61,8 @@ impl Lobby {
             }
         }
         for id in players {
-            let player = self.players.get(id);
-            let record = player.map(|player| self.player_record(player).encode_to_vec());
+            let player = self.sessions.players().get(id);
+            let record = player.map(|player| self.sessions.record_of(player).encode_to_vec());
             self.emit_record(RecordKey::Player(id), record);
         }
         for id in rooms {
@@ -80,13 +76,13 @@ impl Lobby {
     }
 
     fn emit_record(&mut self, key: RecordKey, value: Option<Vec<u8>>) {
-        self.records.put(key, value, &mut self.outbox);
+        self.records.put(key, value, &mut self.effects.outbox);
     }
 
     /// What the ids of rooms are unique in: these records, and all that follow from them.
     pub(in crate::lobby) fn lineage(&mut self) -> [u8; 16] {
         self.records.lineage().unwrap_or_else(|| {
-            let new = self.players.random_bytes();
+            let new = self.sessions.random_bytes();
             self.records.set_lineage(new.to_vec());
             new
         })
@@ -96,42 +92,14 @@ impl Lobby {
     fn reserve_ids(&mut self) {
         let lineage = self.lineage().to_vec();
         let used = pb::Ids {
-            players: self.players.last_id(),
-            rooms: self.rooms.last_id(),
-            tickets: self.counters.tickets,
+            players: self.sessions.players().last_id(),
+            rooms: self.rooms.all().last_id(),
+            tickets: self.effects.counters.tickets,
             hosts: self.fleet.last_id(),
-            transfers: self.counters.last_transfer,
+            transfers: self.rooms.last_transfer(),
             lineage,
         };
-        self.records.reserve(used, &mut self.outbox);
-    }
-
-    fn player_record(&self, player: &LobbyPlayer) -> pb::Player {
-        let creations = player.creations.entries().map(|(key, room)| pb::Creation {
-            key: key.map(Vec::from).unwrap_or_default(),
-            room: room.0,
-        });
-        let place_in_party = player.party.map(|party| self.parties.place(party, player.id));
-        pb::Player {
-            name: player.name().as_str().to_owned(),
-            token: self.players.token(player.id).to_vec(),
-            previous_token: self
-                .players
-                .previous_token(player.id)
-                .map(Vec::from)
-                .unwrap_or_default(),
-            creations: creations.collect(),
-            network: network_record(player.network),
-            account: AccountId::to_bytes(player.account),
-            wishes: player.wishes.clone().into_map(),
-            since: player.since,
-            mute: player
-                .mute
-                .as_ref()
-                .map(|term| pb::Mute { reason: term.reason.clone(), ends_at: term.ends_at }),
-            party: player.party.map_or(0, |party| party.0),
-            place_in_party: place_in_party.unwrap_or_default(),
-        }
+        self.records.reserve(used, &mut self.effects.outbox);
     }
 
     fn room_record(room: &LobbyRoom) -> pb::Room {
@@ -178,10 +146,6 @@ impl Lobby {
     }
 }
 
-fn network_record(network: Option<SourceNetwork>) -> String {
-    network.map_or(String::new(), |network| network.first_address().to_string())
-}
-
 fn ban_record(ban: &Ban) -> pb::Ban {
     pb::Ban {
         player: ban.player.0,
@@ -191,10 +155,6 @@ fn ban_record(ban: &Ban) -> pb::Ban {
         bars_network: ban.bars_network,
         account: AccountId::to_bytes(ban.account),
     }
-}
-
-fn network_from_record(record: &str) -> Option<SourceNetwork> {
-    record.parse().ok().map(SourceNetwork::of)
 }
 
 fn host_record(host: &Host, build_since: u64) -> pb::Host {
@@ -231,7 +191,7 @@ impl Lobby {
             match *key {
                 RecordKey::Ids => {}
                 RecordKey::Host(id) => self.fleet.skip_to(id.0),
-                RecordKey::Player(id) => self.players.skip_to(id.0),
+                RecordKey::Player(id) => self.sessions.skip_to(id.0),
                 RecordKey::Room(id) => self.rooms.skip_to(id.0),
             }
         }
@@ -241,9 +201,10 @@ impl Lobby {
                 RecordKey::Host(id) => pb::Host::decode(bytes)
                     .ok()
                     .and_then(|host| self.restore_host(now, id, host, reconnect_time)),
-                RecordKey::Player(id) => pb::Player::decode(bytes)
-                    .ok()
-                    .and_then(|player| self.restore_player(now, id, &player)),
+                RecordKey::Player(id) => pb::Player::decode(bytes).ok().and_then(|player| {
+                    let timers = &mut self.effects.timers;
+                    self.sessions.restore(now, id, &player, &self.config, timers)
+                }),
                 RecordKey::Room(_) => Some(()),
             };
             if taken.is_none() {
@@ -251,7 +212,7 @@ impl Lobby {
                 // Marks it as changed, so that its record is removed.
                 match key {
                     RecordKey::Host(id) => self.fleet.forget_host(id),
-                    RecordKey::Player(id) => self.players.remove(id),
+                    RecordKey::Player(id) => self.sessions.remove(id),
                     RecordKey::Ids | RecordKey::Room(_) => {}
                 }
             }
@@ -271,7 +232,7 @@ impl Lobby {
                     && let Some((header, build)) = self.header_of_record(&records, id)
                 {
                     let why = "its record cannot be restored".to_owned();
-                    self.outbox.push(LobbyAction::SetAsideRoom { header, build, why });
+                    self.effects.outbox.push(LobbyAction::SetAsideRoom { header, build, why });
                 }
                 // Marks it as changed, so that its record is removed.
                 drop(self.rooms.remove(id));
@@ -279,8 +240,8 @@ impl Lobby {
         }
         for &room in checkpointed {
             if !self.is_running(room) {
-                self.outbox.push(LobbyAction::ForgetRoom { room });
-                self.forget_store_jobs(room);
+                self.effects.outbox.push(LobbyAction::ForgetRoom { room });
+                self.forget_stored(room);
             }
         }
         self.watch_restored_rooms();
@@ -289,7 +250,7 @@ impl Lobby {
             self.rooms.iter().filter(|room| room.phase == RoomPhase::Moving { host: None });
         for id in hostless.map(|room| room.id).collect::<Vec<_>>() {
             let until = now + reconnect_time + self.config.open_timeout;
-            self.timers.set(Timer::Opening(id), until);
+            self.effects.timers.set(Timer::Opening(id), until);
         }
         self.repair_worlds(now);
         self.emit_changed_records();
@@ -323,7 +284,7 @@ impl Lobby {
             room: id.0,
             seed: world.seed,
             capacity: world.capacity,
-            grace_ms: to_millis(self.config.grace),
+            grace_ms: self.config.grace_ms(),
             parameters,
         };
         Some((header, build))
@@ -348,11 +309,11 @@ impl Lobby {
     }
 
     fn skip_to(&mut self, ids: pb::Ids) {
-        self.players.skip_to(ids.players);
+        self.sessions.skip_to(ids.players);
         self.rooms.skip_to(ids.rooms);
         self.fleet.skip_to(ids.hosts);
-        self.counters.tickets = self.counters.tickets.max(ids.tickets);
-        self.counters.last_transfer = self.counters.last_transfer.max(ids.transfers);
+        self.effects.counters.tickets = self.effects.counters.tickets.max(ids.tickets);
+        self.rooms.skip_transfers_to(ids.transfers);
         self.records.set_lineage(ids.lineage);
     }
 
@@ -377,46 +338,7 @@ impl Lobby {
         };
         host.check().ok()?;
         self.fleet.expect_back(now, id, host, host_since, reconnect_time);
-        self.timers.set(Timer::HostSilence(id), now + reconnect_time);
-        Some(())
-    }
-
-    fn restore_player(&mut self, now: LocalTime, id: PlayerId, player: &pb::Player) -> Option<()> {
-        let token = |bytes: &[u8]| ResumeToken::try_from(bytes).ok();
-        let mut creations = RecentCreations::default();
-        for creation in &player.creations {
-            creations.add(
-                now,
-                CreationKey::try_from(&creation.key[..]).ok(),
-                RoomId(creation.room),
-            );
-        }
-        let saved = SavedPlayer {
-            name: PlayerName::parse(&player.name).ok()?,
-            token: token(&player.token)?,
-            previous_token: token(&player.previous_token),
-            creations,
-            network: network_from_record(&player.network),
-            account: AccountId::from_bytes(&player.account),
-            since: player.since,
-            mute: player
-                .mute
-                .as_ref()
-                .map(|mute| BanTerm { reason: mute.reason.clone(), ends_at: mute.ends_at }),
-            wishes: Wishes::new(player.wishes.clone()).ok()?,
-        };
-        let network = saved.network;
-        self.players.restore(id, saved, &self.config)?;
-        if player.party != 0 {
-            let party = PartyId(player.party);
-            self.players.at_mut(id).party = self.parties.restore(party, player.place_in_party, id);
-        }
-        if let Some(network) = network
-            && !self.config.trusts(network.first_address())
-        {
-            self.players.count_at(id, network);
-        }
-        self.timers.set(Timer::Grace(id), now + self.config.grace);
+        self.effects.timers.set(Timer::HostSilence(id), now + reconnect_time);
         Some(())
     }
 
@@ -430,11 +352,11 @@ impl Lobby {
         let has_checkpoint = checkpointed.contains(&id);
         if let Some(identity) = &record.map_identity {
             let phase = self.restored_phase(record.runs_on.map(HostId)?, has_checkpoint)?;
-            return self.restore_map(id, identity, &record, phase, has_checkpoint);
+            return self.rooms.restore_map(id, identity, &record, phase, has_checkpoint);
         }
         let members = || record.seats.iter().map(|seat| (PlayerId(seat.player), seat.ready));
         let free = |player: &PlayerId| {
-            self.players.get(*player).is_some_and(|player| player.room.is_none())
+            self.sessions.players().get(*player).is_some_and(|player| player.room.is_none())
         };
         let seated: Vec<(PlayerId, bool)> = members().filter(|(player, _)| free(player)).collect();
         let first = match seated.first() {
@@ -495,10 +417,10 @@ impl Lobby {
             room.has_checkpoint = has_checkpoint;
         }
         for (player, _) in seated {
-            self.players.at_mut(player).room = Some(id);
+            self.sessions.player_mut(player).room = Some(id);
         }
         self.rooms.restore(room);
-        self.mark_room_changed(now, id);
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
         Some(())
     }
 }
@@ -513,9 +435,9 @@ impl Lobby {
         let known = self.fleet.ids_of_process(instance);
         for before in known.into_iter().filter(|before| *before != id) {
             if !self.fleet.is_absent(before) {
-                self.outbox.push(LobbyAction::DisconnectHost { host: before });
+                self.effects.outbox.push(LobbyAction::DisconnectHost { host: before });
             }
-            self.timers.cancel(Timer::HostSilence(before));
+            self.effects.timers.cancel(Timer::HostSilence(before));
             self.fleet.forget_host(before);
             for room in self.rooms.ids() {
                 if self.rooms.at(room).game_host() != Some(before) {
@@ -556,17 +478,17 @@ impl Lobby {
                 let room = self.rooms.at_mut(id);
                 (room.has_checkpoint, room.build) = (false, build);
                 room.release.note_running();
-                self.outbox.push(LobbyAction::AdoptRoom { room: id, host });
+                self.effects.outbox.push(LobbyAction::AdoptRoom { room: id, host });
                 self.begin_trial_time(now, id);
                 let roster = RoomOrder::SyncMembers {
                     members: self.members_on_map(id),
-                    revoked_until: self.counters.tickets,
+                    revoked_until: self.effects.counters.tickets,
                 };
-                self.outbox.send_to_room(host, id, roster);
+                self.effects.outbox.send_to_room(host, id, roster);
                 self.resend_transfer_orders(id);
             } else {
                 let close = WorldOrder::CloseRoom { room: id, reason: ErrorCode::RoomClosed };
-                self.outbox.send_to_host(host, close);
+                self.effects.outbox.send_to_host(host, close);
             }
         }
         let runs = |room: &LobbyRoom| {
@@ -586,7 +508,7 @@ impl Lobby {
             if room.has_checkpoint && self.fleet.waits_for_members(id) {
                 room.phase = RoomPhase::Moving { host: None };
                 let until = now + self.config.open_timeout;
-                self.timers.set(Timer::Opening(id), until);
+                self.effects.timers.set(Timer::Opening(id), until);
                 continue;
             }
             let message = format!("the game server that ran room {id} does not run it any more");

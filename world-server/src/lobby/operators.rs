@@ -7,7 +7,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
-use ambit_store::{BanTarget, BanTerm};
+use ambit_store::{BanTarget, BanTerm, ServerBan};
 use ambit_transport::address::SourceNetwork;
 
 use crate::lobby::Lobby;
@@ -24,7 +24,7 @@ use crate::lobby::text::ChatText;
 impl Lobby {
     /// All players, by their ids. Cost: visits each player.
     pub(crate) fn operated_players(&self, now: LocalTime) -> Vec<OperatedPlayer> {
-        self.players.iter().map(|player| self.operated(now, player)).collect()
+        self.sessions.players().iter().map(|player| self.operated(now, player)).collect()
     }
 
     /// A player, as operators see it.
@@ -33,13 +33,14 @@ impl Lobby {
         now: LocalTime,
         player: PlayerId,
     ) -> Result<OperatedPlayer, OperatorProblem> {
-        let known = self.players.get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
+        let known =
+            self.sessions.players().get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
         Ok(self.operated(now, known))
     }
 
     fn operated(&self, now: LocalTime, player: &LobbyPlayer) -> OperatedPlayer {
-        let connection = player.conn.and_then(|conn| self.connections.get(conn));
-        let place = player.room.and_then(|room| self.avatar_place(room, player.id));
+        let connection = player.conn.and_then(|conn| self.sessions.connections().get(conn));
+        let place = player.room.and_then(|room| self.rooms.avatar_place(room, player.id));
         let place = place.map_or(player.room, |(place, _)| Some(place));
         let place = place.and_then(|place| self.rooms.get(place));
         OperatedPlayer {
@@ -53,15 +54,21 @@ impl Lobby {
             room: player.room,
             map: place.map(LobbyRoom::map),
             host: place.and_then(LobbyRoom::game_host),
-            role: player.account.and_then(|account| self.sign_ins.roles.get(&account).copied()),
-            mute: self.mute_of(now, player.id).cloned(),
+            role: self.sessions.role_of(player.account),
+            mute: self.sessions.mute_of(now, player.id, &self.config).cloned(),
         }
+    }
+
+    /// How many players these bans concern now.
+    pub(crate) fn reached_by(&self, now: LocalTime, bans: Vec<ServerBan>) -> usize {
+        self.sessions.reached_by(now, bans, &self.config)
     }
 
     /// Whom a ban of this player is for: its account, and where it comes from.
     pub(crate) fn ban_targets(&self, player: PlayerId) -> Result<Vec<BanTarget>, OperatorProblem> {
-        let known = self.players.get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
-        let network = self.network_of_player(player).map(SourceNetwork::first_address);
+        let known =
+            self.sessions.players().get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
+        let network = self.sessions.network_of(player).map(SourceNetwork::first_address);
         let account = known.account.map(BanTarget::Account);
         Ok(account.into_iter().chain(network.map(BanTarget::of_address)).collect())
     }
@@ -86,7 +93,7 @@ impl Lobby {
             map: room.map(),
             host: room.game_host(),
             players: if room.map_identity.is_some() {
-                self.players_on_map(room.id).len() as u32
+                self.rooms.players_on_map(room.id).len() as u32
             } else {
                 room.player_count()
             },
@@ -133,7 +140,8 @@ impl Lobby {
         reason: &str,
     ) -> Result<usize, OperatorProblem> {
         let why = refusal(ErrorCode::Kicked, "an operator put you out", reason)?;
-        let known = self.players.get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
+        let known =
+            self.sessions.players().get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
         if let Some(conn) = known.conn {
             self.close_connection(now, conn, why);
         }
@@ -146,11 +154,12 @@ impl Lobby {
         player: PlayerId,
         mute: Option<BanTerm>,
     ) -> Result<usize, OperatorProblem> {
-        let known = self.players.get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
+        let known =
+            self.sessions.players().get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
         if mute.is_none() && known.mute.is_none() {
             return Err(OperatorProblem::NotMuted(player));
         }
-        self.players.at_mut(player).mute = mute;
+        self.sessions.player_mut(player).mute = mute;
         Ok(1)
     }
 
@@ -174,20 +183,25 @@ impl Lobby {
     ) -> Result<usize, OperatorProblem> {
         let text = ChatText::parse(text).map_err(bad_text)?;
         let (channel, conns, player) = match to {
-            OperatorAudience::All => (world::Channel::Lobby, self.players.connected(), 0),
+            OperatorAudience::All => {
+                (world::Channel::Lobby, self.sessions.players().connected(), 0)
+            }
             OperatorAudience::Room(room) => {
                 self.rooms.get(room).ok_or(OperatorProblem::NoSuchRoom(room))?;
-                (world::Channel::Room, self.member_conns(room, None), 0)
+                (world::Channel::Room, self.rooms.member_conns(room, &self.sessions), 0)
             }
             OperatorAudience::Player(player) => {
-                let known =
-                    self.players.get(player).ok_or(OperatorProblem::NoSuchPlayer(player))?;
+                let known = self
+                    .sessions
+                    .players()
+                    .get(player)
+                    .ok_or(OperatorProblem::NoSuchPlayer(player))?;
                 (world::Channel::Whisper, known.conn.into_iter().collect(), player.0)
             }
         };
         let chat = server_line(channel, player, text.into_string());
         let reached = conns.len();
-        self.outbox.broadcast(conns, Body::Chat(chat));
+        self.effects.outbox.broadcast(conns, Body::Chat(chat));
         Ok(reached)
     }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
+use ambit_proto::control::world::{Done, Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_room::recording::Header;
 use ambit_store::RoomRequest;
@@ -72,6 +72,16 @@ pub(super) struct RequestSource {
     pub(super) conn: ConnId,
     pub(super) request: u64,
 }
+
+/// The result of a request that was not refused.
+pub(super) enum RequestOutcome {
+    Immediate(Body),
+    /// Answered later, when a host has responded.
+    Deferred,
+}
+
+/// The answer to a successful request without a result.
+pub(super) const DONE: RequestOutcome = RequestOutcome::Immediate(Body::Done(Done {}));
 
 /// Whose job it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

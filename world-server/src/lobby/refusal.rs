@@ -17,3 +17,15 @@ impl LobbyRefusal {
         Self { code, message: message.into() }
     }
 }
+
+/// Whether a refused hello ends the connection, since no other hello could succeed.
+pub(super) fn ends_handshake(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::VersionMismatch
+            | ErrorCode::TooManyConnections
+            | ErrorCode::TooManyFromAddress
+            | ErrorCode::BadAccount
+            | ErrorCode::Banned
+    )
+}

@@ -1,340 +1,192 @@
-//! Sessions: hello, resume, takeover, and the ends of connections and sessions.
+//! Sessions: connections, players, how they sign in, their parties, and what their requests cost.
 //!
 //! Each player has a session, which outlives its connection by the grace period. While the player
 //! is away, its seat and name are kept, and its room sees it as not connected.
+//!
+//! [`Sessions`] decides and remembers. It knows no room but by the id that a player has; it gets
+//! limits as an argument, and puts outputs, timers and counts into the effects of the call. What
+//! sessions and rooms do together is in `hello` and `ends`, as parts of the lobby: none of them
+//! touches a field of the sessions.
 
 pub(super) mod account_job;
-pub(super) mod accounts;
-pub(super) mod ban_checks;
+mod ban_checks;
+mod budgets;
+pub(super) mod catch_ups;
 pub(super) mod connections;
 pub(super) mod creations;
-pub(super) mod login_guesses;
+mod ends;
+mod fair_shares;
+mod hello;
+mod login_guesses;
 pub(super) mod parties;
 pub(super) mod party;
 pub(super) mod players;
+pub(super) mod records;
+mod reports;
 pub(super) mod server_bans;
-pub(super) mod sign_in;
-pub(super) mod sign_ins;
+mod sign_in;
+mod sign_ins;
 
-use ambit_host_protocol::messages::RoomOrder;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::WORLD_VERSION;
-use ambit_proto::control::world::{self, world_to_client::Body};
-use ambit_proto::ids::{AccountId, PlayerId, RoomId};
+use ambit_proto::control::world::world_to_client::Body;
+use ambit_proto::ids::{AccountId, PlayerId};
 use ambit_proto::time::LocalTime;
-use ambit_transport::account_proof::account_of;
+use ambit_transport::account_proof::KEY_BYTES;
 use ambit_transport::address::SourceNetwork;
 
-use crate::lobby::operator_event::OperatorEvent;
-use crate::lobby::output::{ConnId, RequestSource};
+use crate::lobby::config::{Entropy, LobbyConfig};
+use crate::lobby::effects::LobbyEffects;
+use crate::lobby::output::{ConnId, MissedNews, OutputQueue};
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::request::{HelloAccount, HelloRequest};
-use crate::lobby::rooms::membership::room_left_body;
-use crate::lobby::sessions::account_job::AccountWay;
-use crate::lobby::sessions::connections::Stage;
-use crate::lobby::sessions::server_bans::BanSubject;
+use crate::lobby::sessions::budgets::{LobbyBudgets, list_kib, list_refusal, whole_kib};
+use crate::lobby::sessions::catch_ups::{CatchUps, NextCatchUp};
+use crate::lobby::sessions::connections::{
+    Asked, AskedAccount, Connections, LobbyConnection, RequestPace, Stage,
+};
+use crate::lobby::sessions::parties::Parties;
+use crate::lobby::sessions::players::{LobbyPlayer, LobbyPlayers, NameTaken};
+use crate::lobby::sessions::sign_ins::SignIns;
 use crate::lobby::text::PlayerName;
-use crate::lobby::timers::Timer;
-use crate::lobby::{Lobby, RequestOutcome, to_millis};
+use crate::lobby::timers::{LobbyTimers, Timer};
 
-impl Lobby {
-    /// Opens a session, or resumes the one of the token. A resumed session keeps its name, whatever
-    /// the hello says, and has to subscribe to the list of rooms again.
-    pub(super) fn handle_hello(
-        &mut self,
-        now: LocalTime,
-        from: RequestSource,
-        hello: HelloRequest,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
-        let conn = from.conn;
-        let account = match &hello.account {
-            HelloAccount::Key(key) => Some(account_of(key)),
-            HelloAccount::Job(..) | HelloAccount::None => None,
-        };
-        let connection = self.connections.open_mut(conn).expect("a hello came on it");
-        connection.agent = hello.agent;
-        let address = Some(connection.address);
-        let resumed = self.players.find_by_token(&hello.resume_token);
-        let who = match resumed.map(|player| self.players.at(player)) {
-            Some(player) => BanSubject { account: player.account, name: None, address },
-            None => BanSubject { account, name: hello.name.as_ref(), address },
-        };
-        self.check_server_bans(now, who)?;
-        if let Some(player) = resumed {
-            self.resume_session(now, player, conn);
-            let welcome = self.welcome(now, conn, player, true);
-            return Ok(RequestOutcome::Immediate(Body::Welcome(welcome)));
-        }
-        match hello.account {
-            HelloAccount::Key(key) => {
-                self.check_way(AccountWay::Device)?;
-                Ok(self.ask_for_proof(conn, key, hello.name))
-            }
-            HelloAccount::Job(way, job) => {
-                self.check_way(way)?;
-                self.ask_for_sign_in(now, from, hello.name, job)
-            }
-            HelloAccount::None => {
-                self.check_way(AccountWay::Guest)?;
-                let player = self.open_session(now, conn, hello.name, None)?;
-                let welcome = self.welcome(now, conn, player, false);
-                Ok(RequestOutcome::Immediate(Body::Welcome(welcome)))
-            }
+/// See the module.
+pub(super) struct Sessions {
+    connections: Connections,
+    players: LobbyPlayers,
+    sign_ins: SignIns,
+    parties: Parties,
+    budgets: LobbyBudgets,
+    catch_ups: CatchUps,
+}
+
+impl Sessions {
+    /// Without connections and players.
+    pub(super) fn new(config: &LobbyConfig, entropy: Entropy) -> Self {
+        Self {
+            connections: Connections::default(),
+            players: LobbyPlayers::new(entropy),
+            sign_ins: SignIns::default(),
+            parties: Parties::default(),
+            budgets: LobbyBudgets::new(config),
+            catch_ups: CatchUps::default(),
         }
     }
 
-    /// The handshake is over.
-    fn welcome(
-        &mut self,
-        now: LocalTime,
-        conn: ConnId,
-        player: PlayerId,
-        is_resumed: bool,
-    ) -> world::Welcome {
-        self.connections.open_mut(conn).expect("a hello came on it").stage = Stage::Player(player);
-        self.timers.cancel(Timer::Hello(conn));
-        if let Some(idle) = self.config.idle {
-            self.timers.set(Timer::Idle(conn), now + idle);
-        }
-        let welcome = self.welcome_message(player, is_resumed);
-        self.players.at_mut(player).lost_room = None;
-        self.announce_end_to(now, conn);
-        if self.config.logs_chat {
-            self.tell_that_chat_is_logged(conn);
-        }
-        welcome
+    /// All connections, also those that are closing.
+    pub(super) fn connections(&self) -> &Connections {
+        &self.connections
     }
 
-    /// Closes a connection with a goodbye. Its player, if it has one, is away from now on.
-    pub(super) fn close_connection(&mut self, now: LocalTime, conn: ConnId, why: LobbyRefusal) {
-        if let Some(player) = self.begin_close(conn, why) {
-            self.mark_away(now, player);
-            self.report_player_away(player);
-        }
+    /// All players, also those who are away.
+    pub(super) fn players(&self) -> &LobbyPlayers {
+        &self.players
     }
 
-    /// Removes a closed connection. Returns its player.
-    pub(super) fn forget_connection(&mut self, now: LocalTime, conn: ConnId) -> Option<PlayerId> {
-        let connection = self.connections.remove(conn)?;
-        let network = SourceNetwork::of(connection.address);
-        self.budgets.delivery_shares.disconnect(now, network);
-        self.clear_connection(conn);
-        let Stage::Player(player) = connection.stage else {
-            return None;
-        };
-        self.mark_away(now, player);
-        Some(player)
+    pub(super) fn parties(&self) -> &Parties {
+        &self.parties
     }
 
-    /// Ends the session for this reason: the seat and the name are free.
-    pub(super) fn end_session(&mut self, now: LocalTime, player: PlayerId, why: ErrorCode) {
-        self.timers.cancel(Timer::Grace(player));
-        self.vacate_seat(now, player, why);
-        self.quit_party(player);
-        self.report_player_left(player, why);
-        self.players.remove(player);
+    /// A player that must exist: the owner of a connection or of a seat.
+    pub(super) fn player(&self, id: PlayerId) -> &LobbyPlayer {
+        self.players.at(id)
     }
 
-    /// Closes the connection and ends the session of a player who was idle in the lobby for too
-    /// long.
-    pub(super) fn check_idle(&mut self, now: LocalTime, conn: ConnId) {
-        let (Some(idle), Some(connection)) = (self.config.idle, self.connections.open_mut(conn))
-        else {
-            return;
-        };
-        let Stage::Player(player) = connection.stage else {
-            return;
-        };
-        let in_room = self.players.at(player).room.is_some();
-        if in_room {
-            connection.active_at = now;
-        }
-        let due = connection.active_at + idle;
-        if due > now {
-            self.timers.set(Timer::Idle(conn), due);
-        } else {
-            let message =
-                format!("nothing was asked for {} s; connect again to play", idle.as_secs());
-            self.close_connection(now, conn, LobbyRefusal::new(ErrorCode::Idle, message));
-            self.end_session(now, player, ErrorCode::Idle);
+    /// The same, to be changed.
+    pub(super) fn player_mut(&mut self, id: PlayerId) -> &mut LobbyPlayer {
+        self.players.at_mut(id)
+    }
+
+    /// For texts.
+    pub(super) fn name_of(&self, player: PlayerId) -> String {
+        self.players.at(player).name().as_str().to_owned()
+    }
+
+    /// Returns unpredictable bytes.
+    pub(super) fn random_bytes(&mut self) -> [u8; 16] {
+        self.players.random_bytes()
+    }
+
+    /// Players that may have changed since the last call, removed ones included.
+    pub(super) fn take_changed_players(&mut self) -> BTreeSet<PlayerId> {
+        self.players.take_changed()
+    }
+
+    /// The connections of those of these players who are connected, in their order.
+    pub(super) fn conns_of(&self, players: impl Iterator<Item = PlayerId>) -> Vec<ConnId> {
+        players.filter_map(|player| self.players.at(player).conn).collect()
+    }
+
+    /// Sends an event to a player, unless it is away.
+    pub(super) fn notify(&self, player: PlayerId, body: Body, outbox: &mut OutputQueue) {
+        if let Some(conn) = self.players.at(player).conn {
+            outbox.notify(conn, body);
         }
     }
 
-    pub(super) fn set_name(
-        &mut self,
-        now: LocalTime,
-        player: PlayerId,
-        name: PlayerName,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
-        let text = name.as_str().to_owned();
-        let account = self.players.at(player).account;
-        let who = BanSubject { account, name: Some(&name), address: None };
-        if let Err(LobbyRefusal { message, .. }) = self.check_server_bans(now, who) {
-            return Err(LobbyRefusal::new(ErrorCode::BadName, message));
-        }
-        let before = self.players.at(player).name().as_str().to_owned();
-        if let Some(room) = self.players.at(player).room {
-            let members = self.rooms.at(room).seats.taken() as usize;
-            self.charge_deliveries(now, player, members)?;
-        }
-        if self.players.rename(player, name).is_err() {
-            let message = format!(
-                "another player is called {text} or nearly so, or the name is reserved; \
-                         choose another name"
-            );
-            return Err(LobbyRefusal::new(ErrorCode::NameTaken, message));
-        }
-        let name = text.clone();
-        self.report(OperatorEvent::PlayerRenamed { player: player.0, name, before });
-        let renamed = world::Renamed { player: player.0, name: text };
-        if let Some(room) = self.players.at(player).room {
-            self.send_rename_to_hosts(room, &renamed);
-            let others = self.member_conns(room, Some(player));
-            self.outbox.broadcast(others, Body::Renamed(renamed.clone()));
-        }
-        self.mark_party_changed(player);
-        Ok(RequestOutcome::Immediate(Body::Renamed(renamed)))
+    /// Where the player's connection comes from; while it is away, where its session was opened.
+    pub(super) fn network_of(&self, player: PlayerId) -> Option<SourceNetwork> {
+        let player = self.players.at(player);
+        let connection = player.conn.and_then(|conn| self.connections.get(conn));
+        connection.map(|connection| SourceNetwork::of(connection.address)).or(player.network)
     }
 
-    /// Renames the avatar in a running game too.
-    fn send_rename_to_hosts(&mut self, room: RoomId, renamed: &world::Renamed) {
-        let player = PlayerId(renamed.player);
-        for (room, host) in self.hosts_of_member(room, player) {
-            let rename = RoomOrder::RenamePlayer { player, name: renamed.name.clone() };
-            self.outbox.send_to_room(host, room, rename);
-        }
+    /// Whether the player is connected from an address of the operator's.
+    pub(super) fn is_trusted(&self, player: PlayerId) -> bool {
+        let connection = self.players.at(player).conn.and_then(|conn| self.connections.get(conn));
+        connection.is_some_and(|connection| connection.is_trusted)
     }
 
-    /// Adds a new player. The number of players who are away is bounded too, since each lives for
-    /// the grace period: at the bound, the player who is away for the longest time is removed, so
-    /// that connected clients get in. An address has a bound of its own, so that a client that
-    /// comes and goes removes only players from there.
-    fn open_session(
+    pub(super) fn address_of(&self, conn: ConnId) -> Option<IpAddr> {
+        self.connections.get(conn).map(|connection| connection.address)
+    }
+
+    /// The stage of a connection that is open, and not closing.
+    pub(super) fn stage_of(&self, conn: ConnId) -> Option<Stage> {
+        let stage = self.connections.get(conn).map(|connection| connection.stage);
+        stage.filter(|stage| *stage != Stage::Closing)
+    }
+
+    /// A connection on which a hello has just come.
+    fn greeting(&mut self, conn: ConnId) -> &mut LobbyConnection {
+        self.connections.open_mut(conn).expect("a hello came on it")
+    }
+}
+
+/// Connections.
+impl Sessions {
+    /// Adds a connection, within the limits.
+    pub(super) fn connect(
         &mut self,
         now: LocalTime,
         conn: ConnId,
-        name: Option<PlayerName>,
-        account: Option<AccountId>,
-    ) -> Result<PlayerId, LobbyRefusal> {
-        let connection = self.connections.get(conn).expect("a hello came on it");
-        let address = Some(connection.address);
-        self.check_server_bans(now, BanSubject { account, name: name.as_ref(), address })?;
-        let network = SourceNetwork::of(connection.address);
-        let is_trusted = connection.is_trusted;
-        if !is_trusted {
-            self.make_room_for_session(now, network)?;
-        }
-        if self.players.len() >= 2 * self.config.max_connections {
-            let longest_away = self.timers.longest_away_player().ok_or_else(|| {
-                LobbyRefusal::new(
-                    ErrorCode::TooManyConnections,
-                    "the server has all the players that it takes",
-                )
-            })?;
-            self.end_session(now, longest_away, ErrorCode::Idle);
-        }
-        let player = self.players.add((name, account), conn, network, &self.config);
-        self.players.at_mut(player).since = self.config.unix_time(now).as_secs() as i64;
-        if !is_trusted {
-            self.players.count_at(player, network);
-        }
-        self.report_player_came(player, conn);
-        Ok(player)
-    }
-
-    /// Ends sessions that wait for their players, the oldest first, until one more may be opened
-    /// from this network.
-    fn make_room_for_session(
-        &mut self,
-        now: LocalTime,
-        network: SourceNetwork,
+        address: IpAddr,
+        config: &LobbyConfig,
     ) -> Result<(), LobbyRefusal> {
-        let limit = self.config.max_sessions_per_address();
-        while self.players.counted_at(network).count() >= limit {
-            let waiting = self.timers.longest_away_of(self.players.counted_at(network));
-            let oldest = waiting.ok_or_else(|| {
-                let message = format!(
-                    "there are {limit} players from this address already, as many as one address \
-                     may have; end one of their sessions"
-                );
-                LobbyRefusal::new(ErrorCode::TooManyFromAddress, message)
-            })?;
-            self.end_session(now, oldest, ErrorCode::Idle);
-        }
+        self.connections.admit(now, conn, address, config)?;
+        self.budgets.delivery_shares.connect(now, SourceNetwork::of(address));
         Ok(())
     }
 
-    /// Resumes the player's session on `conn`. An older connection that is still open gets a
-    /// goodbye and is closed.
-    fn resume_session(&mut self, now: LocalTime, player: PlayerId, conn: ConnId) {
-        self.timers.cancel(Timer::Grace(player));
-        let older = self.players.at_mut(player).conn.replace(conn);
-        if let Some(older) = older {
-            let message =
-                "the session continues on another connection, which sent its resume token";
-            self.begin_close(older, LobbyRefusal::new(ErrorCode::TakenOver, message));
-        }
-        self.players.renew_token(player);
-        if self.players.at(player).network.is_none() {
-            self.note_network(now, player, conn);
-        }
-        self.counters.resumed += 1;
-        self.report_player_back(player, conn);
-        if let Some(room) = self.players.at(player).room {
-            if older.is_none() {
-                self.rooms.at_mut(room).seats.set_waiting(player, false);
-                self.mark_roster_changed(now, room);
-            }
-            let joined = self.room_joined(room);
-            self.outbox.notify(conn, Body::RoomJoined(joined));
-            self.send_ticket(now, player);
-        } else if let Some((room, why)) = self.players.at(player).lost_room.clone() {
-            self.outbox.notify(conn, room_left_body(room, why));
-        }
-        self.mark_party_changed(player);
-    }
-
-    /// The record of the session did not say where it was opened: it counts where it is resumed.
-    fn note_network(&mut self, now: LocalTime, player: PlayerId, conn: ConnId) {
-        let connection = self.connections.get(conn).expect("a hello came on it");
-        let network = SourceNetwork::of(connection.address);
-        let is_trusted = connection.is_trusted;
-        self.players.at_mut(player).network = Some(network);
-        if !is_trusted && self.make_room_for_session(now, network).is_ok() {
-            self.players.count_at(player, network);
-        }
-    }
-
-    fn welcome_message(&self, player: PlayerId, resumed: bool) -> world::Welcome {
-        let games = self.games.iter().map(|game| world::GameInfo {
-            name: game.name.clone(),
-            description: game.description.clone(),
-            min_players: game.min_players,
-            join_running: game.join_running,
-            quick_start: game.quick_start.clone(),
-        });
-        let known = self.players.at(player);
-        let lost_room = known.lost_room.as_ref().map(|(room, _)| *room);
-        world::Welcome {
-            version: WORLD_VERSION,
-            player: player.0,
-            name: known.name().as_str().to_owned(),
-            resume_token: self.players.token(player).to_vec(),
-            resumed,
-            grace_ms: to_millis(self.config.grace),
-            room: known.room.or(lost_room).map(|room| room.0),
-            games: games.collect(),
-            account: AccountId::to_bytes(known.account),
-            login: String::new(),
-            servers: Some(self.servers.clone()).filter(|servers| !servers.servers.is_empty()),
-        }
+    /// Counts a request against the rate of its connection; `None` if that is not open.
+    pub(super) fn note_request(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        config: &LobbyConfig,
+    ) -> Option<RequestPace> {
+        let connection = self.connections.open_mut(conn)?;
+        Some(connection.note_request(now, config.refused_in_a_row))
     }
 
     /// Sends a goodbye on a connection and closes it. Returns its player.
-    pub(in crate::lobby) fn begin_close(
+    fn begin_close(
         &mut self,
         conn: ConnId,
         why: LobbyRefusal,
+        effects: &mut LobbyEffects,
     ) -> Option<PlayerId> {
         let connection = self.connections.open_mut(conn)?;
         let stage = std::mem::replace(&mut connection.stage, Stage::Closing);
@@ -343,29 +195,297 @@ impl Lobby {
             Stage::Player(player) => Some(player),
             Stage::Handshake | Stage::Closing => None,
         };
-        self.counters.count_closed(code);
-        self.outbox.send_goodbye(conn, why);
-        self.clear_connection(conn);
-        self.report_fault(code, player, address);
+        effects.counters.count_closed(code);
+        effects.outbox.send_goodbye(conn, why);
+        self.clear_connection(conn, &mut effects.timers);
+        effects.report_fault(code, player, address);
         player
     }
 
-    /// Removes the timers and the subscription of a connection.
-    fn clear_connection(&mut self, conn: ConnId) {
-        self.timers.cancel(Timer::Hello(conn));
-        self.timers.cancel(Timer::Idle(conn));
-        self.listing.unsubscribe(conn);
-        self.forget_catch_up(conn);
+    /// Removes a closed connection. Returns its player, if it has not been told to go.
+    fn disconnect(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        timers: &mut LobbyTimers,
+    ) -> Option<PlayerId> {
+        let connection = self.connections.remove(conn)?;
+        let network = SourceNetwork::of(connection.address);
+        self.budgets.delivery_shares.disconnect(now, network);
+        self.clear_connection(conn, timers);
+        match connection.stage {
+            Stage::Player(player) => Some(player),
+            Stage::Handshake | Stage::Closing => None,
+        }
     }
 
-    /// Marks the player as away; the grace period begins.
-    fn mark_away(&mut self, now: LocalTime, player: PlayerId) {
-        self.players.at_mut(player).conn = None;
-        self.timers.set(Timer::Grace(player), now + self.config.grace);
-        if let Some(room) = self.players.at(player).room {
-            self.rooms.at_mut(room).seats.set_waiting(player, true);
-            self.mark_roster_changed(now, room);
+    /// Removes the timers of a connection.
+    fn clear_connection(&mut self, conn: ConnId, timers: &mut LobbyTimers) {
+        timers.cancel(Timer::Hello(conn));
+        timers.cancel(Timer::Idle(conn));
+        self.catch_ups.forget(conn);
+    }
+
+    /// The player may have been idle in the lobby for too long: returns it if so. Otherwise it is
+    /// asked again later.
+    fn check_idle(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        config: &LobbyConfig,
+        timers: &mut LobbyTimers,
+    ) -> Option<PlayerId> {
+        let idle = config.idle?;
+        let connection = self.connections.open_mut(conn)?;
+        let Stage::Player(player) = connection.stage else {
+            return None;
+        };
+        if self.players.at(player).room.is_some() {
+            connection.active_at = now;
         }
-        self.mark_party_changed(player);
+        let due = connection.active_at + idle;
+        if due <= now {
+            return Some(player);
+        }
+        timers.set(Timer::Idle(conn), due);
+        None
+    }
+
+    /// The player is in no room from now on. Its idle time in the lobby begins.
+    pub(super) fn return_to_lobby(&mut self, now: LocalTime, player: PlayerId) {
+        let player = self.players.at_mut(player);
+        player.room = None;
+        if let Some(connection) = player.conn.and_then(|conn| self.connections.open_mut(conn)) {
+            connection.active_at = now;
+        }
+    }
+}
+
+/// The begin and the end of sessions.
+impl Sessions {
+    /// Notes what the client says that it is, and returns where it comes from.
+    fn note_agent(&mut self, conn: ConnId, agent: String) -> IpAddr {
+        let connection = self.greeting(conn);
+        connection.agent = agent;
+        connection.address
+    }
+
+    /// The account that a client has to prove; returns the nonce of the challenge.
+    fn ask_for_proof(
+        &mut self,
+        conn: ConnId,
+        key: [u8; KEY_BYTES],
+        name: Option<PlayerName>,
+    ) -> [u8; 16] {
+        let nonce = self.players.random_bytes();
+        self.greeting(conn).asked = Some(Asked::Proof(AskedAccount { key, nonce, name }));
+        nonce
+    }
+
+    /// What the client was asked to prove. Nothing is asked of it from now on.
+    fn take_asked_proof(&mut self, conn: ConnId) -> Option<AskedAccount> {
+        let connection = self.connections.open_mut(conn)?;
+        match connection.asked.take_if(|asked| matches!(asked, Asked::Proof(_)))? {
+            Asked::Proof(asked) => Some(asked),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection has its limits per address, and where it comes from.
+    fn origin_of(&self, conn: ConnId) -> (SourceNetwork, bool) {
+        let connection = self.connections.get(conn).expect("a hello came on it");
+        (SourceNetwork::of(connection.address), connection.is_trusted)
+    }
+
+    /// The session that ends for a new one from this network: the oldest one that waits for its
+    /// player. `None` if there is space.
+    fn gives_way_at(
+        &self,
+        network: SourceNetwork,
+        config: &LobbyConfig,
+        timers: &LobbyTimers,
+    ) -> Result<Option<PlayerId>, LobbyRefusal> {
+        let limit = config.max_sessions_per_address();
+        if self.players.counted_at(network).count() < limit {
+            return Ok(None);
+        }
+        let oldest = timers.longest_away_of(self.players.counted_at(network));
+        oldest.map(Some).ok_or_else(|| {
+            let message = format!(
+                "there are {limit} players from this address already, as many as one address may \
+                 have; end one of their sessions"
+            );
+            LobbyRefusal::new(ErrorCode::TooManyFromAddress, message)
+        })
+    }
+
+    /// The same for the whole server.
+    fn gives_way(
+        &self,
+        config: &LobbyConfig,
+        timers: &LobbyTimers,
+    ) -> Result<Option<PlayerId>, LobbyRefusal> {
+        if self.players.len() < 2 * config.max_connections {
+            return Ok(None);
+        }
+        timers.longest_away_player().map(Some).ok_or_else(|| {
+            LobbyRefusal::new(
+                ErrorCode::TooManyConnections,
+                "the server has all the players that it takes",
+            )
+        })
+    }
+
+    /// Adds a player on `conn`, for whom there is space.
+    fn open(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        who: (Option<PlayerName>, Option<AccountId>),
+        config: &LobbyConfig,
+    ) -> PlayerId {
+        let (network, is_trusted) = self.origin_of(conn);
+        let player = self.players.add(who, conn, network, config);
+        self.players.at_mut(player).since = config.unix_seconds(now);
+        if !is_trusted {
+            self.players.count_at(player, network);
+        }
+        player
+    }
+
+    /// The session goes on on `conn`. Returns the connection that it had.
+    fn resume(&mut self, player: PlayerId, conn: ConnId) -> Option<ConnId> {
+        self.players.at_mut(player).conn.replace(conn)
+    }
+
+    /// Replaces the token. The previous one stays valid until [`Self::confirm_token`].
+    fn renew_token(&mut self, player: PlayerId) {
+        self.players.renew_token(player);
+    }
+
+    /// The client has received the token: revokes the previous one.
+    pub(super) fn confirm_token(&mut self, player: PlayerId) {
+        self.players.confirm_token(player);
+    }
+
+    /// The player has got its welcome: it may ask from now on.
+    fn begin_stage(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        player: PlayerId,
+        config: &LobbyConfig,
+        timers: &mut LobbyTimers,
+    ) {
+        self.greeting(conn).stage = Stage::Player(player);
+        timers.cancel(Timer::Hello(conn));
+        if let Some(idle) = config.idle {
+            timers.set(Timer::Idle(conn), now + idle);
+        }
+    }
+
+    /// The player has no connection: the grace period begins.
+    fn mark_away(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        config: &LobbyConfig,
+        effects: &mut LobbyEffects,
+    ) {
+        self.players.at_mut(player).conn = None;
+        effects.timers.set(Timer::Grace(player), now + config.grace);
+        self.mark_party_changed(player, &mut effects.outbox);
+    }
+
+    /// The player counts at this network from now on.
+    fn count_at(&mut self, player: PlayerId, network: SourceNetwork) {
+        self.players.count_at(player, network);
+    }
+
+    fn rename(&mut self, player: PlayerId, name: PlayerName) -> Result<(), NameTaken> {
+        self.players.rename(player, name)
+    }
+
+    /// The session is over: the name is free.
+    pub(super) fn remove(&mut self, player: PlayerId) {
+        self.players.remove(player);
+    }
+}
+
+/// What requests cost.
+impl Sessions {
+    /// Takes a message of the player to `receivers` receivers from the budgets of chat.
+    pub(super) fn charge_deliveries(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        receivers: usize,
+    ) -> Result<(), LobbyRefusal> {
+        let conn = self.players.at(player).conn;
+        let network = conn.and_then(|conn| self.charged_network(conn));
+        let connection = conn.and_then(|conn| self.connections.get(conn));
+        let from = connection.map(|connection| SourceNetwork::of(connection.address));
+        self.budgets.charge_deliveries(now, network, from, receivers)
+    }
+
+    /// Checks that a connection may get a list. `JoinRoom` lists the members too, but it is refused
+    /// only for what the connection itself has asked for: not for others at the same address.
+    pub(super) fn check_lists(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        is_join: bool,
+        config: &LobbyConfig,
+    ) -> Result<(), LobbyRefusal> {
+        let own = self.connections.open_mut(conn);
+        if own.is_some_and(|connection| !connection.lists.has_token(now)) {
+            return Err(list_refusal(config.list_kib_per_s, "a client"));
+        }
+        if is_join {
+            return Ok(());
+        }
+        self.budgets.check_lists(now, self.charged_network(conn))
+    }
+
+    /// Charges an answer by its size, if it is a list.
+    pub(super) fn charge_list(&mut self, now: LocalTime, conn: ConnId, answer: &Body) {
+        let Some(kib) = list_kib(answer) else {
+            return;
+        };
+        if let Some(connection) = self.connections.open_mut(conn) {
+            connection.lists.charge(now, kib);
+        }
+        self.budgets.charge_list(now, self.charged_network(conn), kib);
+    }
+
+    /// The network whose budgets a connection uses; `None` for trusted ones.
+    fn charged_network(&self, conn: ConnId) -> Option<SourceNetwork> {
+        let open = self.connections.get(conn).filter(|open| open.stage != Stage::Closing);
+        open.filter(|open| !open.is_trusted).map(|open| SourceNetwork::of(open.address))
+    }
+
+    /// A connection has missed news, and can take some again.
+    pub(super) fn note_missed(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        missed: MissedNews,
+        timers: &mut LobbyTimers,
+    ) {
+        if self.stage_of(conn).is_some() {
+            let due = self.catch_ups.add(now, conn, missed);
+            timers.set_if_unset(Timer::CatchUp, due);
+        }
+    }
+
+    /// Who is caught up next, as far as the budget allows.
+    pub(super) fn next_catch_up(&mut self, now: LocalTime) -> NextCatchUp {
+        let has_budget = self.budgets.catch_ups.has_token(now);
+        self.catch_ups.next(now, has_budget)
+    }
+
+    /// Charges news for a client that has missed some.
+    pub(super) fn charge_catch_up(&mut self, now: LocalTime, body: &Body) {
+        self.budgets.catch_ups.charge(now, whole_kib(body.encoded_len()));
     }
 }

@@ -45,8 +45,8 @@ impl Lobby {
     /// The server stays. Returns how many players read it.
     pub(in crate::lobby) fn call_off_end(&mut self) -> Result<usize, OperatorProblem> {
         self.planned_end.take().ok_or(OperatorProblem::NoEndPlanned)?;
-        self.timers.cancel(Timer::PlannedEnd);
-        let all = self.players.connected();
+        self.effects.timers.cancel(Timer::PlannedEnd);
+        let all = self.sessions.players().connected();
         let reached = all.len();
         self.say_as_server(all, "the server does not shut down now".to_owned());
         Ok(reached)
@@ -69,10 +69,10 @@ impl Lobby {
         if !left.is_zero() {
             let next = ANNOUNCED_S.into_iter().map(Duration::from_secs).find(|next| *next < left);
             let pause = left.saturating_sub(next.unwrap_or_default());
-            self.timers.set(Timer::PlannedEnd, now + pause);
+            self.effects.timers.set(Timer::PlannedEnd, now + pause);
         }
         let text = end.text(now);
-        let all = self.players.connected();
+        let all = self.sessions.players().connected();
         let reached = all.len();
         self.say_as_server(all, text);
         reached
@@ -99,6 +99,6 @@ impl Lobby {
 
     fn say_as_server(&mut self, conns: Vec<ConnId>, text: String) {
         let chat = server_line(Channel::Lobby, 0, text);
-        self.outbox.broadcast(conns, Body::Chat(chat));
+        self.effects.outbox.broadcast(conns, Body::Chat(chat));
     }
 }

@@ -3,12 +3,8 @@
 use std::collections::BTreeMap;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::world;
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::Lobby;
-use crate::lobby::fleet::hosts::Host;
-use crate::lobby::output::HostId;
 use crate::lobby::report_limit::ReportLimit;
 
 /// Totals since the start, and current numbers ("now").
@@ -74,8 +70,6 @@ pub(super) struct LobbyCounters {
     pub(super) rooms_condemned: u64,
     pub(super) rooms_abandoned: u64,
     pub(super) password_guesses_refused: u64,
-    /// The number of the last transfer, from which the next number is derived.
-    pub(super) last_transfer: u64,
     pub(super) transfers_completed: u64,
     pub(super) tickets: u64,
     pub(super) chats: u64,
@@ -97,50 +91,25 @@ impl LobbyCounters {
     pub(super) fn count_closed(&mut self, code: ErrorCode) {
         *self.closed.entry(code).or_default() += 1;
     }
-}
 
-impl Lobby {
-    /// The counters and totals. Cost: visits each player and room.
-    pub fn stats(&self) -> LobbyStats {
+    /// The totals, without what there is now.
+    pub(super) fn totals(&self) -> LobbyStats {
         LobbyStats {
-            connections: self.connections.len(),
-            connections_total: self.connections.total(),
-            players: self.players.len(),
-            players_away: self.players.iter().filter(|player| player.conn.is_none()).count(),
-            resumed: self.counters.resumed,
-            rooms: self.rooms.len(),
-            rooms_running: self.rooms.count_running(),
-            rooms_made: self.counters.rooms_made,
-            rooms_started: self.counters.rooms_started,
-            rooms_moved: self.counters.rooms_moved,
-            rooms_misfit: self.counters.rooms_misfit,
-            rooms_waiting: self.rooms.iter().filter(|room| self.fleet.waits_for_host(room)).count(),
-            rooms_condemned: self.counters.rooms_condemned,
-            rooms_abandoned: self.counters.rooms_abandoned,
-            password_guesses_refused: self.counters.password_guesses_refused,
-            transfers_completed: self.counters.transfers_completed,
-            hosts: self.fleet.connected_count(),
-            hosts_with_wrong_clock: self.fleet.wrong_clock_count(),
-            hosts_refused: self.counters.hosts_refused,
-            tickets: self.counters.tickets,
-            chats: self.counters.chats,
-            refused: self.counters.refused.clone(),
-            closed: self.counters.closed.clone(),
+            resumed: self.resumed,
+            rooms_made: self.rooms_made,
+            rooms_started: self.rooms_started,
+            rooms_moved: self.rooms_moved,
+            rooms_misfit: self.rooms_misfit,
+            rooms_condemned: self.rooms_condemned,
+            rooms_abandoned: self.rooms_abandoned,
+            password_guesses_refused: self.password_guesses_refused,
+            transfers_completed: self.transfers_completed,
+            hosts_refused: self.hosts_refused,
+            tickets: self.tickets,
+            chats: self.chats,
+            refused: self.refused.clone(),
+            closed: self.closed.clone(),
+            ..LobbyStats::default()
         }
-    }
-
-    /// Counts a host that was refused before it was registered: it has no key, for example.
-    pub fn count_refused_host(&mut self) {
-        self.counters.hosts_refused += 1;
-    }
-
-    /// The hosts that are ready, in the order in which they were started.
-    pub fn hosts(&self) -> impl Iterator<Item = (HostId, &Host)> {
-        self.fleet.hosts()
-    }
-
-    /// The rooms as a client's list shows them.
-    pub fn rooms(&self) -> Vec<world::Room> {
-        self.newest_rooms()
     }
 }

@@ -11,7 +11,11 @@
 //! avatar go. `Arriving`: it has done so, and the avatar's state is held here until the target room
 //! has it. Hosts send `Departed` and `Arrived` after the tick's checkpoint, so a room that is
 //! resumed elsewhere has let go, or admitted. Orders without an answer are sent again
-//! (`resend_transfer_orders`).
+//! (`orders_again`).
+//!
+//! What a world is stands in the room that is its first map ([`state`]), since seats are counted
+//! with it. So the rules are methods of `Rooms`, which return the orders for maps. `gates` carries
+//! out what needs hosts, tickets and players, as a part of the lobby.
 //!
 //! Invariants:
 //! 1. A member is on one map; during a transfer it has a seat on both. No map has more players than
@@ -21,36 +25,26 @@
 //!    map is lost meanwhile, the avatar returns to where it came from.
 //! 3. An order of a transfer has a higher number than any before, and may be sent twice.
 //!
-//! Bound: one transfer for each member, with `MAX_CARRIED_BYTES`; [`MAX_MAPS`] maps. Source:
+//! Bound: one transfer for each member, with `MAX_CARRIED_BYTES`; `MAX_MAPS` maps. Source:
 //! "Architectures de développement adaptées aux MMOGs" (Project Deus), section 2.1 (static
 //! zones).
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{PlayerId, RoomId};
-use ambit_proto::space::Position;
-use ambit_proto::time::LocalTime;
-use ambit_room::logic::game::MAX_CARRIED_BYTES;
-use ambit_room::room::TransferId;
-
-use crate::lobby::fleet::placement::PlacementRequest;
-use crate::lobby::output::HostId;
-use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::parameters::{LASTING, MAP, MAP_SEATS, parameters_of_game};
-use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
-use crate::lobby::{Lobby, output};
-
 mod arrivals;
+mod gates;
+mod places;
 mod records;
 mod shares;
 pub(super) mod state;
 mod transfers;
 
-use state::{MapTransfer, MemberPlace, RecentArrival, TransferStep, WorldState};
+use std::collections::BTreeMap;
 
-/// Maximum number of maps of a world; a host that names a higher map is in error.
-const MAX_MAPS: u32 = 64;
+use ambit_proto::ids::{PlayerId, RoomId};
+
+use crate::lobby::fleet::placement::PlacementRequest;
+use crate::lobby::rooms::parameters::{LASTING, MAP, MAP_SEATS, parameters_of_game};
+use crate::lobby::rooms::room::LobbyRoom;
+use crate::lobby::worlds::state::WorldState;
 
 impl LobbyRoom {
     /// The id of the world: its first map.
@@ -116,264 +110,5 @@ impl LobbyRoom {
             parameters.insert(LASTING.to_owned(), "yes".to_owned());
         }
         parameters
-    }
-}
-
-/// Messages of hosts about gates.
-impl Lobby {
-    /// Handles a player in a gate: reserves a seat on the target map, or notifies the player why
-    /// not. `ways` are the places on the target map and here.
-    pub(super) fn handle_gate_request(
-        &mut self,
-        now: LocalTime,
-        host: HostId,
-        (id, player): (RoomId, PlayerId),
-        map: u32,
-        ways: (Position, Position),
-    ) {
-        let Some(room) =
-            self.rooms.get(id).filter(|room| room.phase == RoomPhase::Running { host })
-        else {
-            return;
-        };
-        let world = room.world_id();
-        if !self.is_on_map(player, id) {
-            // The room does not know that the player has left it.
-            return self.remove_from_game(player, id, ErrorCode::NotInRoom);
-        }
-        if let Some(transfer) = self.rooms.at(world).world.transfers.get(&player) {
-            if transfer.step == TransferStep::Leaving && transfer.from == id {
-                self.send_release(world, player);
-            }
-            return;
-        }
-        match self.reserve_map_seat(now, world, player, id, map) {
-            Ok(to) => self.start_transfer(world, player, id, to, ways),
-            Err(refusal) => {
-                self.counters.count_refused(refusal.code);
-                self.send_stay(id, player);
-                self.notify(player, output::error_body(refusal));
-            }
-        }
-    }
-
-    /// Handles a player who has left through a gate, or could not.
-    pub(super) fn handle_departed(
-        &mut self,
-        now: LocalTime,
-        host: HostId,
-        (id, player): (RoomId, PlayerId),
-        (number, carried): (TransferId, Option<Vec<u8>>),
-    ) {
-        let Some(room) = self.rooms.get(id).filter(|room| room.game_host() == Some(host)) else {
-            return;
-        };
-        let world = room.world_id();
-        let Some(transfer) = self.rooms.at(world).world.transfers.get(&player) else {
-            return;
-        };
-        if (transfer.number, transfer.from, &transfer.step)
-            != (number.0, id, &TransferStep::Leaving)
-        {
-            return;
-        }
-        let Some(carried) = carried else {
-            self.cancel_transfer(world, player);
-            if self.fleet.waits_for_members(id) {
-                // What was kept of the room may not have the player.
-                self.repeat_arrivals(id);
-                self.resend_transfer_orders(id);
-            }
-            return;
-        };
-        if carried.len() > MAX_CARRIED_BYTES {
-            let message = format!(
-                "a player carries {} bytes, at most {MAX_CARRIED_BYTES} are possible",
-                carried.len()
-            );
-            return self.remove_player(
-                now,
-                player,
-                LobbyRefusal::new(ErrorCode::ServerError, message),
-            );
-        }
-        let incarnation =
-            self.avatar_place(world, player).map_or(0, |(_, incarnation)| incarnation);
-        self.transfer_mut(world, player).step = TransferStep::Arriving { carried, incarnation };
-        self.rooms.at_mut(world).world.arrivals.remove(&player);
-        self.renumber_if_reversed(world, player);
-        // Revokes the player's tickets for that map.
-        self.remove_from_game(player, id, ErrorCode::NotInRoom);
-        self.send_admit(world, player);
-    }
-
-    /// Handles a player who has arrived on the target map.
-    pub(super) fn handle_arrived(
-        &mut self,
-        now: LocalTime,
-        host: HostId,
-        (id, player): (RoomId, PlayerId),
-        arrived: TransferId,
-    ) {
-        let Some(room) = self.rooms.get(id).filter(|room| room.game_host() == Some(host)) else {
-            return;
-        };
-        let world = room.world_id();
-        let here = room.incarnation;
-        let may_lack_arrivals = self.may_lack_arrivals(id);
-        let known = &mut self.rooms.at_mut(world).world;
-        let Some(MapTransfer {
-            number,
-            from,
-            to,
-            step: TransferStep::Arriving { incarnation, .. },
-            ..
-        }) = known.transfers.get(&player)
-        else {
-            return;
-        };
-        if (*number, *to) != (arrived.0, id) {
-            return;
-        }
-        let from = *from;
-        let ahead = (incarnation + 1).saturating_sub(here);
-        let transfer = known.transfers.remove(&player).expect("it was there");
-        if may_lack_arrivals {
-            let arrival = RecentArrival::new(transfer);
-            known.arrivals.insert(player, arrival);
-        }
-        known.places.insert(player, MemberPlace { room: id, incarnation_offset: ahead });
-        if from != id {
-            self.counters.transfers_completed += 1;
-            self.free_map_seat(from, player);
-        }
-        self.send_ticket(now, player);
-    }
-}
-
-/// Places of members.
-impl Lobby {
-    /// The room of a member's avatar, and the incarnation for its tickets; `None` while it arrives.
-    pub(super) fn avatar_place(&self, world: RoomId, player: PlayerId) -> Option<(RoomId, u32)> {
-        let known = &self.rooms.at(world).world;
-        if known
-            .transfers
-            .get(&player)
-            .is_some_and(|transfer| matches!(transfer.step, TransferStep::Arriving { .. }))
-        {
-            return None;
-        }
-        let place = known
-            .places
-            .get(&player)
-            .copied()
-            .unwrap_or(MemberPlace { room: world, incarnation_offset: 0 });
-        Some((place.room, self.rooms.at(place.room).incarnation + place.incarnation_offset))
-    }
-
-    /// Whether a host may report about the player in that room: the player is in it, or was
-    /// admitted to it.
-    pub(super) fn is_on_map(&self, player: PlayerId, id: RoomId) -> bool {
-        let Some(world) = self.rooms.get(id).map(LobbyRoom::world_id) else {
-            return false;
-        };
-        if !self.rooms.at(world).seats.contains(player) {
-            return false;
-        }
-        match self.avatar_place(world, player) {
-            Some((place, _)) => place == id,
-            None => self
-                .rooms
-                .at(world)
-                .world
-                .transfers
-                .get(&player)
-                .is_some_and(|transfer| transfer.to == id),
-        }
-    }
-
-    /// The members whose avatars are on that map.
-    pub(super) fn players_on_map(&self, id: RoomId) -> Vec<PlayerId> {
-        self.rooms.at(id).seats.players().filter(|player| self.is_on_map(*player, id)).collect()
-    }
-
-    /// The hosts that know a member, and in which room.
-    pub(super) fn hosts_of_member(&self, world: RoomId, player: PlayerId) -> Vec<(RoomId, HostId)> {
-        let rooms = self.rooms_of_member(world, player).into_iter();
-        rooms.filter_map(|id| self.reachable_host(id).map(|host| (id, host))).collect()
-    }
-
-    /// The rooms that a member is in, comes from, or is in transfer to.
-    fn rooms_of_member(&self, world: RoomId, player: PlayerId) -> BTreeSet<RoomId> {
-        let WorldState { places, transfers, .. } = &self.rooms.at(world).world;
-        let place = places.get(&player).map_or(world, |place| place.room);
-        let transfer = transfers.get(&player).map(|transfer| [transfer.from, transfer.to]);
-        transfer.into_iter().flatten().chain([place]).collect()
-    }
-
-    /// Removes a member who leaves the world from all further maps.
-    pub(super) fn leave_maps(
-        &mut self,
-        now: LocalTime,
-        player: PlayerId,
-        world: RoomId,
-        reason: ErrorCode,
-    ) {
-        for id in self.rooms_of_member(world, player) {
-            if id != world && self.rooms.get(id).is_some() {
-                self.rooms.at_mut(id).note_departure(now, player);
-                self.remove_from_game(player, id, reason);
-                self.free_map_seat(id, player);
-            }
-        }
-        let known = &mut self.rooms.at_mut(world).world;
-        known.places.remove(&player);
-        known.transfers.remove(&player);
-        known.arrivals.remove(&player);
-    }
-
-    /// Checks for a free seat on the first map, where new members begin.
-    pub(super) fn check_first_map(&self, world: RoomId) -> Result<(), LobbyRefusal> {
-        let room = self.rooms.at(world);
-        if room.player_count() < room.map_seats() || room.seats.taken() >= room.seats.capacity() {
-            return Ok(()); // Other checks report what is wrong with the room itself.
-        }
-        let message = format!(
-            "all {} seats of the first map of room {world} are taken; try again",
-            room.map_seats()
-        );
-        Err(LobbyRefusal::new(ErrorCode::RoomFull, message))
-    }
-}
-
-/// Checks for tests.
-#[cfg(test)]
-impl Lobby {
-    /// Checks that each member of a world is where its seats say, and that no map has too many
-    /// players.
-    pub(super) fn check_world(&self, world: &LobbyRoom, context: &str) {
-        assert!(world.player_count() <= world.map_seats(), "{context}: an oversold first map");
-        for player in world.seats.players() {
-            assert!(self.has_existing_room(world.id, player), "{context}: {player} is nowhere");
-            let rooms = self.rooms_of_member(world.id, player);
-            for (map, id) in &world.world.maps {
-                let room = self.rooms.get(*id).expect("a world lists only existing maps");
-                assert_eq!((room.map(), room.world_id()), (*map, world.id), "{context}");
-                assert_eq!(
-                    room.seats.contains(player),
-                    rooms.contains(id),
-                    "{context}: a seat of {player} on {map}"
-                );
-            }
-        }
-        let WorldState { places, transfers, arrivals, .. } = &world.world;
-        assert!(
-            places
-                .keys()
-                .chain(transfers.keys())
-                .chain(arrivals.keys())
-                .all(|player| world.seats.contains(*player)),
-            "{context}"
-        );
     }
 }

@@ -16,6 +16,7 @@ use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
+use crate::lobby::Lobby;
 use crate::lobby::fleet::heartbeats::SilenceCheck;
 use crate::lobby::fleet::room_placement::quarantined_hosts;
 use crate::lobby::fleet::suspicion::{LossVerdict, SUSPECT_WINDOW, culprit, judge_loss};
@@ -24,14 +25,15 @@ use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::RoomPhase;
 use crate::lobby::rooms::running::sanitized;
 use crate::lobby::timers::Timer;
-use crate::lobby::{Lobby, to_millis};
 
 impl Lobby {
     /// Records that the shell has a checkpoint of the room.
     pub(in crate::lobby) fn mark_checkpointed(&mut self, from: HostId, id: RoomId) {
         if let Some(room) = self.rooms.get_mut(id).filter(|room| room.game_host() == Some(from)) {
             room.has_checkpoint = true;
-            self.note_first_checkpoint_kept(id);
+            if self.config.keeps_rooms {
+                self.rooms.note_first_checkpoint_kept(id);
+            }
         }
     }
 
@@ -49,9 +51,9 @@ impl Lobby {
     pub(in crate::lobby) fn check_silence(&mut self, now: LocalTime, id: HostId, due: LocalTime) {
         match self.fleet.check_silence(now, id, due) {
             None => {}
-            Some(SilenceCheck::Again(at)) => self.timers.set(Timer::HostSilence(id), at),
+            Some(SilenceCheck::Again(at)) => self.effects.timers.set(Timer::HostSilence(id), at),
             Some(SilenceCheck::GivenUp { build, reason }) => {
-                self.outbox.push(LobbyAction::DisconnectHost { host: id });
+                self.effects.outbox.push(LobbyAction::DisconnectHost { host: id });
                 self.move_rooms_of(now, id, &build, &reason);
                 if self.fleet.is_absent(id) {
                     self.fleet.forget_host(id);
@@ -85,7 +87,7 @@ impl Lobby {
                 }
             }
         }
-        let culprit = culprit(&self.rooms, &lost, &fresh);
+        let culprit = culprit(self.rooms.all(), &lost, &fresh);
         for id in lost {
             // The end of a world removes its other maps, and the last player on a map its world.
             let Some(room) = self.rooms.get_mut(id) else {
@@ -106,19 +108,19 @@ impl Lobby {
                         game = room.game,
                         "room closed: it seems to crash its hosts"
                     );
-                    self.counters.rooms_condemned += 1;
-                    let grace_ms = to_millis(self.config.grace);
-                    let header = self.room_assignment(id).into_header(grace_ms);
-                    self.outbox.push(LobbyAction::SaveCondemned { header });
+                    self.effects.counters.rooms_condemned += 1;
+                    let grace_ms = self.config.grace_ms();
+                    let header = room.assignment().into_header(grace_ms);
+                    self.effects.outbox.push(LobbyAction::SaveCondemned { header });
                 }
                 self.close_room_by_host(now, id, LobbyRefusal::new(ErrorCode::HostDied, message));
             } else {
                 room.suspect |= fresh.contains(&id);
                 (room.phase, room.resumed_at) = (RoomPhase::Moving { host: None }, None);
                 room.release.stop_asking();
-                self.timers.cancel(Timer::Quarantine(id));
-                self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
-                self.counters.rooms_moved += 1;
+                self.effects.timers.cancel(Timer::Quarantine(id));
+                self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
+                self.effects.counters.rooms_moved += 1;
             }
         }
         self.place_hostless_rooms(now);
@@ -131,12 +133,12 @@ impl Lobby {
         let hostless = hostless.map(|room| room.id);
         let hostless = hostless.filter(|id| self.fleet.may_run(*id));
         for id in hostless.collect::<Vec<_>>() {
-            let excluded = quarantined_hosts(&self.rooms);
-            let Some(host) = self.fleet.place_room(&self.rooms, id, &excluded) else {
+            let excluded = quarantined_hosts(self.rooms.all());
+            let Some(host) = self.fleet.place_room(self.rooms.all(), id, &excluded) else {
                 self.fleet.pause_trial(id);
                 if !excluded.is_empty() {
                     // It waits for quarantined hosts.
-                    self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
+                    self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
                 }
                 continue;
             };
@@ -152,9 +154,9 @@ impl Lobby {
     pub(in crate::lobby) fn members_on_map(&self, id: RoomId) -> Vec<RoomMember> {
         let member = |player| RoomMember {
             player,
-            name: self.players.at(player).name().as_str().to_owned(),
+            name: self.sessions.player(player).name().as_str().to_owned(),
         };
-        self.players_on_map(id).into_iter().map(member).collect()
+        self.rooms.players_on_map(id).into_iter().map(member).collect()
     }
 
     /// Clears a suspect room that has run on its host for long enough.
@@ -179,7 +181,7 @@ impl Lobby {
         if room.phase != (RoomPhase::Moving { host: Some(from) }) {
             return;
         }
-        self.timers.cancel(Timer::Opening(id));
+        self.effects.timers.cancel(Timer::Opening(id));
         if let Some(error) = error {
             if self.fleet.tries_other_build(room) {
                 let build = self.fleet.build_of(from);
@@ -204,17 +206,18 @@ impl Lobby {
             (RoomPhase::Running { host: from }, Some(now), 0);
         // It may have come to an older build than the newest.
         self.fleet.note_change();
-        if self.rooms.at(id).map_identity.is_none() {
-            self.report_room_runs(id, from, true);
+        let room = self.rooms.at(id);
+        if room.map_identity.is_none() {
+            self.effects.report(room.runs_event(from, true));
         }
         self.begin_trial_time(now, id);
         if self.rooms.at(id).suspect {
-            self.timers.set(Timer::Quarantine(id), now + SUSPECT_WINDOW);
+            self.effects.timers.set(Timer::Quarantine(id), now + SUSPECT_WINDOW);
         }
         if self.fleet.waits_for_members(id) {
-            self.repeat_arrivals(id);
+            self.rooms.repeat_arrivals(id);
         }
-        for player in self.players_on_map(id) {
+        for player in self.rooms.players_on_map(id) {
             self.send_ticket(now, player);
         }
         self.resend_transfer_orders(id);

@@ -20,20 +20,20 @@ impl Lobby {
     /// Rooms or hosts have changed: rooms of older builds may have to move.
     pub(in crate::lobby) fn watch_builds(&mut self, now: LocalTime) {
         if self.fleet.may_ask_rooms() {
-            self.timers.set_if_unset(Timer::Releases, now + ASK_EVERY);
+            self.effects.timers.set_if_unset(Timer::Releases, now + ASK_EVERY);
         }
     }
 
     /// Asks some rooms of older builds and of drained hosts to move. Called again as long as others
     /// may have to.
     pub(in crate::lobby) fn ask_rooms_to_move(&mut self, now: LocalTime) {
-        let Some(asked) = self.fleet.rooms_to_ask(now, &self.rooms) else {
+        let Some(asked) = self.fleet.rooms_to_ask(now, self.rooms.all()) else {
             return;
         };
-        self.timers.set(Timer::Releases, now + ASK_EVERY);
+        self.effects.timers.set(Timer::Releases, now + ASK_EVERY);
         for (host, id) in asked {
             self.rooms.at_mut(id).release.is_asked = true;
-            self.outbox.send_to_room(host, id, RoomOrder::Move);
+            self.effects.outbox.send_to_room(host, id, RoomOrder::Move);
         }
     }
 
@@ -47,7 +47,7 @@ impl Lobby {
         if !self.fleet.set_drained(host, is_drained) {
             return None;
         }
-        self.timers.set_if_unset(Timer::Releases, now);
+        self.effects.timers.set_if_unset(Timer::Releases, now);
         if !is_drained {
             self.place_hostless_rooms(now);
         }
@@ -67,7 +67,7 @@ impl Lobby {
     /// theirs over, so that any build may go on with them.
     pub fn end_own_hosts(&mut self) {
         for host in self.fleet.own_hosts() {
-            self.outbox.send_to_host(host, WorldOrder::HandOver);
+            self.effects.outbox.send_to_host(host, WorldOrder::HandOver);
         }
     }
 
@@ -98,10 +98,10 @@ impl Lobby {
         }
         room.release.is_asked = false;
         (room.phase, room.resumed_at) = (RoomPhase::Moving { host: None }, None);
-        self.outbox.send_to_host(from, WorldOrder::RoomTaken(id));
+        self.effects.outbox.send_to_host(from, WorldOrder::RoomTaken(id));
         self.fleet.note_change();
-        self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
-        self.counters.rooms_moved += 1;
+        self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
+        self.effects.counters.rooms_moved += 1;
         self.place_hostless_rooms(now);
     }
 
@@ -124,16 +124,16 @@ impl Lobby {
         );
         room.release.add_misfit(build);
         (room.phase, room.failed_resumes) = (RoomPhase::Moving { host: None }, 0);
-        self.counters.rooms_misfit += 1;
+        self.effects.counters.rooms_misfit += 1;
         self.fleet.note_change();
-        self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
+        self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
     }
 
     /// A host of another build does not answer. It may still open the room, and has to close it.
     pub(in crate::lobby) fn give_up_other_build(&mut self, now: LocalTime, id: RoomId) {
         if let Some(host) = self.reachable_host(id) {
             let close = WorldOrder::CloseRoom { room: id, reason: ErrorCode::RoomClosed };
-            self.outbox.send_to_host(host, close);
+            self.effects.outbox.send_to_host(host, close);
         }
         let host = self.rooms.at(id).game_host();
         let build = host.map(|host| self.fleet.build_of(host)).unwrap_or_default();

@@ -10,11 +10,11 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::recording::Header;
 
+use crate::lobby::Lobby;
 use crate::lobby::output::LobbyAction;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::RoomPhase;
 use crate::lobby::timers::Timer;
-use crate::lobby::{Lobby, to_millis};
 
 /// A restored room that has run for this time is no danger to its host: what ends a host because of
 /// the room's state happens when the room is restored, or in its first ticks.
@@ -36,7 +36,7 @@ impl Lobby {
             ErrorCode::ServerError,
             format!("room {id} was closed: the server ended when it went on with it"),
         );
-        let header = self.room_assignment(id).into_header(to_millis(self.config.grace));
+        let header = room.assignment().into_header(self.config.grace_ms());
         // The caller sets it aside.
         self.clear_restored(id);
         self.close_room(now, id, why);
@@ -64,23 +64,23 @@ impl Lobby {
             return;
         }
         let build = room.build.clone();
-        let header = self.room_assignment(id).into_header(to_millis(self.config.grace));
+        let header = room.assignment().into_header(self.config.grace_ms());
         let why = format!("it ended before it could go on here ({})", why.message);
-        self.outbox.push(LobbyAction::SetAsideRoom { header, build, why });
+        self.effects.outbox.push(LobbyAction::SetAsideRoom { header, build, why });
     }
 
     /// Rooms were restored: those of which the shell has a checkpoint are watched.
     pub(in crate::lobby) fn watch_restored_rooms(&mut self) {
         let kept = self.rooms.iter().filter(|room| room.has_checkpoint);
         if !self.fleet.watch_restored(kept.map(|room| room.id)) {
-            self.outbox.push(LobbyAction::RestoreDone);
+            self.effects.outbox.push(LobbyAction::RestoreDone);
         }
     }
 
     /// A host runs the room from now on.
     pub(in crate::lobby) fn begin_trial_time(&mut self, now: LocalTime, id: RoomId) {
         if self.fleet.waits_for_members(id) {
-            self.timers.set(Timer::Trial(id), now + TRIAL_TIME);
+            self.effects.timers.set(Timer::Trial(id), now + TRIAL_TIME);
         }
     }
 
@@ -94,15 +94,15 @@ impl Lobby {
 
     /// The room is no danger any more: it has run, or has ended.
     pub(in crate::lobby) fn clear_restored(&mut self, id: RoomId) {
-        self.timers.cancel(Timer::Trial(id));
+        self.effects.timers.cancel(Timer::Trial(id));
         if self.fleet.clear_restored(id) {
-            self.outbox.push(LobbyAction::RestoreDone);
+            self.effects.outbox.push(LobbyAction::RestoreDone);
         }
     }
 
     /// Chooses the room that is tried next, if none is, and places it.
     pub(in crate::lobby) fn choose_trial(&mut self, now: LocalTime) {
-        if self.fleet.choose_trial(&self.rooms, &mut self.outbox) {
+        if self.fleet.choose_trial(self.rooms.all(), &mut self.effects.outbox) {
             self.place_hostless_rooms(now);
         }
     }

@@ -8,51 +8,52 @@
 //! Cost: proportional to the rooms that were made from the same network.
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::Lobby;
+use crate::lobby::config::LobbyConfig;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::room::{LobbyRoom, RoomMaker};
+use crate::lobby::rooms::room::{LobbyRoom, LobbyRooms, RoomMaker};
+use crate::lobby::sessions::players::LobbyPlayer;
 
-impl Lobby {
+impl LobbyRooms {
     /// Checks whether the player may make another room.
-    pub(in crate::lobby) fn check_room_limits(
-        &mut self,
+    pub(in crate::lobby) fn check_limits(
+        &self,
         now: LocalTime,
-        player: PlayerId,
+        player: &mut LobbyPlayer,
+        config: &LobbyConfig,
     ) -> Result<(), LobbyRefusal> {
-        if self.rooms.len() >= self.config.max_rooms {
+        if self.len() >= config.max_rooms {
             return Err(too_many(format!(
                 "the server has its {} rooms; join one of them",
-                self.config.max_rooms
+                config.max_rooms
             )));
         }
-        if self.players.at_mut(player).creations.count_recent(now) >= self.config.rooms_per_minute {
+        if player.creations.count_recent(now) >= config.rooms_per_minute {
             return Err(too_many(format!(
                 "a player may make {} rooms a minute; wait a little",
-                self.config.rooms_per_minute
+                config.rooms_per_minute
             )));
         }
-        let Some(network) = self.players.at(player).network else {
+        let Some(network) = player.network else {
             return Ok(());
         };
-        let made_there = self.rooms.made_from(network);
+        let made_there = self.made_from(network);
         let made_by_player = made_there
-            .filter(|room| room.maker.is_some_and(|maker| maker.player == player))
+            .filter(|room| room.maker.is_some_and(|maker| maker.player == player.id))
             .count();
-        if made_by_player >= self.config.max_rooms_per_player {
+        if made_by_player >= config.max_rooms_per_player {
             return Err(too_many(format!(
                 "a player may have {} rooms, and all that you made still exist; a room ends when \
                  all its players have left",
-                self.config.max_rooms_per_player
+                config.max_rooms_per_player
             )));
         }
-        if self.rooms.made_from(network).count() >= self.config.max_rooms_per_address {
+        if self.made_from(network).count() >= config.max_rooms_per_address {
             return Err(too_many(format!(
                 "players at one address may have {} rooms, and yours have made that many; join \
                  one of them, or wait until one ends",
-                self.config.max_rooms_per_address
+                config.max_rooms_per_address
             )));
         }
         Ok(())
@@ -62,19 +63,20 @@ impl Lobby {
     pub(in crate::lobby) fn check_running_limit(
         &self,
         room: &LobbyRoom,
+        config: &LobbyConfig,
     ) -> Result<(), LobbyRefusal> {
         let Some(RoomMaker { network: Some(network), .. }) = room.maker else {
             return Ok(());
         };
-        let made_there = self.rooms.made_from(network);
+        let made_there = self.made_from(network);
         let running = made_there.filter(|room| room.has_started()).count();
-        if running < self.config.max_running_rooms_per_address {
+        if running < config.max_running_rooms_per_address {
             return Ok(());
         }
         Err(too_many(format!(
             "of the rooms that were made at one address {} may run, and that many do; wait until \
              one ends",
-            self.config.max_running_rooms_per_address
+            config.max_running_rooms_per_address
         )))
     }
 }

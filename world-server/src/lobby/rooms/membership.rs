@@ -5,23 +5,21 @@ use std::time::Duration;
 use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, world_to_client::Body};
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::{PartyId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
-use ambit_room::config::MAX_CAPACITY;
-use ambit_transport::address::SourceNetwork;
 
-use crate::lobby::config::LobbyGame;
+use crate::lobby::Lobby;
 use crate::lobby::operator_event::OperatorEvent;
-use crate::lobby::output::ConnId;
+use crate::lobby::output::{self, DONE, RequestOutcome};
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::request::{CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest};
-use crate::lobby::rooms::bans::{Ban, BarredBy};
-use crate::lobby::rooms::parameters::{READY, check_parameters, ready_parameter};
-use crate::lobby::rooms::password_guesses::FREE_OF_SESSION;
-use crate::lobby::rooms::room::{LobbyRoom, NO_PLAYER, RoomLife, RoomMaker, RoomPhase};
+use crate::lobby::request::{CreateRoomRequest, JoinRoomRequest, QuickJoinRequest};
+use crate::lobby::rooms::bans::Ban;
+use crate::lobby::rooms::room::{
+    LobbyRoom, NO_PLAYER, RoomLife, RoomMaker, RoomPhase, room_left_body,
+};
+use crate::lobby::rooms::running::no_host_available;
 use crate::lobby::rooms::stored_password::StoredPassword;
 use crate::lobby::timers::Timer;
-use crate::lobby::{DONE, Lobby, RequestOutcome, output};
 
 /// A world of the operator's list that has ended is opened again after this time.
 const REOPEN_AFTER: Duration = Duration::from_secs(5);
@@ -36,11 +34,13 @@ impl Lobby {
         player: PlayerId,
         create: CreateRoomRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        if let Some(room) =
-            create.key.and_then(|key| self.players.at_mut(player).creations.room_for_key(now, key))
+        if let Some(room) = create
+            .key
+            .and_then(|key| self.sessions.player_mut(player).creations.room_for_key(now, key))
         {
             // The answer tells the creator that it is a member.
-            let made = self.rooms.get(room).filter(|_| self.players.at(player).room == Some(room));
+            let made =
+                self.rooms.get(room).filter(|_| self.sessions.player(player).room == Some(room));
             let made = made.ok_or_else(|| {
                 let message = format!(
                     "room {room}, which this key made, is gone, or you have left it; use a new key"
@@ -51,14 +51,14 @@ impl Lobby {
         }
         let id = self.make_room(now, player, create)?;
         let answer = room_created(self.rooms.at(id));
-        let joined = self.room_joined(id);
-        self.notify(player, Body::RoomJoined(joined));
+        let joined = self.rooms.joined(id, &self.sessions);
+        self.notify(player, joined);
         self.bring_party(now, player, id);
         Ok(answer)
     }
 
     /// Creates a room, and gives the player its first seat.
-    pub(in crate::lobby) fn make_room(
+    fn make_room(
         &mut self,
         now: LocalTime,
         player: PlayerId,
@@ -66,31 +66,32 @@ impl Lobby {
     ) -> Result<RoomId, LobbyRefusal> {
         self.check_in_no_room(player)?;
         self.check_end_is_far(now)?;
-        self.check_creation(&create)?;
-        self.check_party_seats(player, create.capacity)?;
-        self.check_room_limits(now, player)?;
+        self.games.check_creation(&create)?;
+        self.sessions.check_party_seats(player, create.capacity)?;
+        let maker = self.sessions.player_mut(player);
+        self.rooms.all().check_limits(now, maker, &self.config)?;
         self.check_directory()?;
 
         let key = create.key;
-        let network = self.players.at(player).network;
-        let salt = self.players.random_bytes();
+        let network = self.sessions.player(player).network;
+        let salt = self.sessions.random_bytes();
         let secret = self.config.server_secret.as_ref();
         let password = create.password.as_ref();
         let password = password.map(|password| StoredPassword::new(secret, salt, password));
-        let is_lasting = self.game(&create.game).is_some_and(|game| game.is_lasting);
+        let is_lasting = self.games.get(&create.game).is_some_and(|game| game.is_lasting);
         let room = self.rooms.add(RoomMaker { player, network }, create);
         room.password = password;
         if is_lasting {
             room.life = RoomLife::Lasting;
         }
         let id = room.id;
-        let maker = self.players.at_mut(player);
+        let maker = self.sessions.player_mut(player);
         maker.room = Some(id);
         maker.creations.add(now, key, id);
-        self.counters.rooms_made += 1;
-        self.report_room_made(id, Some(player));
+        self.effects.counters.rooms_made += 1;
+        self.effects.report(self.rooms.at(id).made_event());
         self.report_room_joined(id, player);
-        self.mark_room_changed(now, id);
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
         Ok(id)
     }
 
@@ -102,23 +103,78 @@ impl Lobby {
         player: PlayerId,
         join: &JoinRoomRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        if self.players.at(player).room != Some(join.room) {
+        if self.sessions.player(player).room != Some(join.room) {
             self.check_in_no_room(player)?;
             self.check_join(now, player, join)?;
             self.free_waiting_seat(now, join.room);
-            self.check_first_map(join.room)?;
-            self.check_party_seats(player, self.rooms.at(join.room).free_places())?;
+            let room = self.rooms.at(join.room);
+            room.check_first_map()?;
+            self.sessions.check_party_seats(player, room.free_places())?;
             self.take_seat(now, player, join.room)?;
             self.bring_party(now, player, join.room);
             self.start_by_itself(now, join.room);
         }
         self.send_ticket(now, player);
         self.tell_that_it_waits(player, join.room);
-        Ok(RequestOutcome::Immediate(Body::RoomJoined(self.room_joined(join.room))))
+        Ok(RequestOutcome::Immediate(self.rooms.joined(join.room, &self.sessions)))
+    }
+
+    /// Checks whether the player may join, apart from free seats.
+    fn check_join(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        join: &JoinRoomRequest,
+    ) -> Result<(), LobbyRefusal> {
+        self.rooms.check_join(player, join, &self.sessions)?;
+        let counters = &mut self.effects.counters;
+        let (config, sessions) = (&self.config, &mut self.sessions);
+        self.rooms.check_password(now, player, join, config, sessions, counters)?;
+        self.rooms.at(join.room).check_joinable(&self.games)
+    }
+
+    /// Gives the player a seat in a room of the game with these parameters. A repeated request gets
+    /// the room of the first one.
+    pub(in crate::lobby) fn quick_join(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        join: &QuickJoinRequest,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let game = self.games.known(&join.game)?;
+        for room in self.rooms.open_to(player, game, join, &self.sessions) {
+            let room = JoinRoomRequest { room, password: None };
+            // One that is closed to this player is passed over.
+            if let Ok(joined) = self.join_room(now, player, &room) {
+                return Ok(joined);
+            }
+        }
+        let id = self.make_quick_room(now, player, join)?;
+        self.bring_party(now, player, id);
+        self.start_by_itself(now, id);
+        Ok(RequestOutcome::Immediate(self.rooms.joined(id, &self.sessions)))
+    }
+
+    fn make_quick_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        join: &QuickJoinRequest,
+    ) -> Result<RoomId, LobbyRefusal> {
+        let game = self.games.known(&join.game)?;
+        let create = join.new_room(game, &self.sessions.name_of(player))?;
+        let id = self.make_room(now, player, create)?;
+        if self.fleet.place_new_room(self.rooms.all(), id).is_none() {
+            let why = no_host_available();
+            self.vacate_seat(now, player, why.code);
+            return Err(why);
+        }
+        self.rooms.at_mut(id).starts_itself = true;
+        Ok(id)
     }
 
     /// Gives the player, who is in no room, a seat that is free.
-    pub(in crate::lobby) fn take_seat(
+    fn take_seat(
         &mut self,
         now: LocalTime,
         player: PlayerId,
@@ -132,12 +188,47 @@ impl Lobby {
         if room.host == NO_PLAYER && room.life == RoomLife::Lasting {
             room.host = player;
         }
-        self.players.at_mut(player).room = Some(id);
-        self.unplayed.forget(id);
+        self.sessions.player_mut(player).room = Some(id);
+        self.rooms.note_joined(id);
         self.report_room_joined(id, player);
-        self.mark_roster_changed(now, id);
-        self.mark_room_changed(now, id);
+        self.rooms.mark_roster_changed(now, id, &mut self.effects.timers);
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
         Ok(())
+    }
+
+    /// Accepts an invitation. The player comes into the room of the party's leader, if it is in
+    /// none.
+    pub(in crate::lobby) fn join_party(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        party: PartyId,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let joined = self.sessions.join_party(player, party, &mut self.effects.outbox)?;
+        if let Some((leader, room)) = joined {
+            self.bring_party(now, leader, room);
+        }
+        Ok(DONE)
+    }
+
+    /// Gives seats in the leader's room to those of its party who are in no room. Who was put out
+    /// of the room does not get one, and none does if the room is locked.
+    fn bring_party(&mut self, now: LocalTime, leader: PlayerId, id: RoomId) {
+        for member in self.sessions.who_joins(leader).into_iter().skip(1) {
+            let room = self.rooms.at(id);
+            if room.free_places() == 0
+                || room.is_locked
+                || room.check_bans(member, &self.sessions).is_err()
+            {
+                continue;
+            }
+            if self.take_seat(now, member, id).is_err() {
+                continue;
+            }
+            let joined = self.rooms.joined(id, &self.sessions);
+            self.notify(member, joined);
+            self.send_ticket(now, member);
+        }
     }
 
     pub(in crate::lobby) fn leave_room(
@@ -161,7 +252,7 @@ impl Lobby {
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let room = self.room_of(player)?;
         self.rooms.at_mut(room).seats.set_ready(player, ready);
-        self.mark_roster_changed(now, room);
+        self.rooms.mark_roster_changed(now, room, &mut self.effects.timers);
         self.start_by_itself(now, room);
         Ok(DONE)
     }
@@ -186,10 +277,10 @@ impl Lobby {
         }
         let ban = Ban {
             player: target,
-            name: self.players.at(target).name().clone(),
-            account: self.players.at(target).account,
-            network: self.network_of_player(target),
-            newest_session: PlayerId(self.players.last_id()),
+            name: self.sessions.player(target).name().clone(),
+            account: self.sessions.player(target).account,
+            network: self.sessions.network_of(target),
+            newest_session: PlayerId(self.sessions.players().last_id()),
             bars_network: false,
         };
         let bars_network = self.rooms.at_mut(id).bans.add(now, ban);
@@ -199,9 +290,9 @@ impl Lobby {
             "your session and your name are barred from this room, and, unless other players share \
              it, your address"
         };
-        let name = self.players.at(target).name().as_str().to_owned();
+        let name = self.sessions.player(target).name().as_str().to_owned();
         let (room, by) = (id.0, player.0);
-        self.report(OperatorEvent::RoomKicked { room, player: target.0, name, by });
+        self.effects.report(OperatorEvent::RoomKicked { room, player: target.0, name, by });
         let message = format!("the room's host put you out; {barred}");
         let why = LobbyRefusal::new(ErrorCode::Kicked, message);
         self.remove_player(now, target, why);
@@ -215,7 +306,7 @@ impl Lobby {
         player: PlayerId,
         why: LobbyRefusal,
     ) {
-        if let Some(room) = self.players.at(player).room {
+        if let Some(room) = self.sessions.player(player).room {
             self.vacate_seat(now, player, why.code);
             self.notify(player, room_left_body(room, why));
         }
@@ -229,7 +320,7 @@ impl Lobby {
         player: PlayerId,
         reason: ErrorCode,
     ) {
-        let Some(id) = self.players.at(player).room else {
+        let Some(id) = self.sessions.player(player).room else {
             return;
         };
         self.leave_maps(now, player, id, reason);
@@ -251,9 +342,9 @@ impl Lobby {
         reason: ErrorCode,
     ) {
         if let Some(host) = self.reachable_host(id) {
-            let revoked_until = self.counters.tickets;
+            let revoked_until = self.effects.counters.tickets;
             let remove = RoomOrder::RemovePlayer { player, reason, revoked_until };
-            self.outbox.send_to_room(host, id, remove);
+            self.effects.outbox.send_to_room(host, id, remove);
         }
     }
 
@@ -276,8 +367,8 @@ impl Lobby {
     pub(in crate::lobby) fn close_room(&mut self, now: LocalTime, id: RoomId, why: LobbyRefusal) {
         if let Some(host) = self.reachable_host(id) {
             let close = WorldOrder::CloseRoom { room: id, reason: why.code };
-            self.outbox.send_to_host(host, close);
-            self.note_closed_room(id, host);
+            self.effects.outbox.send_to_host(host, close);
+            self.rooms.note_closed(id, host);
         }
         self.close_room_by_host(now, id, why);
     }
@@ -297,113 +388,105 @@ impl Lobby {
         let Some(room) = self.rooms.remove(id) else {
             return;
         };
-        self.report(OperatorEvent::RoomEnded {
+        self.effects.report(OperatorEvent::RoomEnded {
             room: id.0,
             name: room.name().as_str().to_owned(),
             why: codes::name(why.code),
             message: why.message.clone(),
         });
         if room.life == RoomLife::Operated {
-            self.timers.set_if_unset(Timer::Worlds, now + REOPEN_AFTER);
+            self.effects.timers.set_if_unset(Timer::Worlds, now + REOPEN_AFTER);
         }
         self.close_maps(&room, &why);
         self.fleet.note_change();
         if room.has_started() {
-            self.outbox.push(output::LobbyAction::ForgetRoom { room: id });
-            self.forget_store_jobs(id);
+            self.effects.outbox.push(output::LobbyAction::ForgetRoom { room: id });
+            self.forget_stored(id);
         }
         if let RoomPhase::Opening { starter: Some(starter), .. } = room.phase {
-            self.counters.count_refused(why.code);
+            self.effects.counters.count_refused(why.code);
             self.send_deferred_answer(starter, output::error_body(why.clone()));
         }
-        let conns = self.room_conns(&room, None);
+        let conns = self.sessions.conns_of(room.seats.players());
         for player in room.seats.players() {
-            self.return_to_lobby(now, player);
-            let known = self.players.at_mut(player);
+            self.sessions.return_to_lobby(now, player);
+            let known = self.sessions.player_mut(player);
             if known.conn.is_none() {
                 known.lost_room = Some((id, why.clone()));
             }
         }
-        self.outbox.broadcast(conns, room_left_body(id, why));
-        self.timers.cancel(Timer::Opening(id));
-        self.timers.cancel(Timer::Quarantine(id));
-        self.timers.cancel(Timer::Roster(id));
+        self.effects.outbox.broadcast(conns, room_left_body(id, why));
+        self.effects.timers.cancel(Timer::Opening(id));
+        self.effects.timers.cancel(Timer::Quarantine(id));
+        self.effects.timers.cancel(Timer::Roster(id));
         self.clear_restored(id);
-        self.mark_room_changed(now, id);
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
+    }
+
+    /// Frees a seat of a full room for a player who is about to join it; see `waiting_members`. The
+    /// member receives the reason when it comes back.
+    fn free_waiting_seat(&mut self, now: LocalTime, id: RoomId) {
+        let timers = &self.effects.timers;
+        let Some(member) = self.rooms.member_who_gives_way(id, &self.sessions, timers) else {
+            return;
+        };
+        let message =
+            format!("you were away, and room {id} was full: another player has your seat");
+        let why = LobbyRefusal::new(ErrorCode::Idle, message);
+        self.vacate_seat(now, member, why.code);
+        self.sessions.player_mut(member).lost_room = Some((id, why));
     }
 
     pub(in crate::lobby) fn room_of(&self, player: PlayerId) -> Result<RoomId, LobbyRefusal> {
         let refusal = || {
             LobbyRefusal::new(ErrorCode::NotInRoom, "you are in no room; join or create one first")
         };
-        self.players.at(player).room.ok_or_else(refusal)
+        self.sessions.player(player).room.ok_or_else(refusal)
     }
 
-    pub(in crate::lobby) fn game(&self, name: &str) -> Option<&LobbyGame> {
-        self.games.iter().find(|game| game.name == name)
+    /// Closes a world that no player has played for this time.
+    pub(in crate::lobby) fn close_abandoned(
+        &mut self,
+        now: LocalTime,
+        world: RoomId,
+        limit: Duration,
+    ) {
+        tracing::info!(
+            room = world.0,
+            "room closed: nobody has played it for {} s",
+            limit.as_secs()
+        );
+        self.effects.counters.rooms_abandoned += 1;
+        let message = format!("nobody has been connected to the game for {} s", limit.as_secs());
+        self.close_room(now, world, LobbyRefusal::new(ErrorCode::RoomClosed, message));
     }
 
-    pub(in crate::lobby) fn known_game(&self, name: &str) -> Result<&LobbyGame, LobbyRefusal> {
-        self.game(name).ok_or_else(|| {
-            let known: Vec<_> = self.games.iter().map(|game| game.name.as_str()).collect();
-            let message = format!("there is no game of that name; there is: {}", known.join(", "));
-            LobbyRefusal::new(ErrorCode::UnknownGame, message)
-        })
-    }
-
-    /// Answers with what a room of a game can be created.
-    pub(in crate::lobby) fn describe_game(
-        &self,
-        name: &str,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
-        let game = self.known_game(name)?;
-        let max_capacity = game.max_capacity.min(MAX_CAPACITY);
-        Ok(RequestOutcome::Immediate(Body::GameDescription(world::GameDescription {
-            game: game.name.clone(),
-            parameters: [&game.parameters[..], &[ready_parameter()]].concat(),
-            default_capacity: DEFAULT_CAPACITY.min(max_capacity),
-            max_capacity,
-            presentation: game.presentation.clone(),
-            schema: game.schema.clone(),
-        })))
-    }
-
-    /// The connections of the connected members, in the order of their joins.
-    pub(in crate::lobby) fn member_conns(
-        &self,
-        room: RoomId,
-        except: Option<PlayerId>,
-    ) -> Vec<ConnId> {
-        self.room_conns(self.rooms.at(room), except)
+    /// A room is gone: nothing that it has asked of the store comes again.
+    pub(in crate::lobby) fn forget_stored(&mut self, id: RoomId) {
+        self.rooms.forget_store_jobs(id);
+        if let Some(lineage) = self.records.lineage() {
+            let action = output::LobbyAction::ForgetStoreJobs { lineage, room: id };
+            self.effects.outbox.push(action);
+        }
     }
 
     /// Sends an event to a player, unless it is away.
     pub(in crate::lobby) fn notify(&mut self, player: PlayerId, body: Body) {
-        if let Some(conn) = self.players.at(player).conn {
-            self.outbox.notify(conn, body);
-        }
+        self.sessions.notify(player, body, &mut self.effects.outbox);
     }
 
-    fn room_conns(&self, room: &LobbyRoom, except: Option<PlayerId>) -> Vec<ConnId> {
-        let others = room.seats.players().filter(|player| Some(*player) != except);
-        others.filter_map(|player| self.players.at(player).conn).collect()
+    fn report_room_joined(&mut self, id: RoomId, player: PlayerId) {
+        let name = self.sessions.name_of(player);
+        self.effects.report(OperatorEvent::RoomJoined { room: id.0, player: player.0, name });
     }
 
     fn free_seat(&mut self, now: LocalTime, player: PlayerId, id: RoomId, why: ErrorCode) {
         let had_seat = self.rooms.at_mut(id).seats.free(player);
         assert!(had_seat, "a player in a room has a seat there");
-        self.return_to_lobby(now, player);
-        self.report_room_left(id, player, why);
-        self.mark_room_changed(now, id);
-    }
-
-    /// Returns the player to the lobby. Its idle time there begins.
-    fn return_to_lobby(&mut self, now: LocalTime, player: PlayerId) {
-        let player = self.players.at_mut(player);
-        player.room = None;
-        if let Some(connection) = player.conn.and_then(|conn| self.connections.open_mut(conn)) {
-            connection.active_at = now;
-        }
+        self.sessions.return_to_lobby(now, player);
+        let (name, why) = (self.sessions.name_of(player), codes::name(why));
+        self.effects.report(OperatorEvent::RoomLeft { room: id.0, player: player.0, name, why });
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
     }
 
     /// After a seat was freed: closes a room that is empty, and chooses a new host if the host has
@@ -413,7 +496,7 @@ impl Lobby {
         let Some(first) = room.seats.players().next() else {
             if room.is_lasting() && room.has_started() {
                 self.rooms.at_mut(id).host = NO_PLAYER;
-                return self.mark_roster_changed(now, id);
+                return self.rooms.mark_roster_changed(now, id, &mut self.effects.timers);
             }
             return self.close_room(
                 now,
@@ -423,37 +506,20 @@ impl Lobby {
         };
         if room.life != RoomLife::Operated && !room.seats.contains(room.host) {
             let connected =
-                room.seats.players().find(|player| self.players.at(*player).conn.is_some());
+                room.seats.players().find(|player| self.sessions.player(*player).conn.is_some());
             self.rooms.at_mut(id).host = connected.unwrap_or(first);
         }
-        self.mark_roster_changed(now, id);
+        self.rooms.mark_roster_changed(now, id, &mut self.effects.timers);
     }
 
     fn check_in_no_room(&self, player: PlayerId) -> Result<(), LobbyRefusal> {
-        match self.players.at(player).room {
+        match self.sessions.player(player).room {
             None => Ok(()),
             Some(room) => {
                 let message = format!("you are in room {room}; leave it first");
                 Err(LobbyRefusal::new(ErrorCode::AlreadyInRoom, message))
             }
         }
-    }
-
-    /// Checks whether such a room can be played.
-    fn check_creation(&self, create: &CreateRoomRequest) -> Result<(), LobbyRefusal> {
-        let game = self.known_game(&create.game)?;
-        let bad = |message| LobbyRefusal::new(ErrorCode::BadParameter, message);
-        if create.capacity < game.min_players {
-            let message = format!(
-                "{} takes {} players, {} seats are too few",
-                game.name, game.min_players, create.capacity
-            );
-            return Err(bad(message));
-        }
-        check_parameters(&create.parameters).map_err(bad)?;
-        let mut of_room = create.parameters.clone();
-        of_room.remove(READY);
-        (self.check_parameters)(&game.name, create.capacity, &of_room).map_err(bad)
     }
 
     /// Checks whether rooms can be created and started: the other servers have to know what is
@@ -466,132 +532,6 @@ impl Lobby {
             a few seconds";
         Err(LobbyRefusal::new(ErrorCode::TryAgain, message))
     }
-
-    /// Checks whether the player may join, apart from free seats.
-    fn check_join(
-        &mut self,
-        now: LocalTime,
-        player: PlayerId,
-        join: &JoinRoomRequest,
-    ) -> Result<(), LobbyRefusal> {
-        let Some(room) = self.rooms.get(join.room).filter(|room| room.map_identity.is_none())
-        else {
-            return Err(LobbyRefusal::new(
-                ErrorCode::NoSuchRoom,
-                format!("there is no room {}", join.room),
-            ));
-        };
-        self.check_bans(player, room)?;
-        if room.is_locked {
-            let message = format!("an operator has locked room {}", room.id);
-            return Err(LobbyRefusal::new(ErrorCode::RoomLocked, message));
-        }
-        self.check_password(now, player, join)?;
-        let room = self.rooms.at(join.room);
-        let may_join_running = self.game(&room.game).is_some_and(|game| game.join_running);
-        if room.has_started() && !may_join_running {
-            let message =
-                format!("room {} has started, and {} can't be joined then", join.room, room.game);
-            return Err(LobbyRefusal::new(ErrorCode::AlreadyRunning, message));
-        }
-        Ok(())
-    }
-}
-
-/// Who may not join.
-impl Lobby {
-    /// Where the player's connection comes from; while it is away, where its session was opened.
-    pub(in crate::lobby) fn network_of_player(&self, player: PlayerId) -> Option<SourceNetwork> {
-        let player = self.players.at(player);
-        let connection = player.conn.and_then(|conn| self.connections.get(conn));
-        connection.map(|connection| SourceNetwork::of(connection.address)).or(player.network)
-    }
-
-    /// Checks that no ban of the room applies to the player. The network alone does not bar people
-    /// from a network that is known to be shared: a trusted one, or one that another member comes
-    /// from, unless too many of its players were put out.
-    pub(in crate::lobby) fn check_bans(
-        &self,
-        player: PlayerId,
-        room: &LobbyRoom,
-    ) -> Result<(), LobbyRefusal> {
-        let network = self.network_of_player(player);
-        let known = self.players.at(player);
-        let id = room.id;
-        let message = match room.bans.check(player, (known.name(), known.account), network) {
-            None => return Ok(()),
-            Some(BarredBy::Session | BarredBy::Account) => {
-                format!("the host of room {id} put you out")
-            }
-            Some(BarredBy::Name) => format!(
-                "the host of room {id} put out a player with your name, or one that looks like it"
-            ),
-            Some(BarredBy::Network) => {
-                let is_shared =
-                    room.seats.players().any(|member| self.network_of_player(member) == network);
-                if is_shared || self.is_trusted(player) {
-                    return Ok(());
-                }
-                format!("the host of room {id} put out a player who came from your address")
-            }
-            Some(BarredBy::WholeNetwork) => {
-                if self.is_trusted(player) {
-                    return Ok(());
-                }
-                format!("the host of room {id} put out several players who came from your address")
-            }
-        };
-        Err(LobbyRefusal::new(ErrorCode::Kicked, message))
-    }
-
-    fn is_trusted(&self, player: PlayerId) -> bool {
-        let connection = self.players.at(player).conn;
-        connection
-            .and_then(|conn| self.connections.get(conn))
-            .is_some_and(|connection| self.config.trusts(connection.address))
-    }
-
-    /// Checks the password, and counts wrong ones; see `password_guesses`.
-    fn check_password(
-        &mut self,
-        now: LocalTime,
-        player: PlayerId,
-        join: &JoinRoomRequest,
-    ) -> Result<(), LobbyRefusal> {
-        let id = join.room;
-        // People share a trusted network: there only sessions are limited.
-        let network = self.network_of_player(player).filter(|_| !self.is_trusted(player));
-        let room = self.rooms.at(id);
-        let Some(password) = &room.password else {
-            return Ok(());
-        };
-        let wrong = format!("that is not the password of room {id}");
-        let wrong = LobbyRefusal::new(ErrorCode::WrongPassword, wrong);
-        let Some(shown) = &join.password else {
-            // Not a guess: a client asks without one first.
-            return Err(wrong);
-        };
-        let of_session = self.players.at(player).password_guesses;
-        let of_network = network.and_then(|network| room.guesses.pause_left(now, &network));
-        if let Some(pause) = of_session.pause_left(now, FREE_OF_SESSION).max(of_network) {
-            self.counters.password_guesses_refused += 1;
-            let seconds = pause.as_millis().div_ceil(1_000);
-            let message = format!("too many wrong passwords; try again in {seconds} s");
-            return Err(LobbyRefusal::new(ErrorCode::TryAgain, message));
-        }
-        if password.is(self.config.server_secret.as_ref(), shown) {
-            return Ok(());
-        }
-        self.players.at_mut(player).password_guesses.note_wrong(now);
-        if let Some(network) = network {
-            self.rooms.at_mut(id).guesses.note_wrong(now, network);
-        }
-        Err(wrong)
-    }
-}
-
-pub(in crate::lobby) fn room_left_body(room: RoomId, why: LobbyRefusal) -> Body {
-    Body::RoomLeft(world::RoomLeft { room: room.0, reason: why.code.into(), message: why.message })
 }
 
 fn room_created(room: &LobbyRoom) -> RequestOutcome {

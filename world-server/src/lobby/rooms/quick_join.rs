@@ -9,91 +9,59 @@
 
 use std::cmp::Reverse;
 
-use ambit_proto::control::world::world_to_client::Body;
 use ambit_proto::ids::{PlayerId, RoomId};
-use ambit_proto::time::LocalTime;
 use ambit_room::config::MAX_CAPACITY;
 
 use crate::lobby::config::LobbyGame;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::request::{
-    CreateRoomRequest, DEFAULT_CAPACITY, JoinRoomRequest, QuickJoinRequest,
-};
+use crate::lobby::request::{CreateRoomRequest, DEFAULT_CAPACITY, QuickJoinRequest};
+use crate::lobby::rooms::Rooms;
 use crate::lobby::rooms::room::LobbyRoom;
-use crate::lobby::rooms::running::no_host_available;
+use crate::lobby::sessions::Sessions;
 use crate::lobby::text::LobbyRoomName;
-use crate::lobby::{Lobby, RequestOutcome};
 
-impl Lobby {
-    /// Gives the player a seat in a room of the game with these parameters. A repeated request gets
-    /// the room of the first one.
-    pub(in crate::lobby) fn quick_join(
-        &mut self,
-        now: LocalTime,
+impl Rooms {
+    /// The rooms of the game that the player may come into with its party, the best one first; its
+    /// own one if it is in one.
+    pub(in crate::lobby) fn open_to(
+        &self,
         player: PlayerId,
+        game: &LobbyGame,
         join: &QuickJoinRequest,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
-        let game = self.known_game(&join.game)?;
-        let mut open: Vec<&LobbyRoom> = if let Some(own) = self.players.at(player).room {
-            vec![self.rooms.at(own)]
+        sessions: &Sessions,
+    ) -> Vec<RoomId> {
+        let mut open: Vec<&LobbyRoom> = if let Some(own) = sessions.player(player).room {
+            vec![self.at(own)]
         } else {
-            let needed = self.who_joins(player).len();
-            self.rooms.iter().filter(|room| is_open(game, room, needed)).collect()
+            let needed = sessions.who_joins(player).len();
+            self.iter().filter(|room| is_open(game, room, needed)).collect()
         };
         open.retain(|room| fits(game, room, join));
         open.sort_by_key(|room| (Reverse(room.seats.taken()), room.id));
-        let open: Vec<RoomId> = open.into_iter().map(|room| room.id).collect();
-        for room in open {
-            let room = JoinRoomRequest { room, password: None };
-            // One that is closed to this player is passed over.
-            if let Ok(joined) = self.join_room(now, player, &room) {
-                return Ok(joined);
-            }
-        }
-        let id = self.make_quick_room(now, player, join)?;
-        self.bring_party(now, player, id);
-        self.start_by_itself(now, id);
-        Ok(RequestOutcome::Immediate(Body::RoomJoined(self.room_joined(id))))
+        open.into_iter().map(|room| room.id).collect()
     }
+}
 
-    fn make_quick_room(
-        &mut self,
-        now: LocalTime,
-        player: PlayerId,
-        join: &QuickJoinRequest,
-    ) -> Result<RoomId, LobbyRefusal> {
-        let game = self.known_game(&join.game)?;
+impl QuickJoinRequest {
+    /// The room that is made for a player of this name, if there is none.
+    pub(in crate::lobby) fn new_room(
+        &self,
+        game: &LobbyGame,
+        player: &str,
+    ) -> Result<CreateRoomRequest, LobbyRefusal> {
         let mut parameters = game.quick_start.clone();
-        parameters.extend(join.parameters.clone());
-        let name = format!("{}'s {}", self.players.at(player).name().as_str(), game.name);
+        parameters.extend(self.parameters.clone());
+        let name = format!("{player}'s {}", game.name);
         let name = LobbyRoomName::parse(&name).or_else(|_| LobbyRoomName::parse(&game.name))?;
         let capacity = DEFAULT_CAPACITY.min(game.max_capacity.min(MAX_CAPACITY));
-        let create = CreateRoomRequest {
+        Ok(CreateRoomRequest {
             name,
             game: game.name.clone(),
             capacity: capacity.max(game.min_players),
             parameters,
             password: None,
             key: None,
-        };
-        let id = self.make_room(now, player, create)?;
-        if self.fleet.place_new_room(&self.rooms, id).is_none() {
-            let why = no_host_available();
-            self.vacate_seat(now, player, why.code);
-            return Err(why);
-        }
-        self.rooms.at_mut(id).starts_itself = true;
-        Ok(id)
-    }
-
-    /// Starts a room that was made by a quick join, once it can start. What prevents it now may be
-    /// over when the next player comes.
-    pub(in crate::lobby) fn start_by_itself(&mut self, now: LocalTime, id: RoomId) {
-        let room = self.rooms.at(id);
-        if room.starts_itself && self.check_start(room.host, room).is_ok() {
-            // The host of the room can start it, too, and is told what prevents it.
-            let _ = self.begin_start(now, id, None);
-        }
+        })
     }
 }
 

@@ -12,12 +12,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_proto::control::world;
+use ambit_host_protocol::messages::RoomAssignment;
+use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
 
+use crate::lobby::operator_event::OperatorEvent;
 use crate::lobby::output::{HostId, RequestSource};
+use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::CreateRoomRequest;
 use crate::lobby::rooms::bans::Bans;
 use crate::lobby::rooms::password_guesses::GuessesByNetwork;
@@ -247,6 +250,36 @@ impl LobbyRoom {
         self.recent_leavers.get(&player).is_some_and(|left_at| *left_at + MAX_MESSAGE_AGE >= now)
     }
 
+    /// What operators read when the room was made.
+    pub(in crate::lobby) fn made_event(&self) -> OperatorEvent {
+        let (name, game) = (self.name.as_str().to_owned(), self.game.clone());
+        let player = self.maker.map(|maker| maker.player.0);
+        OperatorEvent::RoomMade { room: self.id.0, name, game, player }
+    }
+
+    /// What operators read when a host runs the room, which goes on there if it `resumes`.
+    pub(in crate::lobby) fn runs_event(&self, host: HostId, resumes: bool) -> OperatorEvent {
+        let (name, game) = (self.name.as_str().to_owned(), self.game.clone());
+        let (room, host) = (self.id.0, host.0);
+        if resumes {
+            OperatorEvent::RoomResumed { room, name, game, host }
+        } else {
+            OperatorEvent::RoomStarted { room, name, game, host }
+        }
+    }
+
+    /// Describes the room to a host.
+    pub(in crate::lobby) fn assignment(&self) -> RoomAssignment {
+        RoomAssignment {
+            room: self.id,
+            game: self.game.clone(),
+            parameters: self.parameters_of_map(),
+            seed: self.seed,
+            capacity: self.map_seats(),
+            incarnation: self.incarnation,
+        }
+    }
+
     /// The public description of the room.
     pub(in crate::lobby) fn listing(&self) -> world::Room {
         world::Room {
@@ -388,4 +421,9 @@ impl LobbyRooms {
     pub(in crate::lobby) fn count_running(&self) -> usize {
         self.iter().filter(|room| room.is_running()).count()
     }
+}
+
+/// To a player who is in the room no longer.
+pub(in crate::lobby) fn room_left_body(room: RoomId, why: LobbyRefusal) -> Body {
+    Body::RoomLeft(world::RoomLeft { room: room.0, reason: why.code.into(), message: why.message })
 }

@@ -1,10 +1,14 @@
 //! Rooms on hosts: start, tickets, and messages of hosts.
 //!
 //! A start is answered when the host has responded: `Done` when the room runs, an error otherwise.
+//!
+//! The worlds of the operator's list are opened at the start, and stay open without players. A world
+//! is the room that has its name and is the operator's. One that has ended, by its rules or by a
+//! crash, is opened again as a new one after some seconds, and so is one that no host could open.
 
-use ambit_host_protocol::messages::{
-    HostReady, RoomAssignment, RoomMember, RoomOrder, RoomResume, WorldOrder,
-};
+use std::time::Duration;
+
+use ambit_host_protocol::messages::{HostReady, RoomMember, RoomOrder, RoomResume, WorldOrder};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
@@ -13,22 +17,17 @@ use ambit_transport::ticket::{LIFETIME_S, Ticket};
 
 use crate::lobby::fleet::hosts::Host;
 use crate::lobby::operator_event::OperatorEvent;
-use crate::lobby::output::{HostId, LobbyAction, RequestSource};
+use crate::lobby::output::{HostId, LobbyAction, RequestOutcome, RequestSource};
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::membership::room_left_body;
-use crate::lobby::rooms::parameters::requires_ready;
-use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::rooms::room::{LobbyRoom, RoomPhase, room_left_body};
+use crate::lobby::rooms::stored::{PLAYS_ALREADY, TAKES_OVER};
 use crate::lobby::timers::Timer;
-use crate::lobby::{Lobby, RequestOutcome, output};
+use crate::lobby::{Lobby, output};
 
 /// Longest text of a host that is sent to players, in characters.
 const MAX_HOST_MESSAGE_CHARS: usize = 500;
-
-/// To a session whose account plays the same game in another one.
-pub(in crate::lobby) const PLAYS_ALREADY: &str =
-    "your account plays this game already, in another session: leave it there, then join again";
-/// To a session whose line was broken.
-pub(in crate::lobby) const TAKES_OVER: &str = "another session of your account plays this game now";
+/// A world of the operator's list that no host has taken is tried again after this time.
+const TRY_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 impl Lobby {
     /// Chooses a host for the room and has it opened there.
@@ -39,7 +38,7 @@ impl Lobby {
         from: RequestSource,
     ) -> Result<RequestOutcome, LobbyRefusal> {
         let id = self.room_of(player)?;
-        self.check_start(player, self.rooms.at(id))?;
+        self.rooms.at(id).check_start(player, &self.games, &self.sessions)?;
         self.begin_start(now, id, Some(from))?;
         Ok(RequestOutcome::Deferred)
     }
@@ -51,9 +50,10 @@ impl Lobby {
         id: RoomId,
         starter: Option<RequestSource>,
     ) -> Result<(), LobbyRefusal> {
-        self.check_running_limit(self.rooms.at(id))?;
+        let rooms = self.rooms.all();
+        rooms.check_running_limit(rooms.at(id), &self.config)?;
         self.check_directory()?;
-        let host = self.fleet.place_new_room(&self.rooms, id).ok_or_else(no_host_available)?;
+        let host = self.fleet.place_new_room(self.rooms.all(), id).ok_or_else(no_host_available)?;
         let random = self.random_seed();
         let room = self.rooms.at_mut(id);
         room.phase = RoomPhase::Opening { host, starter };
@@ -61,13 +61,60 @@ impl Lobby {
         self.send_open_room(now, id, host, None);
         let players: Vec<PlayerId> = self.rooms.at(id).seats.players().collect();
         if !players.is_empty() {
-            self.outbox.send_to_room(host, id, RoomOrder::ExpectPlayers(players));
+            self.effects.outbox.send_to_room(host, id, RoomOrder::ExpectPlayers(players));
         }
         Ok(())
     }
 
+    /// Starts a room that was made by a quick join, once it can start. What prevents it now may be
+    /// over when the next player comes.
+    pub(in crate::lobby) fn start_by_itself(&mut self, now: LocalTime, id: RoomId) {
+        let room = self.rooms.at(id);
+        let can_start = || room.check_start(room.host, &self.games, &self.sessions).is_ok();
+        if room.starts_itself && can_start() {
+            // The host of the room can start it, too, and is told what prevents it.
+            let _ = self.begin_start(now, id, None);
+        }
+    }
+
+    /// Opens the worlds of the operator's list that are not open.
+    pub(in crate::lobby) fn open_worlds(&mut self, now: LocalTime) {
+        if self.draining {
+            return;
+        }
+        let mut are_open = true;
+        for index in 0..self.config.worlds.len() {
+            are_open &= self.open_world(now, index);
+        }
+        if !are_open {
+            self.effects.timers.set(Timer::Worlds, now + TRY_AGAIN_AFTER);
+        }
+    }
+
+    /// Returns whether the world is open, or about to be.
+    fn open_world(&mut self, now: LocalTime, index: usize) -> bool {
+        let Some(id) = self.operated_room(index) else {
+            return false;
+        };
+        if self.rooms.at(id).phase != RoomPhase::Waiting {
+            return true;
+        }
+        self.begin_start(now, id, None).is_ok()
+    }
+
+    /// The room of this world. It is added if there is none, and the other servers can be told.
+    fn operated_room(&mut self, index: usize) -> Option<RoomId> {
+        let create = &self.config.worlds[index].create;
+        if let Some(known) = self.rooms.operated(create) {
+            return Some(known);
+        }
+        self.check_directory().ok()?;
+        self.effects.counters.rooms_made += 1;
+        Some(self.rooms.add_operated(create.clone()))
+    }
+
     pub(in crate::lobby) fn random_seed(&mut self) -> u64 {
-        let bytes = self.players.random_bytes();
+        let bytes = self.sessions.random_bytes();
         u64::from_be_bytes(*bytes.first_chunk().expect("16 bytes hold 8"))
     }
 
@@ -87,23 +134,10 @@ impl Lobby {
         }
         let resume = resume_with
             .map(|members| RoomResume { members: Some(members), ..RoomResume::default() });
-        let order = WorldOrder::OpenRoom(self.room_assignment(id), resume);
+        let order = WorldOrder::OpenRoom(self.rooms.at(id).assignment(), resume);
         self.fleet.note_change();
-        self.outbox.push(LobbyAction::Host { host, order });
-        self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
-    }
-
-    /// Describes a room to a host.
-    pub(in crate::lobby) fn room_assignment(&self, id: RoomId) -> RoomAssignment {
-        let room = self.rooms.at(id);
-        RoomAssignment {
-            room: id,
-            game: room.game.clone(),
-            parameters: room.parameters_of_map(),
-            seed: room.seed,
-            capacity: room.map_seats(),
-            incarnation: room.incarnation,
-        }
+        self.effects.outbox.push(LobbyAction::Host { host, order });
+        self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
     }
 
     pub(in crate::lobby) fn request_ticket(
@@ -119,7 +153,7 @@ impl Lobby {
 
     /// A kept room may wait for a long time: its players ask again until it goes on.
     fn why_no_ticket(&self, world: RoomId, player: PlayerId) -> LobbyRefusal {
-        let map = self.avatar_place(world, player).map_or(world, |(map, _)| map);
+        let map = self.rooms.avatar_place(world, player).map_or(world, |(map, _)| map);
         let room = self.rooms.at(map);
         if self.fleet.waits_for_host(room) {
             let message = format!(
@@ -148,17 +182,17 @@ impl Lobby {
 
     /// Sends a player a ticket for the game, if the game runs.
     pub(in crate::lobby) fn send_ticket(&mut self, now: LocalTime, player: PlayerId) {
-        if let Some(conn) = self.players.at(player).conn
+        if let Some(conn) = self.sessions.player(player).conn
             && let Some(ticket) = self.issue_ticket(now, player)
         {
-            self.outbox.notify(conn, Body::Ticket(ticket));
+            self.effects.outbox.notify(conn, Body::Ticket(ticket));
         }
     }
 
     /// Answers a deferred request, unless its connection was lost.
     pub(in crate::lobby) fn send_deferred_answer(&mut self, to: RequestSource, body: Body) {
-        if self.connections.open_mut(to.conn).is_some() {
-            self.outbox.answer(to.conn, to.request, body);
+        if self.sessions.stage_of(to.conn).is_some() {
+            self.effects.outbox.answer(to.conn, to.request, body);
         }
     }
 
@@ -175,17 +209,20 @@ impl Lobby {
                 for room in unopened {
                     self.send_open_room(now, room, id, None);
                 }
-                self.report_host_ready(id);
+                if let Some(Host { label, address, build, .. }) = self.fleet.host(id).cloned() {
+                    let event = OperatorEvent::HostReady { host: id.0, label, address, build };
+                    self.effects.report(event);
+                }
                 if let Some(at) = self.fleet.first_silence_check(now, id) {
-                    self.timers.set(Timer::HostSilence(id), at);
+                    self.effects.timers.set(Timer::HostSilence(id), at);
                 }
                 self.place_hostless_rooms(now);
             }
-            Ok(_) => self.outbox.send_to_host(id, WorldOrder::Drain),
+            Ok(_) => self.effects.outbox.send_to_host(id, WorldOrder::Drain),
             Err(fault) => {
                 tracing::warn!(host = id.0, fault, "host refused; it is told to end");
-                self.counters.hosts_refused += 1;
-                self.outbox.send_to_host(id, WorldOrder::Drain);
+                self.effects.counters.hosts_refused += 1;
+                self.effects.outbox.send_to_host(id, WorldOrder::Drain);
             }
         }
     }
@@ -194,12 +231,12 @@ impl Lobby {
     pub(in crate::lobby) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
         // A server that shuts down has asked its hosts to end.
         if !self.draining {
-            let its = self.rooms.iter().filter(|room| room.game_host() == Some(host));
+            let its = self.rooms.on_host(host);
             let (rooms, reason) = (its.count() as u64, sanitized(reason));
-            self.report(OperatorEvent::HostLost { host: host.0, rooms, reason });
+            self.effects.report(OperatorEvent::HostLost { host: host.0, rooms, reason });
         }
         let build = self.fleet.lose_host(host);
-        self.timers.cancel(Timer::HostSilence(host));
+        self.effects.timers.cancel(Timer::HostSilence(host));
         self.move_rooms_of(now, host, &build, reason);
     }
 
@@ -220,7 +257,7 @@ impl Lobby {
         else {
             return self.handle_room_resumed(now, from, id, error);
         };
-        self.timers.cancel(Timer::Opening(id));
+        self.effects.timers.cancel(Timer::Opening(id));
         match error {
             None => self.mark_running(now, id, host, starter),
             Some(error) if room.map_identity.is_some() => {
@@ -235,7 +272,7 @@ impl Lobby {
                 let message =
                     format!("the game server did not open the room: {}", sanitized(&error.message));
                 let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
-                self.counters.count_refused(code);
+                self.effects.counters.count_refused(code);
                 if let Some(starter) = starter {
                     self.send_deferred_answer(
                         starter,
@@ -278,7 +315,7 @@ impl Lobby {
         };
         let world = room.world_id();
         if room.game_host() != Some(from)
-            || !self.is_on_map(player, id)
+            || !self.rooms.is_on_map(player, id)
             || room.left_recently(now, player)
         {
             return;
@@ -303,13 +340,13 @@ impl Lobby {
         };
         if room.is_running() && self.check_directory().is_err() {
             // The next host gets its order only after the directory has stored it.
-            return self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
+            return self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
         }
         if self.fleet.tries_other_build(room) {
             return self.give_up_other_build(now, id);
         }
         if room.waits_for_build() {
-            self.timers.set(Timer::Opening(id), now + self.config.open_timeout);
+            self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
             return self.place_hostless_rooms(now);
         }
         if self.fleet.waits_for_host(room) {
@@ -357,56 +394,23 @@ impl Lobby {
         if room.map_identity.is_some() {
             return self.resend_transfer_orders(id);
         }
-        self.report_room_runs(id, host, false);
+        self.effects.report(room.runs_event(host, false));
         if let Some(starter) = starter {
             self.send_deferred_answer(starter, Body::Done(world::Done {}));
         }
-        for player in self.players_on_map(id) {
+        for player in self.rooms.players_on_map(id) {
             self.send_ticket(now, player);
         }
-        self.counters.rooms_started += 1;
-        self.mark_room_changed(now, id);
-    }
-
-    /// Checks whether the player may start the room now.
-    pub(in crate::lobby) fn check_start(
-        &self,
-        player: PlayerId,
-        room: &LobbyRoom,
-    ) -> Result<(), LobbyRefusal> {
-        if room.host != player {
-            return Err(LobbyRefusal::new(ErrorCode::NotHost, "only the room's host may start it"));
-        }
-        if room.has_started() {
-            return Err(LobbyRefusal::new(
-                ErrorCode::AlreadyRunning,
-                format!("room {} has started already", room.id),
-            ));
-        }
-        let there: Vec<_> =
-            room.seats.iter().filter(|seat| self.players.at(seat.player).conn.is_some()).collect();
-        let needed = self.game(&room.game).map_or(1, |game| game.min_players);
-        if (there.len() as u32) < needed {
-            let message =
-                format!("{} takes {needed} players, {} are there", room.game, there.len());
-            return Err(LobbyRefusal::new(ErrorCode::NotEnoughPlayers, message));
-        }
-        let waiting_for = there.iter().filter(|seat| seat.player != player && !seat.ready).count();
-        if requires_ready(&room.parameters) && waiting_for > 0 {
-            return Err(LobbyRefusal::new(
-                ErrorCode::NotReady,
-                format!("{waiting_for} players are not ready"),
-            ));
-        }
-        Ok(())
+        self.effects.counters.rooms_started += 1;
+        self.rooms.mark_changed(now, id, &mut self.effects.timers);
     }
 
     /// Issues a ticket for the player's room, if it runs.
     fn issue_ticket(&mut self, now: LocalTime, player: PlayerId) -> Option<world::Ticket> {
-        let nonce = self.players.random_bytes();
-        let known = self.players.at(player);
+        let nonce = self.sessions.random_bytes();
+        let known = self.sessions.player(player);
         let world = known.room?;
-        let (id, incarnation) = self.avatar_place(world, player)?;
+        let (id, incarnation) = self.rooms.avatar_place(world, player)?;
         let room = self.rooms.at(id);
         let RoomPhase::Running { host } = room.phase else {
             return None;
@@ -415,17 +419,17 @@ impl Lobby {
         let host = self.fleet.host(host).expect("a running room has a known host");
         let host_time = host.ticket_time.map(|time| time.at(now));
         let host_time = host_time.unwrap_or_else(|| self.config.unix_time(now));
-        self.counters.tickets += 1;
+        self.effects.counters.tickets += 1;
         let ticket = Ticket {
             room: id,
             player,
             name: known.name().as_str().to_owned(),
             account: known.account,
-            standing: self.standing_of(world, player),
+            standing: self.sessions.standing_of(player, self.rooms.is_maker(world, player)),
             wishes: known.wishes.clone(),
             host: host.address.clone(),
             expires_unix_s: host_time.as_secs().saturating_add(LIFETIME_S),
-            serial: self.counters.tickets,
+            serial: self.effects.counters.tickets,
             nonce,
         };
         Some(world::Ticket {

@@ -19,18 +19,17 @@
 use ambit_host_protocol::messages::RoomOrder;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::world_to_client::Body;
-use ambit_proto::ids::{AccountId, RoomId};
-use ambit_proto::time::LocalTime;
+use ambit_proto::ids::{AccountId, PlayerId, RoomId};
 use ambit_room::logic::store::{
     AskedOfStore, ProfileClaim, ProfileSave, StoreAnswer, StoreKey, StoreNumber, StoreRequest,
 };
 use ambit_store::{RoomRequest, StoredProfile, ValueKey};
 
-use crate::lobby::Lobby;
-use crate::lobby::output::{HostId, LobbyAction, error_body};
+use crate::lobby::output::{HostId, OutputQueue, error_body};
 use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::rooms::Rooms;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
-use crate::lobby::rooms::running::{PLAYS_ALREADY, TAKES_OVER};
+use crate::lobby::sessions::Sessions;
 use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::store_job::{StoreJob, StoreOutcome};
 
@@ -45,45 +44,68 @@ const GONE_AFTER: u32 = 20;
 /// The same after all answers, if a room of the game has no host for good.
 const GONE_AFTER_WITHOUT_HOST: u32 = 600;
 
-impl Lobby {
+/// To a session whose account plays the same game in another one.
+pub(super) const PLAYS_ALREADY: &str =
+    "your account plays this game already, in another session: leave it there, then join again";
+/// To a session whose line was broken.
+pub(super) const TAKES_OVER: &str = "another session of your account plays this game now";
+
+/// What the shell has to do for a room.
+#[derive(Debug)]
+pub(in crate::lobby) struct RoomStoreJob {
+    pub(in crate::lobby) job: StoreJob,
+    /// The numbers of the request, and of the oldest one that may come again.
+    pub(in crate::lobby) numbers: [(u32, u64); 2],
+    /// Whether the room is closed, and has no answer.
+    pub(in crate::lobby) is_last: bool,
+}
+
+impl RoomStoreJob {
+    /// The request of that room, among the rooms of this lineage.
+    pub(in crate::lobby) fn request(&self, lineage: [u8; 16], room: RoomId) -> RoomRequest {
+        let [number, oldest] = self.numbers;
+        RoomRequest { lineage, room: room.0, number, oldest }
+    }
+}
+
+impl Rooms {
     /// A host passes on what a room's game asks.
-    pub(in crate::lobby) fn handle_store_request(
+    pub(in crate::lobby) fn take_store_request(
         &mut self,
         host: HostId,
         id: RoomId,
         asked: AskedOfStore,
-    ) {
+        sessions: &Sessions,
+    ) -> Option<RoomStoreJob> {
         let runs_there = |room: &&LobbyRoom| room.phase == RoomPhase::Running { host };
         let pair = |number: StoreNumber| (number.incarnation, number.count);
-        let (number, oldest) = (pair(asked.number), pair(asked.oldest));
-        let Some(room) = self.rooms.get(id).filter(runs_there) else {
-            if let Some(game) = self.store_jobs.closed_game(id, host) {
-                let job = job_of(game, asked.request);
-                let lineage = self.lineage();
-                let request = RoomRequest { lineage, room: id.0, number, oldest };
-                self.outbox.push(LobbyAction::StoreLast { request, job });
-            }
-            return;
+        let numbers = [pair(asked.number), pair(asked.oldest)];
+        let Some(room) = self.get(id).filter(runs_there) else {
+            let job = job_of(self.store_jobs.closed_game(id, host)?, asked.request);
+            return Some(RoomStoreJob { job, numbers, is_last: true });
         };
-        let game = self.rooms.at(room.world_id()).game.clone();
+        let game = self.at(room.world_id()).game.clone();
         let mut job = job_of(game, asked.request);
         if let StoreJob::ClaimProfile { account, instead_of, .. } = &mut job {
-            *instead_of = self.gone_holder(id, number, *account);
+            *instead_of = self.gone_holder(id, numbers[0], *account, sessions);
         }
         let jobs = self.store_jobs.by_room.entry(id).or_default();
-        if jobs.running.len() < MAX_JOBS_OF_ROOM && jobs.running.insert(number) {
-            let lineage = self.lineage();
-            let request = RoomRequest { lineage, room: id.0, number, oldest };
-            self.outbox.push(LobbyAction::Store { request, job });
-        }
+        let is_new = jobs.running.len() < MAX_JOBS_OF_ROOM && jobs.running.insert(numbers[0]);
+        is_new.then_some(RoomStoreJob { job, numbers, is_last: false })
     }
 
     /// The claim of a profile by a room that is gone: it has answered for long that another room
     /// has the profile, but no other session of the account is in one.
-    fn gone_holder(&self, id: RoomId, number: (u32, u64), account: AccountId) -> Option<u64> {
+    fn gone_holder(
+        &self,
+        id: RoomId,
+        number: (u32, u64),
+        account: AccountId,
+        sessions: &Sessions,
+    ) -> Option<u64> {
         let held = self.store_jobs.by_room.get(&id)?.held.get(&number)?;
-        let world = self.rooms.get(id)?.world_id();
-        let players = self.players.iter().filter(|player| player.account == Some(account));
+        let world = self.get(id)?.world_id();
+        let players = sessions.players().iter().filter(|player| player.account == Some(account));
         let worlds: Vec<RoomId> = players.filter_map(|player| player.room).collect();
         // The player who waits may have left, and have the profile in another world.
         let is_gone = worlds.is_empty() || worlds == [world];
@@ -94,76 +116,71 @@ impl Lobby {
     /// Whether each room of the game of this one has a host: what has just come to another one has
     /// to write what it has first.
     fn can_all_write(&self, id: RoomId) -> bool {
-        let game = self.rooms.get(id).map(|room| &room.game);
+        let game = self.get(id).map(|room| &room.game);
         let is_moving = |room: &LobbyRoom| {
             Some(&room.game) == game && matches!(room.phase, RoomPhase::Moving { .. })
         };
-        !self.rooms.iter().any(is_moving)
+        !self.iter().any(is_moving)
     }
 
-    /// The shell has done a room's job, or could not.
-    pub fn handle_stored(&mut self, now: LocalTime, request: &RoomRequest, outcome: StoreOutcome) {
-        self.advance(now);
-        self.take_store_outcome(now, request, outcome);
-        self.advance(now);
-    }
-
-    fn take_store_outcome(&mut self, now: LocalTime, request: &RoomRequest, outcome: StoreOutcome) {
+    /// The shell has done a room's job, or could not. Returns which players have to leave their
+    /// rooms, and why.
+    pub(in crate::lobby) fn take_store_outcome(
+        &mut self,
+        request: &RoomRequest,
+        outcome: StoreOutcome,
+        sessions: &Sessions,
+        outbox: &mut OutputQueue,
+    ) -> Option<(Vec<PlayerId>, LobbyRefusal)> {
         let id = RoomId(request.room);
-        if let Some(jobs) = self.store_jobs.by_room.get_mut(&id) {
-            jobs.running.remove(&request.number);
-            if outcome == StoreOutcome::Unavailable {
-                jobs.note_unavailable(request.number);
-            }
-            if !matches!(outcome, StoreOutcome::Held { .. } | StoreOutcome::Unavailable) {
-                jobs.held.remove(&request.number);
-            }
-            if jobs.running.is_empty() && jobs.held.is_empty() {
-                self.store_jobs.by_room.remove(&id);
-            }
-        }
+        self.store_jobs.end(id, request.number, &outcome);
         match outcome {
             StoreOutcome::Done(value) => {
-                self.store_jobs.told.remove(&id);
-                self.send_stored(id, request.number, StoreAnswer::Done(value));
+                self.send_stored(id, request.number, StoreAnswer::Done(value), outbox);
             }
             StoreOutcome::Claimed { claim, value } => {
-                self.store_jobs.told.remove(&id);
                 let answer = StoreAnswer::Claimed(ProfileClaim(claim), value);
-                self.send_stored(id, request.number, answer);
+                self.send_stored(id, request.number, answer, outbox);
             }
             StoreOutcome::Saved(lost) => {
-                self.store_jobs.told.remove(&id);
-                self.send_stored(id, request.number, StoreAnswer::Saved(lost));
+                self.send_stored(id, request.number, StoreAnswer::Saved(lost), outbox);
             }
-            StoreOutcome::Held { account, claim } => {
-                if self.rooms.get(id).is_some() && !self.settle_sessions(now, id, account) {
-                    let can_write = self.can_all_write(id);
-                    let jobs = self.store_jobs.by_room.entry(id).or_default();
-                    if jobs.note_held(request.number, claim, can_write) == TOLD_AFTER {
-                        self.tell_that_profile_is_held(id, account);
-                    }
+            StoreOutcome::Held { account, claim } if self.get(id).is_some() => {
+                let settled = self.settle_sessions(id, account, sessions);
+                if settled.is_some() {
+                    return settled;
+                }
+                let can_write = self.can_all_write(id);
+                let jobs = self.store_jobs.by_room.entry(id).or_default();
+                if jobs.note_held(request.number, claim, can_write) == TOLD_AFTER {
+                    self.tell_that_profile_is_held(id, account, sessions, outbox);
                 }
             }
-            StoreOutcome::Refused => self.send_stored(id, request.number, StoreAnswer::Refused),
-            StoreOutcome::Unavailable => self.tell_that_store_is_away(id),
+            StoreOutcome::Held { .. } => {}
+            StoreOutcome::Refused => {
+                self.send_stored(id, request.number, StoreAnswer::Refused, outbox);
+            }
+            StoreOutcome::Unavailable => self.tell_that_store_is_away(id, sessions, outbox),
         }
+        None
     }
 
     /// A room waits for a profile that another one has. Decides between two sessions of the account
-    /// in rooms of one game; `false` if there are none.
-    fn settle_sessions(&mut self, now: LocalTime, id: RoomId, account: AccountId) -> bool {
-        let Some(room) = self.rooms.get(id) else {
-            return false;
-        };
-        let world = room.world_id();
-        let game = &self.rooms.at(world).game;
+    /// in rooms of one game; `None` if there are none.
+    fn settle_sessions(
+        &self,
+        id: RoomId,
+        account: AccountId,
+        sessions: &Sessions,
+    ) -> Option<(Vec<PlayerId>, LobbyRefusal)> {
+        let world = self.get(id)?.world_id();
+        let game = &self.at(world).game;
         let plays_it = |room: RoomId| {
-            self.rooms.get(room).is_some_and(|room| room.has_started() && room.game == *game)
+            self.get(room).is_some_and(|room| room.has_started() && room.game == *game)
         };
-        let of_account = self.players.iter().filter(|player| player.account == Some(account));
+        let all = sessions.players().iter();
         let (mut newer, mut others) = (Vec::new(), Vec::new());
-        for player in of_account {
+        for player in all.filter(|player| player.account == Some(account)) {
             match player.room {
                 Some(room) if room == world && self.is_on_map(player.id, id) => {
                     newer.push(player.id);
@@ -173,76 +190,86 @@ impl Lobby {
             }
         }
         if newer.is_empty() || others.is_empty() {
-            return false;
+            return None;
         }
-        let is_played = others.iter().any(|(_, conn)| conn.is_some());
-        let (out, why) = if is_played {
+        Some(if others.iter().any(|(_, conn)| conn.is_some()) {
             (newer, LobbyRefusal::new(ErrorCode::AlreadyInRoom, PLAYS_ALREADY))
         } else {
             let others = others.into_iter().map(|(player, _)| player).collect();
             (others, LobbyRefusal::new(ErrorCode::TakenOver, TAKES_OVER))
-        };
-        for player in out {
-            self.remove_player(now, player, why.clone());
-        }
-        true
+        })
     }
 
-    fn send_stored(&mut self, id: RoomId, number: (u32, u64), answer: StoreAnswer) {
-        if let Some(room) = self.rooms.get(id)
+    fn send_stored(
+        &self,
+        id: RoomId,
+        number: (u32, u64),
+        answer: StoreAnswer,
+        outbox: &mut OutputQueue,
+    ) {
+        if let Some(room) = self.get(id)
             && let RoomPhase::Running { host } = room.phase
         {
             let (incarnation, count) = number;
             let number = StoreNumber { incarnation, count };
-            self.outbox.send_to_room(host, id, RoomOrder::Stored { number, answer });
+            outbox.send_to_room(host, id, RoomOrder::Stored { number, answer });
         }
     }
 
-    fn tell_that_store_is_away(&mut self, id: RoomId) {
-        let Some(room) = self.rooms.get(id) else {
+    fn tell_that_store_is_away(
+        &mut self,
+        id: RoomId,
+        sessions: &Sessions,
+        outbox: &mut OutputQueue,
+    ) {
+        let Some(world) = self.get(id).map(LobbyRoom::world_id) else {
             return;
         };
-        let world = room.world_id();
         if self.store_jobs.told.insert(id) {
             let message = "what this game stores waits in the room: the server's store does not \
                            work now, and it is tried again";
             let body: Body = error_body(LobbyRefusal::new(ErrorCode::TryAgain, message));
-            let members = self.member_conns(world, None);
-            self.outbox.broadcast(members, body);
+            outbox.broadcast(self.member_conns(world, sessions), body);
         }
     }
 
-    fn tell_that_profile_is_held(&mut self, id: RoomId, account: AccountId) {
-        let Some(room) = self.rooms.get(id) else {
+    fn tell_that_profile_is_held(
+        &self,
+        id: RoomId,
+        account: AccountId,
+        sessions: &Sessions,
+        outbox: &mut OutputQueue,
+    ) {
+        let Some(world) = self.get(id).map(LobbyRoom::world_id) else {
             return;
         };
-        let world = room.world_id();
         let waits =
             |player: &&LobbyPlayer| player.account == Some(account) && player.room == Some(world);
-        let players: Vec<_> = self.players.iter().filter(waits).map(|player| player.id).collect();
         let message = "what this game stores for you is in use: by another session of your \
                        account, or by a room that is about to write it; you come in once it is \
                        free";
-        for player in players {
-            self.notify(player, error_body(LobbyRefusal::new(ErrorCode::TryAgain, message)));
+        for player in sessions.players().iter().filter(waits) {
+            let body = error_body(LobbyRefusal::new(ErrorCode::TryAgain, message));
+            sessions.notify(player.id, body, outbox);
         }
     }
 
     /// A host is told to close a room.
-    pub(in crate::lobby) fn note_closed_room(&mut self, id: RoomId, host: HostId) {
-        if let Some(room) = self.rooms.get(id).filter(|room| room.has_started()) {
-            let game = self.rooms.at(room.world_id()).game.clone();
+    pub(in crate::lobby) fn note_closed(&mut self, id: RoomId, host: HostId) {
+        if let Some(room) = self.get(id).filter(|room| room.has_started()) {
+            let game = self.at(room.world_id()).game.clone();
             self.store_jobs.note_closed(id, host, game);
         }
     }
 
+    /// The same of a further map, whose world of this game is closed.
+    pub(in crate::lobby) fn note_closed_map(&mut self, id: RoomId, host: HostId, game: String) {
+        self.store_jobs.note_closed(id, host, game);
+    }
+
     /// A room is gone: nothing of it comes again.
     pub(in crate::lobby) fn forget_store_jobs(&mut self, id: RoomId) {
-        self.store_jobs.told.remove(&id);
-        self.store_jobs.by_room.remove(&id);
-        if let Some(lineage) = self.records.lineage() {
-            self.outbox.push(LobbyAction::ForgetStoreJobs { lineage, room: id });
-        }
+        self.store_jobs.forget(id);
     }
 }
 

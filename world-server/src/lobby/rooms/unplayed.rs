@@ -12,19 +12,18 @@
 //! Cost of a report: proportional to the rooms in it, and to all unplayed rooms.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::Lobby;
+use crate::lobby::config::LobbyConfig;
 use crate::lobby::output::HostId;
-use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::room::{LobbyRoom, RoomLife, RoomPhase};
+use crate::lobby::rooms::room::{LobbyRoom, LobbyRooms, RoomLife, RoomPhase};
 
 /// The rooms that were in the newest reports of their hosts, and since when.
 #[derive(Debug, Default)]
-pub(in crate::lobby) struct UnplayedRooms(BTreeMap<RoomId, UnplayedSince>);
+pub(super) struct UnplayedRooms(BTreeMap<RoomId, UnplayedSince>);
 
 #[derive(Clone, Copy, Debug)]
 struct UnplayedSince {
@@ -34,67 +33,57 @@ struct UnplayedSince {
 
 impl UnplayedRooms {
     /// A player has joined the room: its time begins again.
-    pub(in crate::lobby) fn forget(&mut self, room: RoomId) {
+    pub(super) fn forget(&mut self, room: RoomId) {
         self.0.remove(&room);
     }
-}
 
-impl Lobby {
-    /// Handles a host's report of its rooms without a client: closes those that are abandoned.
-    pub(in crate::lobby) fn handle_unplayed_rooms(
+    /// Handles a host's report of its rooms without a client. Returns the worlds that are
+    /// abandoned, and for how long each may be.
+    pub(super) fn note_report(
         &mut self,
         now: LocalTime,
         host: HostId,
         reported: &[RoomId],
-    ) {
+        rooms: &LobbyRooms,
+        config: &LobbyConfig,
+    ) -> Vec<(RoomId, Duration)> {
         let runs_there = |id: &RoomId| {
-            let room = self.rooms.get(*id);
-            room.is_some_and(|room| room.phase == RoomPhase::Running { host })
+            rooms.get(*id).is_some_and(|room| room.phase == RoomPhase::Running { host })
         };
         let reported: BTreeSet<RoomId> = reported.iter().copied().filter(runs_there).collect();
-        self.unplayed.0.retain(|id, since| {
+        self.0.retain(|id, since| {
             if since.host == host {
                 reported.contains(id)
             } else {
-                self.rooms.get(*id).and_then(LobbyRoom::game_host) == Some(since.host)
+                rooms.get(*id).and_then(LobbyRoom::game_host) == Some(since.host)
             }
         });
         for &id in &reported {
-            let since = UnplayedSince { host, at: now };
-            self.unplayed.0.entry(id).or_insert(since);
+            self.0.entry(id).or_insert(UnplayedSince { host, at: now });
         }
-        let worlds: BTreeSet<RoomId> =
-            reported.iter().map(|id| self.rooms.at(*id).world_id()).collect();
-        for world in worlds {
-            self.close_if_abandoned(now, world);
-        }
+        let worlds: BTreeSet<RoomId> = reported.iter().map(|id| rooms.at(*id).world_id()).collect();
+        let abandoned = worlds.into_iter().filter_map(|world| {
+            let limit = limit_of(rooms.at(world), config)?;
+            self.is_abandoned(now, rooms.at(world), limit).then_some((world, limit))
+        });
+        abandoned.collect()
     }
 
-    fn close_if_abandoned(&mut self, now: LocalTime, world: RoomId) {
-        let abandoned = match self.rooms.at(world).life {
-            RoomLife::WhilePlayed => self.config.abandoned,
-            RoomLife::Lasting => self.config.unplayed,
-            RoomLife::Operated => None,
-        };
-        let Some(abandoned) = abandoned else {
-            return;
-        };
-        let limit = abandoned.max(self.config.grace);
+    fn is_abandoned(&self, now: LocalTime, world: &LobbyRoom, limit: Duration) -> bool {
         let is_overdue = |id: RoomId| {
-            let since = self.unplayed.0.get(&id);
+            let since = self.0.get(&id);
             since.is_some_and(|since| since.at + limit <= now)
         };
-        let room = self.rooms.at(world);
-        if room.has_transfers() || !room.all_maps().all(is_overdue) {
-            return;
-        }
-        tracing::info!(
-            room = world.0,
-            "room closed: nobody has played it for {} s",
-            limit.as_secs()
-        );
-        self.counters.rooms_abandoned += 1;
-        let message = format!("nobody has been connected to the game for {} s", limit.as_secs());
-        self.close_room(now, world, LobbyRefusal::new(ErrorCode::RoomClosed, message));
+        !world.has_transfers() && world.all_maps().all(is_overdue)
     }
+}
+
+/// How long the world may be without players; `None` for good.
+fn limit_of(world: &LobbyRoom, config: &LobbyConfig) -> Option<Duration> {
+    let abandoned = match world.life {
+        RoomLife::WhilePlayed => config.abandoned,
+        RoomLife::Lasting => config.unplayed,
+        RoomLife::Operated => None,
+    };
+    Some(abandoned?.max(config.grace))
 }

@@ -12,24 +12,22 @@ use ambit_proto::time::LocalTime;
 use ambit_store::{BanTerm, ServerBan};
 use ambit_transport::address::SourceNetwork;
 
-use crate::lobby::Lobby;
+use crate::lobby::config::LobbyConfig;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::sessions::Sessions;
 use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::sessions::server_bans::{BanSubject, ServerBans, until_and_why};
 
-impl Lobby {
-    fn unix_seconds(&self, now: LocalTime) -> i64 {
-        self.config.unix_time(now).as_secs() as i64
-    }
-
+impl Sessions {
     /// Refuses who may not play.
-    pub(in crate::lobby) fn check_server_bans(
+    pub(super) fn check_server_bans(
         &self,
         now: LocalTime,
         who: BanSubject<'_>,
+        config: &LobbyConfig,
     ) -> Result<(), LobbyRefusal> {
-        let now = self.unix_seconds(now);
+        let now = config.unix_seconds(now);
         match self.sign_ins.bans.from_play.find(now, who, self.is_moderator(who.account)) {
             None => Ok(()),
             Some((what, term)) => {
@@ -44,11 +42,12 @@ impl Lobby {
         &self,
         now: LocalTime,
         player: PlayerId,
+        config: &LobbyConfig,
     ) -> Result<(), LobbyRefusal> {
-        match self.mute_of(now, player) {
+        match self.mute_of(now, player, config) {
             None => Ok(()),
             Some(term) => {
-                let until = until_and_why(self.unix_seconds(now), term);
+                let until = until_and_why(config.unix_seconds(now), term);
                 let message = format!("an operator has muted you{until}");
                 Err(LobbyRefusal::new(ErrorCode::Muted, message))
             }
@@ -56,8 +55,13 @@ impl Lobby {
     }
 
     /// Why the player may not chat now, and until when.
-    pub(in crate::lobby) fn mute_of(&self, now: LocalTime, player: PlayerId) -> Option<&BanTerm> {
-        let now = self.unix_seconds(now);
+    pub(in crate::lobby) fn mute_of(
+        &self,
+        now: LocalTime,
+        player: PlayerId,
+        config: &LobbyConfig,
+    ) -> Option<&BanTerm> {
+        let now = config.unix_seconds(now);
         let known = self.players.get(player)?;
         if let Some(term) = known.mute.as_ref().filter(|term| !term.is_over(now)) {
             return Some(term);
@@ -68,21 +72,27 @@ impl Lobby {
     }
 
     /// The players who may not play any more, with their connections and the reasons.
-    pub(in crate::lobby) fn barred_players(
+    pub(super) fn barred_players(
         &self,
         now: LocalTime,
+        config: &LobbyConfig,
     ) -> Vec<(PlayerId, Option<ConnId>, LobbyRefusal)> {
         let barred = self.players.iter().filter_map(|player| {
-            let refusal = self.check_server_bans(now, self.ban_subject(player.id)).err()?;
+            let refusal = self.check_server_bans(now, self.ban_subject(player.id), config).err()?;
             Some((player.id, player.conn, refusal))
         });
         barred.collect()
     }
 
     /// How many players these bans concern now.
-    pub(crate) fn reached_by(&self, now: LocalTime, bans: Vec<ServerBan>) -> usize {
+    pub(in crate::lobby) fn reached_by(
+        &self,
+        now: LocalTime,
+        bans: Vec<ServerBan>,
+        config: &LobbyConfig,
+    ) -> usize {
         let ServerBans { from_play, from_chat } = ServerBans::new(bans);
-        let now = self.unix_seconds(now);
+        let now = config.unix_seconds(now);
         let is_barred = |player: &&LobbyPlayer| {
             let who = self.ban_subject(player.id);
             let is_moderator = self.is_moderator(who.account);
@@ -91,14 +101,18 @@ impl Lobby {
         self.players.iter().filter(is_barred).count()
     }
 
+    /// What the operator trusts the account with.
+    pub(in crate::lobby) fn role_of(&self, account: Option<AccountId>) -> Option<OperatorRole> {
+        account.and_then(|account| self.sign_ins.roles.get(&account).copied())
+    }
+
     fn ban_subject(&self, player: PlayerId) -> BanSubject<'_> {
         let known = self.players.at(player);
-        let address = self.network_of_player(player).map(SourceNetwork::first_address);
+        let address = self.network_of(player).map(SourceNetwork::first_address);
         BanSubject { account: known.account, name: Some(known.name()), address }
     }
 
     fn is_moderator(&self, account: Option<AccountId>) -> bool {
-        let role = account.and_then(|account| self.sign_ins.roles.get(&account));
-        role.is_some_and(|role| *role >= OperatorRole::Moderate)
+        self.role_of(account).is_some_and(|role| role >= OperatorRole::Moderate)
     }
 }

@@ -30,17 +30,17 @@ pub(in crate::lobby) enum Stage {
 
 /// The account that a client has to prove before its session is opened.
 #[derive(Debug)]
-pub(in crate::lobby) struct AskedAccount {
+pub(super) struct AskedAccount {
     /// The public key that the client has named.
-    pub(in crate::lobby) key: [u8; KEY_BYTES],
-    pub(in crate::lobby) nonce: [u8; NONCE_BYTES],
+    pub(super) key: [u8; KEY_BYTES],
+    pub(super) nonce: [u8; NONCE_BYTES],
     /// The name for the session.
-    pub(in crate::lobby) name: Option<PlayerName>,
+    pub(super) name: Option<PlayerName>,
 }
 
 /// What a connection waits for before it may ask again.
 #[derive(Debug)]
-pub(in crate::lobby) enum Asked {
+pub(super) enum Asked {
     /// In the handshake: what the client has to prove.
     Proof(AskedAccount),
     /// In the handshake: a password or a token is checked. The name is for the session.
@@ -55,23 +55,43 @@ pub(in crate::lobby) enum Asked {
 pub(in crate::lobby) struct LobbyConnection {
     pub(in crate::lobby) stage: Stage,
     /// What it waits for.
-    pub(in crate::lobby) asked: Option<Asked>,
-    pub(in crate::lobby) requests: TokenBucket,
+    pub(super) asked: Option<Asked>,
+    pub(super) requests: TokenBucket,
     /// The lists that it may get, in KiB.
-    pub(in crate::lobby) lists: TokenBucket,
+    pub(super) lists: TokenBucket,
     /// Requests refused for their rate since the last one that was allowed.
-    pub(in crate::lobby) refused_in_a_row: u32,
+    pub(super) refused_in_a_row: u32,
     /// The requests over its rate that it may send before it is slowed down.
-    pub(in crate::lobby) refusals: TokenBucket,
+    pub(super) refusals: TokenBucket,
     /// Whether the last request was beyond that.
     pub(in crate::lobby) is_slowed: bool,
     /// When it last sent a request, or its player returned to the lobby.
-    pub(in crate::lobby) active_at: LocalTime,
+    pub(super) active_at: LocalTime,
     pub(in crate::lobby) address: IpAddr,
     /// What the client says that it is, with its hello.
     pub(in crate::lobby) agent: String,
     /// Whether it has no limits per address.
-    pub(in crate::lobby) is_trusted: bool,
+    pub(super) is_trusted: bool,
+}
+
+/// How a request fits the rate of its connection.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lobby) struct RequestPace {
+    /// Whether it may be executed.
+    pub(in crate::lobby) is_in_time: bool,
+    /// Whether the connection is closed if the request is refused: too many were in a row.
+    pub(in crate::lobby) is_flood: bool,
+}
+
+impl LobbyConnection {
+    /// Counts a request. `refused_in_a_row` is the number at which the connection is closed.
+    pub(super) fn note_request(&mut self, now: LocalTime, refused_in_a_row: u32) -> RequestPace {
+        self.active_at = now;
+        let is_in_time = self.requests.take(now);
+        self.refused_in_a_row = if is_in_time { 0 } else { self.refused_in_a_row + 1 };
+        self.is_slowed = !is_in_time && !self.refusals.take(now);
+        RequestPace { is_in_time, is_flood: self.refused_in_a_row >= refused_in_a_row }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -84,7 +104,7 @@ pub(in crate::lobby) struct Connections {
 
 impl Connections {
     /// Adds a connection, within the limits.
-    pub(in crate::lobby) fn admit(
+    pub(super) fn admit(
         &mut self,
         now: LocalTime,
         conn: ConnId,
@@ -129,14 +149,14 @@ impl Connections {
     }
 
     /// Removes a closed connection.
-    pub(in crate::lobby) fn remove(&mut self, conn: ConnId) -> Option<LobbyConnection> {
+    pub(super) fn remove(&mut self, conn: ConnId) -> Option<LobbyConnection> {
         let connection = self.open.remove(&conn)?;
         self.by_address.remove(connection.address);
         Some(connection)
     }
 
     /// The connection, unless it is closing.
-    pub(in crate::lobby) fn open_mut(&mut self, conn: ConnId) -> Option<&mut LobbyConnection> {
+    pub(super) fn open_mut(&mut self, conn: ConnId) -> Option<&mut LobbyConnection> {
         self.open.get_mut(&conn).filter(|connection| connection.stage != Stage::Closing)
     }
 

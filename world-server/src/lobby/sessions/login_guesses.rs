@@ -32,7 +32,7 @@ const UNDER_WAY: Duration = Duration::from_secs(1);
 type LoginPlace = (String, SourceNetwork);
 
 #[derive(Debug, Default)]
-pub(in crate::lobby) struct LoginGuesses {
+pub(super) struct LoginGuesses {
     wrong: GuessesBy<String, FREE_OF_LOGIN, MAX_LOGINS>,
     /// Checks by login that count.
     under_way: BTreeMap<String, u32>,
@@ -41,14 +41,14 @@ pub(in crate::lobby) struct LoginGuesses {
 
 /// A check that has begun, and must end.
 #[derive(Debug)]
-pub(in crate::lobby) struct LoginCheck {
+pub(super) struct LoginCheck {
     place: LoginPlace,
     is_known_place: bool,
 }
 
 /// What came of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lobby) enum CheckResult {
+pub(super) enum CheckResult {
     Right,
     Wrong,
     /// The password was not compared.
@@ -57,7 +57,7 @@ pub(in crate::lobby) enum CheckResult {
 
 impl LoginGuesses {
     /// Begins a check, or says how long it has to wait.
-    pub(in crate::lobby) fn begin(
+    pub(super) fn begin(
         &mut self,
         now: LocalTime,
         login: &str,
@@ -80,7 +80,7 @@ impl LoginGuesses {
         Ok(LoginCheck { place, is_known_place: false })
     }
 
-    pub(in crate::lobby) fn end(&mut self, now: LocalTime, check: LoginCheck, result: CheckResult) {
+    pub(super) fn end(&mut self, now: LocalTime, check: LoginCheck, result: CheckResult) {
         let LoginCheck { place, is_known_place } = check;
         if !is_known_place && let Some(count) = self.under_way.get_mut(&place.0) {
             *count -= 1;

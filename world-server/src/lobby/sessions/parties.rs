@@ -57,7 +57,7 @@ impl Parties {
     }
 
     /// For the player's record.
-    pub(in crate::lobby) fn place(&self, party: PartyId, member: PlayerId) -> u32 {
+    pub(super) fn place(&self, party: PartyId, member: PlayerId) -> u32 {
         let members = self.by_id.get(&party).map(|party| party.members.iter());
         let place = members.and_then(|mut members| members.find(|(_, known)| **known == member));
         place.map_or(0, |(place, _)| *place)
@@ -96,12 +96,7 @@ impl Parties {
 
     /// A member of another lobby's record. `None` if the party is full, or the place taken, which
     /// never happens with valid records.
-    pub(in crate::lobby) fn restore(
-        &mut self,
-        id: PartyId,
-        place: u32,
-        member: PlayerId,
-    ) -> Option<PartyId> {
+    pub(super) fn restore(&mut self, id: PartyId, place: u32, member: PlayerId) -> Option<PartyId> {
         self.last_id = self.last_id.max(id.0);
         let members = &mut self.by_id.entry(id).or_default().members;
         let is_free = members.len() < MAX_PARTY && !members.contains_key(&place);

@@ -1,4 +1,4 @@
-//! What players do with their parties: invite, join, leave, and go into rooms together.
+//! What players do with their parties: invite, join, leave.
 //!
 //! Where the leader goes, the other members come as well who are there and in no room. All of them
 //! get seats, or the leader gets none.
@@ -8,58 +8,57 @@ use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PartyId, PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
+use crate::lobby::config::LobbyConfig;
+use crate::lobby::output::OutputQueue;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::listing::player_entry;
+use crate::lobby::sessions::Sessions;
 use crate::lobby::sessions::parties::{MAX_PARTY, NotAdmitted};
-use crate::lobby::{DONE, Lobby, RequestOutcome};
 
-impl Lobby {
+impl Sessions {
     /// Invites a player to the party of this one, who leads it, or who begins one.
     pub(in crate::lobby) fn invite(
         &mut self,
         now: LocalTime,
         player: PlayerId,
         name: &str,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
-        if let Some(party) = self.players.at(player).party {
+        config: &LobbyConfig,
+        outbox: &mut OutputQueue,
+    ) -> Result<(), LobbyRefusal> {
+        if let Some(party) = self.player(player).party {
             self.check_leads(player, party)?;
         }
         let target = self.players.find_by_name(name).filter(|target| *target != player);
-        let conn = target.and_then(|target| Some((target, self.players.at(target).conn?)));
+        let conn = target.and_then(|target| Some((target, self.player(target).conn?)));
         let (target, conn) = conn.ok_or_else(|| {
             let message = "no other player of that name is there".to_owned();
             LobbyRefusal::new(ErrorCode::NoSuchPlayer, message)
         })?;
-        if !self.players.at_mut(player).chat.take(now) {
+        if !self.player_mut(player).chat.take(now) {
             let message = format!(
                 "at most {} invitations and chat messages a second; wait a little",
-                self.config.chat_per_s
+                config.chat_per_s
             );
             return Err(LobbyRefusal::new(ErrorCode::RateLimited, message));
         }
-        let party = self.players.at(player).party.unwrap_or_else(|| self.parties.found(player));
-        self.players.at_mut(player).party = Some(party);
+        let party = self.player(player).party.unwrap_or_else(|| self.parties.found(player));
+        self.player_mut(player).party = Some(party);
         self.parties.invite(party, target);
-        let from = self.players.at(player);
-        let invitation = world::Invitation {
-            party: party.0,
-            from: player.0,
-            from_name: from.name().as_str().to_owned(),
-        };
-        self.outbox.notify(conn, Body::Invitation(invitation));
-        Ok(DONE)
+        let from_name = self.name_of(player);
+        let invitation = world::Invitation { party: party.0, from: player.0, from_name };
+        outbox.notify(conn, Body::Invitation(invitation));
+        Ok(())
     }
 
-    /// Accepts an invitation. The player leaves the party that it is in, and comes into the room of
-    /// the leader, if it is in none.
+    /// Accepts an invitation. The player leaves the party that it is in. Returns the leader of the
+    /// new one, and its room, into which the player comes; `None` if it is not new.
     pub(in crate::lobby) fn join_party(
         &mut self,
-        now: LocalTime,
         player: PlayerId,
         party: PartyId,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
-        if self.players.at(player).party == Some(party) {
-            return Ok(DONE);
+        outbox: &mut OutputQueue,
+    ) -> Result<Option<(PlayerId, RoomId)>, LobbyRefusal> {
+        if self.player(player).party == Some(party) {
+            return Ok(None);
         }
         self.parties.admit(party, player).map_err(|why| match why {
             NotAdmitted::NotInvited => LobbyRefusal::new(
@@ -71,14 +70,11 @@ impl Lobby {
                 format!("party {party} has its {MAX_PARTY} members"),
             ),
         })?;
-        self.quit_party(player);
-        self.players.at_mut(player).party = Some(party);
-        self.publish_party(party);
+        self.quit_party(player, outbox);
+        self.player_mut(player).party = Some(party);
+        self.publish_party(party, outbox);
         let leader = self.parties.members(party)[0];
-        if let Some(room) = self.players.at(leader).room {
-            self.bring_party(now, leader, room);
-        }
-        Ok(DONE)
+        Ok(self.player(leader).room.map(|room| (leader, room)))
     }
 
     /// The player leaves its party, or the leader puts another one out.
@@ -86,8 +82,9 @@ impl Lobby {
         &mut self,
         player: PlayerId,
         member: Option<PlayerId>,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
-        let party = self.players.at(player).party.ok_or_else(in_no_party)?;
+        outbox: &mut OutputQueue,
+    ) -> Result<(), LobbyRefusal> {
+        let party = self.player(player).party.ok_or_else(in_no_party)?;
         let member = member.unwrap_or(player);
         if member != player {
             self.check_leads(player, party)?;
@@ -96,53 +93,48 @@ impl Lobby {
                 return Err(LobbyRefusal::new(ErrorCode::NoSuchPlayer, message));
             }
         }
-        self.quit_party(member);
-        Ok(DONE)
+        self.quit_party(member, outbox);
+        Ok(())
     }
 
     /// The player is in no party from now on, and all who were with it are told.
-    pub(in crate::lobby) fn quit_party(&mut self, player: PlayerId) {
-        let Some(party) = self.players.at_mut(player).party.take() else {
+    pub(super) fn quit_party(&mut self, player: PlayerId, outbox: &mut OutputQueue) {
+        let Some(party) = self.player_mut(player).party.take() else {
             return;
         };
         let last = self.parties.remove(party, player);
         for player in last.into_iter().chain([player]) {
-            self.players.at_mut(player).party = None;
-            self.notify(player, Body::PartyChange(world::PartyChange::default()));
+            self.player_mut(player).party = None;
+            self.notify(player, Body::PartyChange(world::PartyChange::default()), outbox);
         }
-        self.publish_party(party);
-    }
-
-    /// Tells all members of a party who is in it.
-    pub(in crate::lobby) fn publish_party(&mut self, party: PartyId) {
-        if let Some(change) = self.party_change(party) {
-            let members = self.parties.members(party).into_iter();
-            let conns = members.filter_map(|member| self.players.at(member).conn).collect();
-            self.outbox.broadcast(conns, Body::PartyChange(change));
-        }
+        self.publish_party(party, outbox);
     }
 
     /// Something about a player has changed that the party is shown.
-    pub(in crate::lobby) fn mark_party_changed(&mut self, player: PlayerId) {
-        if let Some(party) = self.players.at(player).party {
-            self.publish_party(party);
+    pub(super) fn mark_party_changed(&self, player: PlayerId, outbox: &mut OutputQueue) {
+        if let Some(party) = self.player(player).party {
+            self.publish_party(party, outbox);
         }
     }
 
-    /// `None` of a party that has no member but its leader.
-    fn party_change(&self, party: PartyId) -> Option<world::PartyChange> {
+    /// Tells all members of a party who is in it; nothing if it has no member but its leader.
+    fn publish_party(&self, party: PartyId, outbox: &mut OutputQueue) {
         let members = self.parties.members(party);
-        let leader = *members.first().filter(|_| members.len() > 1)?;
-        let players = members.iter().map(|member| player_entry(self.players.at(*member)));
-        Some(world::PartyChange { party: party.0, leader: leader.0, players: players.collect() })
+        let Some(leader) = members.first().filter(|_| members.len() > 1) else {
+            return;
+        };
+        let players = members.iter().map(|member| self.player(*member).entry());
+        let players = players.collect();
+        let change = world::PartyChange { party: party.0, leader: leader.0, players };
+        outbox.broadcast(self.conns_of(members.into_iter()), Body::PartyChange(change));
     }
 
     /// The player, and those of its party who come with it into a room: none unless it leads.
     pub(in crate::lobby) fn who_joins(&self, player: PlayerId) -> Vec<PlayerId> {
-        let party = self.players.at(player).party;
+        let party = self.player(player).party;
         let mut all = party.map(|party| self.parties.members(party)).unwrap_or_default();
         let may_come = |member: PlayerId| {
-            let member = self.players.at(member);
+            let member = self.player(member);
             member.room.is_none() && member.conn.is_some()
         };
         all.retain(|member| *member == player || may_come(*member));
@@ -161,23 +153,6 @@ impl Lobby {
         }
         let message = format!("your party needs {needed} seats, the room has {free}");
         Err(LobbyRefusal::new(ErrorCode::RoomFull, message))
-    }
-
-    /// Gives seats in the leader's room to those of its party who are in no room. Who was put out
-    /// of the room does not get one, and none does if the room is locked.
-    pub(in crate::lobby) fn bring_party(&mut self, now: LocalTime, leader: PlayerId, id: RoomId) {
-        for member in self.who_joins(leader).into_iter().skip(1) {
-            let room = self.rooms.at(id);
-            if room.free_places() == 0 || room.is_locked || self.check_bans(member, room).is_err() {
-                continue;
-            }
-            if self.take_seat(now, member, id).is_err() {
-                continue;
-            }
-            let joined = self.room_joined(id);
-            self.notify(member, Body::RoomJoined(joined));
-            self.send_ticket(now, member);
-        }
     }
 
     fn check_leads(&self, player: PlayerId, party: PartyId) -> Result<(), LobbyRefusal> {

@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ambit_proto::control::world;
 use ambit_proto::ids::{AccountId, PartyId, PlayerId, RoomId};
 use ambit_proto::wishes::Wishes;
 use ambit_room::token_bucket::TokenBucket;
@@ -26,8 +27,11 @@ use crate::lobby::text::{NameKey, NameSkeleton, PlayerName};
 /// Names get suffixes up to this number; then random digits, to avoid a long search.
 const HIGHEST_NUMBER: u32 = 99;
 
+/// They fit into a frame at up to 115 bytes each; as many as the largest room has.
+const MAX_LISTED_PLAYERS: usize = 4_096;
+
 /// Secret: a client that presents it takes the session over.
-pub(in crate::lobby) type ResumeToken = [u8; 16];
+pub(super) type ResumeToken = [u8; 16];
 
 pub(in crate::lobby) struct LobbyPlayer {
     pub(in crate::lobby) id: PlayerId,
@@ -68,19 +72,30 @@ impl LobbyPlayer {
     pub(in crate::lobby) fn name(&self) -> &PlayerName {
         &self.name
     }
+
+    /// What other players see of it, outside of its room.
+    pub(in crate::lobby) fn entry(&self) -> world::Player {
+        world::Player {
+            id: self.id.0,
+            name: self.name.as_str().to_owned(),
+            ready: false,
+            host: false,
+            connected: self.conn.is_some(),
+        }
+    }
 }
 
 /// A player as saved in the directory, without the id and the room.
-pub(in crate::lobby) struct SavedPlayer {
-    pub(in crate::lobby) name: PlayerName,
-    pub(in crate::lobby) token: ResumeToken,
-    pub(in crate::lobby) previous_token: Option<ResumeToken>,
-    pub(in crate::lobby) creations: RecentCreations,
-    pub(in crate::lobby) network: Option<SourceNetwork>,
-    pub(in crate::lobby) account: Option<AccountId>,
-    pub(in crate::lobby) since: i64,
-    pub(in crate::lobby) mute: Option<BanTerm>,
-    pub(in crate::lobby) wishes: Wishes,
+pub(super) struct SavedPlayer {
+    pub(super) name: PlayerName,
+    pub(super) token: ResumeToken,
+    pub(super) previous_token: Option<ResumeToken>,
+    pub(super) creations: RecentCreations,
+    pub(super) network: Option<SourceNetwork>,
+    pub(super) account: Option<AccountId>,
+    pub(super) since: i64,
+    pub(super) mute: Option<BanTerm>,
+    pub(super) wishes: Wishes,
 }
 
 /// Names that only one account may use, and what people would confuse with them.
@@ -100,7 +115,7 @@ impl ReservedNames {
 
 /// Another player has this name, or it is reserved to another account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lobby) struct NameTaken;
+pub(super) struct NameTaken;
 
 pub(in crate::lobby) struct LobbyPlayers {
     by_id: BTreeMap<PlayerId, LobbyPlayer>,
@@ -116,7 +131,7 @@ pub(in crate::lobby) struct LobbyPlayers {
 }
 
 impl LobbyPlayers {
-    pub(in crate::lobby) fn new(entropy: Entropy) -> Self {
+    pub(super) fn new(entropy: Entropy) -> Self {
         Self {
             by_id: BTreeMap::new(),
             by_name: BTreeMap::new(),
@@ -131,13 +146,13 @@ impl LobbyPlayers {
     }
 
     /// Returns unpredictable bytes.
-    pub(in crate::lobby) fn random_bytes(&mut self) -> [u8; 16] {
+    pub(super) fn random_bytes(&mut self) -> [u8; 16] {
         (self.entropy)()
     }
 
     /// Adds a new player on `conn`, who comes from `network`. The name is changed until it is
     /// unique.
-    pub(in crate::lobby) fn add(
+    pub(super) fn add(
         &mut self,
         (wanted, account): (Option<PlayerName>, Option<AccountId>),
         conn: ConnId,
@@ -172,7 +187,7 @@ impl LobbyPlayers {
     /// `last_id`. Returns `None` if another player has one of the tokens, which never happens with
     /// valid records. If two players have the same name, since one has just given it up, this one's
     /// name is changed.
-    pub(in crate::lobby) fn restore(
+    pub(super) fn restore(
         &mut self,
         id: PlayerId,
         mut saved: SavedPlayer,
@@ -229,16 +244,16 @@ impl LobbyPlayers {
         self.last_id
     }
 
-    pub(in crate::lobby) fn skip_to(&mut self, last_id: u64) {
+    pub(super) fn skip_to(&mut self, last_id: u64) {
         self.last_id = self.last_id.max(last_id);
     }
 
     /// The players that may have changed since the last call, removed ones included.
-    pub(in crate::lobby) fn take_changed(&mut self) -> BTreeSet<PlayerId> {
+    pub(super) fn take_changed(&mut self) -> BTreeSet<PlayerId> {
         std::mem::take(&mut self.changed)
     }
 
-    pub(in crate::lobby) fn remove(&mut self, id: PlayerId) {
+    pub(super) fn remove(&mut self, id: PlayerId) {
         self.changed.insert(id);
         let Some(player) = self.by_id.remove(&id) else {
             return;
@@ -259,7 +274,7 @@ impl LobbyPlayers {
     }
 
     /// Counts the player among those of this network, once.
-    pub(in crate::lobby) fn count_at(&mut self, id: PlayerId, network: SourceNetwork) {
+    pub(super) fn count_at(&mut self, id: PlayerId, network: SourceNetwork) {
         let before = self.at_mut(id).counted_at.replace(network);
         assert_eq!(before, None, "a player counts in one place");
         self.by_network.entry(network).or_default().insert(id);
@@ -282,7 +297,7 @@ impl LobbyPlayers {
         self.by_id.get(&id).expect("connections and seats belong to players")
     }
 
-    pub(in crate::lobby) fn at_mut(&mut self, id: PlayerId) -> &mut LobbyPlayer {
+    pub(super) fn at_mut(&mut self, id: PlayerId) -> &mut LobbyPlayer {
         self.changed.insert(id);
         self.by_id.get_mut(&id).expect("connections and seats belong to players")
     }
@@ -291,13 +306,13 @@ impl LobbyPlayers {
         self.by_name.get(&NameKey::of(name)).copied()
     }
 
-    pub(in crate::lobby) fn find_by_token(&self, token: &[u8]) -> Option<PlayerId> {
+    pub(super) fn find_by_token(&self, token: &[u8]) -> Option<PlayerId> {
         let token = ResumeToken::try_from(token).ok()?;
         self.by_token.get(&token).copied()
     }
 
     /// Replaces the token. The previous one stays valid until [`Self::confirm_token`].
-    pub(in crate::lobby) fn renew_token(&mut self, id: PlayerId) {
+    pub(super) fn renew_token(&mut self, id: PlayerId) {
         self.confirm_token(id);
         let token = self.random_bytes();
         self.by_token.insert(token, id);
@@ -306,7 +321,7 @@ impl LobbyPlayers {
     }
 
     /// The client has received the token: revokes the previous one.
-    pub(in crate::lobby) fn confirm_token(&mut self, id: PlayerId) {
+    pub(super) fn confirm_token(&mut self, id: PlayerId) {
         if let Some(previous) = self.at_mut(id).previous_token.take() {
             self.by_token.remove(&previous);
         }
@@ -316,15 +331,11 @@ impl LobbyPlayers {
         self.at(id).token
     }
 
-    pub(in crate::lobby) fn previous_token(&self, id: PlayerId) -> Option<ResumeToken> {
+    pub(super) fn previous_token(&self, id: PlayerId) -> Option<ResumeToken> {
         self.at(id).previous_token
     }
 
-    pub(in crate::lobby) fn rename(
-        &mut self,
-        id: PlayerId,
-        name: PlayerName,
-    ) -> Result<(), NameTaken> {
+    pub(super) fn rename(&mut self, id: PlayerId, name: PlayerName) -> Result<(), NameTaken> {
         let is_taken = self.owners(&name).into_iter().flatten().any(|owner| owner != id);
         let Self { by_id, reserved, .. } = self;
         let account = by_id.get(&id).and_then(|player| player.account);
@@ -341,6 +352,12 @@ impl LobbyPlayers {
     /// In order of their ids.
     pub(in crate::lobby) fn iter(&self) -> impl Iterator<Item = &LobbyPlayer> {
         self.by_id.values()
+    }
+
+    /// All players, as a list shows them.
+    pub(in crate::lobby) fn list(&self) -> world::PlayerList {
+        let players = self.iter().take(MAX_LISTED_PLAYERS).map(LobbyPlayer::entry);
+        world::PlayerList { room: 0, players: players.collect() }
     }
 
     /// The connections of all connected players, in order of their ids.
@@ -376,10 +393,7 @@ impl LobbyPlayers {
     }
 
     /// Sets which names only one account may use. Players keep what they are called.
-    pub(in crate::lobby) fn set_reserved(
-        &mut self,
-        names: impl Iterator<Item = (PlayerName, AccountId)>,
-    ) {
+    pub(super) fn set_reserved(&mut self, names: impl Iterator<Item = (PlayerName, AccountId)>) {
         self.reserved = ReservedNames::default();
         for (name, account) in names {
             let keys = name.keys();

@@ -19,14 +19,14 @@ const DAY_S: i64 = 24 * HOUR_S;
 
 /// All bans.
 #[derive(Debug, Default)]
-pub(in crate::lobby) struct ServerBans {
-    pub(in crate::lobby) from_play: BansByTarget,
-    pub(in crate::lobby) from_chat: BansByTarget,
+pub(super) struct ServerBans {
+    pub(super) from_play: BansByTarget,
+    pub(super) from_chat: BansByTarget,
 }
 
 /// The bans of one scope.
 #[derive(Debug, Default)]
-pub(in crate::lobby) struct BansByTarget {
+pub(super) struct BansByTarget {
     accounts: BTreeMap<AccountId, BanTerm>,
     names: BTreeMap<NameKey, BanTerm>,
     skeletons: BTreeMap<NameSkeleton, BanTerm>,
@@ -35,14 +35,14 @@ pub(in crate::lobby) struct BansByTarget {
 
 /// Who wants to play, or to chat, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::lobby) struct BanSubject<'a> {
-    pub(in crate::lobby) account: Option<AccountId>,
-    pub(in crate::lobby) name: Option<&'a PlayerName>,
-    pub(in crate::lobby) address: Option<IpAddr>,
+pub(super) struct BanSubject<'a> {
+    pub(super) account: Option<AccountId>,
+    pub(super) name: Option<&'a PlayerName>,
+    pub(super) address: Option<IpAddr>,
 }
 
 impl ServerBans {
-    pub(in crate::lobby) fn new(bans: Vec<ServerBan>) -> Self {
+    pub(super) fn new(bans: Vec<ServerBan>) -> Self {
         let mut all = Self::default();
         for ServerBan { target, scope, term, .. } in bans {
             let of_scope = match scope {
@@ -72,7 +72,7 @@ impl BansByTarget {
     }
 
     /// The first ban that holds now, and what it bars by.
-    pub(in crate::lobby) fn find(
+    pub(super) fn find(
         &self,
         now: i64,
         who: BanSubject<'_>,
@@ -102,10 +102,10 @@ impl BansByTarget {
 }
 
 /// By what a ban bars, for people, and the ban.
-pub(in crate::lobby) type BarredFor<'a> = (&'static str, &'a BanTerm);
+pub(super) type BarredFor<'a> = (&'static str, &'a BanTerm);
 
 /// ` for 3 hours: cheating`.
-pub(in crate::lobby) fn until_and_why(now: i64, term: &BanTerm) -> String {
+pub(super) fn until_and_why(now: i64, term: &BanTerm) -> String {
     let until =
         term.ends_at.map_or_else(String::new, |end| format!(" for {}", in_words(end - now)));
     let reason = if term.reason.is_empty() { "" } else { ": " };

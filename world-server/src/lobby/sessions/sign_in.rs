@@ -12,38 +12,38 @@
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::world::{self, world_to_client::Body};
-use ambit_proto::ids::{AccountId, PlayerId, RoomId};
+use ambit_proto::ids::{AccountId, PlayerId};
 use ambit_proto::standing::Standing;
 use ambit_proto::time::LocalTime;
 use ambit_transport::address::SourceNetwork;
 
-use crate::lobby::output::{ConnId, JobSource, LobbyAction, RequestSource, error_body};
+use crate::lobby::effects::LobbyEffects;
+use crate::lobby::output::{JobSource, LobbyAction, OutputQueue, RequestSource};
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::sessions::account_job::{AccountJob, AccountOutcome, AccountWay, Secret};
+use crate::lobby::sessions::Sessions;
+use crate::lobby::sessions::account_job::{AccountJob, AccountOutcome, Secret};
 use crate::lobby::sessions::connections::{Asked, Stage};
 use crate::lobby::sessions::login_guesses::CheckResult;
 use crate::lobby::sessions::players::LobbyPlayer;
 use crate::lobby::sessions::server_bans::ServerBans;
 use crate::lobby::text::PlayerName;
 use crate::lobby::timers::Timer;
-use crate::lobby::{Lobby, RequestOutcome, ends_handshake};
 
 /// Jobs of one network that the shell may have at a time.
 const MAX_JOBS_OF_NETWORK: u32 = 8;
 /// How long a client that signs in may wait for the job. The store has an answer sooner.
 const JOB_TIMEOUT: Duration = Duration::from_secs(15);
 
-impl Lobby {
-    /// Sets which names are reserved, who is banned, and which accounts have a role. Players who
-    /// are banned are put out.
-    pub fn set_names(&mut self, now: LocalTime, names: ambit_store::Names) {
-        // Two tell of each change, and one of them may be late.
-        if names.number < self.sign_ins.names_number {
-            return;
-        }
+impl Sessions {
+    /// Whether these names are older than those that are known. Two tell of each change, and one of
+    /// them may be late.
+    pub(super) fn are_late(&self, names: &ambit_store::Names) -> bool {
+        names.number < self.sign_ins.names_number
+    }
+
+    /// Sets which names are reserved, who is banned, and which accounts have a role.
+    pub(super) fn set_names(&mut self, names: ambit_store::Names) {
         self.sign_ins.names_number = names.number;
-        self.advance(now);
         let reserved = names.reserved.into_iter();
         // Another build may have allowed other names.
         let reserved =
@@ -51,42 +51,19 @@ impl Lobby {
         self.players.set_reserved(reserved);
         self.sign_ins.bans = ServerBans::new(names.bans);
         self.sign_ins.roles = names.roles;
-        for (player, conn, refusal) in self.barred_players(now) {
-            if let Some(conn) = conn {
-                self.close_connection(now, conn, refusal);
-            }
-            self.end_session(now, player, ErrorCode::Banned);
-        }
-        self.advance(now);
     }
 
     /// What a player is in a room, or in the world that begins with it. A ticket says it, so that a
     /// role that is given or taken counts from the next one on.
-    pub(in crate::lobby) fn standing_of(&self, room: RoomId, player: PlayerId) -> Standing {
-        let maker = self.rooms.get(room).and_then(|room| room.maker);
+    pub(in crate::lobby) fn standing_of(&self, player: PlayerId, is_maker: bool) -> Standing {
         let known = self.players.get(player);
-        let account = known.and_then(|player| player.account);
         let party = known.and_then(|player| player.party);
         Standing {
-            is_maker: maker.is_some_and(|maker| maker.player == player),
-            role: account.and_then(|account| self.sign_ins.roles.get(&account).copied()),
+            is_maker,
+            role: self.role_of(known.and_then(|player| player.account)),
             // One alone is with no other player.
             party: party.filter(|party| self.parties.members(*party).len() > 1),
         }
-    }
-
-    /// Refuses a way that the operator does not allow.
-    pub(super) fn check_way(&self, way: AccountWay) -> Result<(), LobbyRefusal> {
-        let ways = self.config.ways;
-        if ways.allow(way) {
-            return Ok(());
-        }
-        let allowed: Vec<String> = ways.names().collect();
-        let message = format!(
-            "this server takes no player by the way `{way}`; it takes: {}",
-            allowed.join(", ")
-        );
-        Err(LobbyRefusal::new(ErrorCode::BadAccount, message))
     }
 
     /// Has a password or a token checked, or an account made.
@@ -96,10 +73,11 @@ impl Lobby {
         from: RequestSource,
         name: Option<PlayerName>,
         job: AccountJob,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
-        self.begin_job(now, from, Asked::SignIn { name }, job)?;
-        self.timers.set(Timer::Hello(from.conn), now + JOB_TIMEOUT);
-        Ok(RequestOutcome::Deferred)
+        effects: &mut LobbyEffects,
+    ) -> Result<(), LobbyRefusal> {
+        self.begin_job(now, from, Asked::SignIn { name }, job, &mut effects.outbox)?;
+        effects.timers.set(Timer::Hello(from.conn), now + JOB_TIMEOUT);
+        Ok(())
     }
 
     pub(in crate::lobby) fn read_account(
@@ -107,10 +85,10 @@ impl Lobby {
         now: LocalTime,
         from: RequestSource,
         player: PlayerId,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
+        outbox: &mut OutputQueue,
+    ) -> Result<(), LobbyRefusal> {
         let account = self.account_of_player(player)?;
-        self.begin_job(now, from, Asked::OwnAccount, AccountJob::Read { account })?;
-        Ok(RequestOutcome::Deferred)
+        self.begin_job(now, from, Asked::OwnAccount, AccountJob::Read { account }, outbox)
     }
 
     pub(in crate::lobby) fn erase_account(
@@ -118,7 +96,8 @@ impl Lobby {
         now: LocalTime,
         from: RequestSource,
         player: PlayerId,
-    ) -> Result<RequestOutcome, LobbyRefusal> {
+        outbox: &mut OutputQueue,
+    ) -> Result<(), LobbyRefusal> {
         let account = self.account_of_player(player)?;
         let plays =
             |player: &&LobbyPlayer| player.account == Some(account) && player.room.is_some();
@@ -131,8 +110,7 @@ impl Lobby {
             };
             return Err(LobbyRefusal::new(ErrorCode::AlreadyInRoom, message));
         }
-        self.begin_job(now, from, Asked::Erasure, AccountJob::Erase { account })?;
-        Ok(RequestOutcome::Deferred)
+        self.begin_job(now, from, Asked::Erasure, AccountJob::Erase { account }, outbox)
     }
 
     pub(in crate::lobby) fn set_password(
@@ -141,11 +119,11 @@ impl Lobby {
         from: RequestSource,
         player: PlayerId,
         (password, new_password): (Secret, Secret),
-    ) -> Result<RequestOutcome, LobbyRefusal> {
+        outbox: &mut OutputQueue,
+    ) -> Result<(), LobbyRefusal> {
         let account = self.account_of_player(player)?;
         let job = AccountJob::SetPassword { account, password, new_password };
-        self.begin_job(now, from, Asked::OwnAccount, job)?;
-        Ok(RequestOutcome::Deferred)
+        self.begin_job(now, from, Asked::OwnAccount, job, outbox)
     }
 
     fn account_of_player(&self, player: PlayerId) -> Result<AccountId, LobbyRefusal> {
@@ -161,6 +139,7 @@ impl Lobby {
         from: RequestSource,
         asked: Asked,
         job: AccountJob,
+        outbox: &mut OutputQueue,
     ) -> Result<(), LobbyRefusal> {
         let connection = self.connections.open_mut(from.conn).expect("a request came on it");
         if connection.asked.is_some() {
@@ -194,14 +173,19 @@ impl Lobby {
         connection.asked = Some(asked);
         *self.sign_ins.jobs.entry(network).or_default() += 1;
         let source = JobSource { conn: from.conn, request: from.request, network };
-        self.outbox.push(LobbyAction::Account { source, job });
+        outbox.push(LobbyAction::Account { source, job });
         Ok(())
     }
 
-    /// The shell has done a job. The client may have left meanwhile.
-    pub fn handle_account(&mut self, now: LocalTime, source: JobSource, outcome: AccountOutcome) {
-        self.advance(now);
-        let JobSource { conn, request, network } = source;
+    /// The shell has done a job. Returns what the connection waits for with it, if it is still
+    /// there, and its stage.
+    pub(super) fn end_job(
+        &mut self,
+        now: LocalTime,
+        source: JobSource,
+        outcome: &AccountOutcome,
+    ) -> Option<(Stage, Asked)> {
+        let JobSource { conn, network, .. } = source;
         if let Some(jobs) = self.sign_ins.jobs.get_mut(&network) {
             *jobs -= 1;
             if *jobs == 0 {
@@ -209,7 +193,7 @@ impl Lobby {
             }
         }
         if let Some(check) = self.sign_ins.checks.remove(&conn) {
-            let result = match &outcome {
+            let result = match outcome {
                 AccountOutcome::SignedIn { .. } => CheckResult::Right,
                 AccountOutcome::Refused(_) => CheckResult::Wrong,
                 _ => CheckResult::None,
@@ -219,69 +203,8 @@ impl Lobby {
         if matches!(outcome, AccountOutcome::Refused(_)) {
             self.sign_ins.wrong.note_wrong(now, network);
         }
-        if let Some(connection) = self.connections.open_mut(conn)
-            && let Some(asked) = connection.asked.take()
-        {
-            let stage = connection.stage;
-            self.answer_account(now, (conn, request), (stage, asked), outcome);
-        }
-        self.advance(now);
-    }
-
-    fn answer_account(
-        &mut self,
-        now: LocalTime,
-        (conn, request): (ConnId, u64),
-        (stage, asked): (Stage, Asked),
-        outcome: AccountOutcome,
-    ) {
-        let is_erased = matches!((&asked, &outcome), (Asked::Erasure, AccountOutcome::Done));
-        let place = self.outbox.position();
-        let answer = match (outcome, asked) {
-            (AccountOutcome::SignedIn { account, login }, Asked::SignIn { name }) => {
-                self.open_session(now, conn, name, Some(account)).map(|player| {
-                    let welcome = self.welcome(now, conn, player, false);
-                    Body::Welcome(world::Welcome { login: login.unwrap_or_default(), ..welcome })
-                })
-            }
-            (AccountOutcome::Data(json), _) => Ok(Body::AccountData(world::AccountData { json })),
-            (AccountOutcome::Done, _) => Ok(Body::Done(world::Done {})),
-            (AccountOutcome::Refused(message), _) => {
-                Err(LobbyRefusal::new(ErrorCode::BadAccount, message))
-            }
-            (AccountOutcome::Unavailable | AccountOutcome::SignedIn { .. }, _) => {
-                Err(unavailable_refusal())
-            }
-        };
-        match answer {
-            Ok(body) => self.outbox.answer_at(place, conn, request, body),
-            Err(refusal) => {
-                self.outbox.answer_at(place, conn, request, error_body(refusal.clone()));
-                self.note_refused(now, conn, &refusal);
-                if stage == Stage::Handshake && ends_handshake(refusal.code) {
-                    self.close_connection(now, conn, refusal);
-                }
-            }
-        }
-        if is_erased
-            && let Stage::Player(player) = stage
-            && let Some(account) = self.players.at(player).account
-        {
-            self.end_sessions_of_erased(now, account);
-        }
-    }
-
-    /// All sessions of the account end, so that none stores anything for it again.
-    fn end_sessions_of_erased(&mut self, now: LocalTime, account: AccountId) {
-        let sessions = self.players.iter().filter(|player| player.account == Some(account));
-        let sessions: Vec<_> = sessions.map(|player| (player.id, player.conn)).collect();
-        for (player, conn) in sessions {
-            if let Some(conn) = conn {
-                let message = "the account and all that was stored of it are deleted";
-                self.close_connection(now, conn, LobbyRefusal::new(ErrorCode::BadAccount, message));
-            }
-            self.end_session(now, player, ErrorCode::BadAccount);
-        }
+        let connection = self.connections.open_mut(conn)?;
+        Some((connection.stage, connection.asked.take()?))
     }
 }
 
@@ -291,7 +214,7 @@ fn too_many_attempts(what: &str, pause: Duration) -> LobbyRefusal {
     LobbyRefusal::new(ErrorCode::RateLimited, message)
 }
 
-fn unavailable_refusal() -> LobbyRefusal {
+pub(super) fn unavailable_refusal() -> LobbyRefusal {
     let message = "accounts cannot be read now, or too many players sign in; try again";
     LobbyRefusal::new(ErrorCode::TryAgain, message)
 }

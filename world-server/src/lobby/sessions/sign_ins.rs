@@ -13,16 +13,16 @@ use crate::lobby::sessions::server_bans::ServerBans;
 
 /// What the lobby remembers of sign-ins, who is banned, and which accounts have a role.
 #[derive(Debug, Default)]
-pub(in crate::lobby) struct SignIns {
-    pub(in crate::lobby) wrong: GuessesByNetwork,
-    pub(in crate::lobby) logins: LoginGuesses,
+pub(super) struct SignIns {
+    pub(super) wrong: GuessesByNetwork,
+    pub(super) logins: LoginGuesses,
     /// Checks of passwords that the shell has.
-    pub(in crate::lobby) checks: BTreeMap<ConnId, LoginCheck>,
-    pub(in crate::lobby) registrations: GuessesByNetwork,
+    pub(super) checks: BTreeMap<ConnId, LoginCheck>,
+    pub(super) registrations: GuessesByNetwork,
     /// Jobs of each network that the shell has.
-    pub(in crate::lobby) jobs: BTreeMap<SourceNetwork, u32>,
-    pub(in crate::lobby) bans: ServerBans,
-    pub(in crate::lobby) roles: BTreeMap<AccountId, OperatorRole>,
+    pub(super) jobs: BTreeMap<SourceNetwork, u32>,
+    pub(super) bans: ServerBans,
+    pub(super) roles: BTreeMap<AccountId, OperatorRole>,
     /// The number of the newest [`ambit_store::Names`].
-    pub(in crate::lobby) names_number: i64,
+    pub(super) names_number: i64,
 }

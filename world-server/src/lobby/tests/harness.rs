@@ -262,7 +262,7 @@ impl LobbyHarness {
     /// The same with a session that has this account.
     pub(super) fn connect_with_account(&mut self, name: &str, account: AccountId) -> Client {
         let client = self.connect_as(name);
-        self.lobby.players.at_mut(PlayerId(client.id)).account = Some(account);
+        self.lobby.sessions.player_mut(PlayerId(client.id)).account = Some(account);
         client
     }
 

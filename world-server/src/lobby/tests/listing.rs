@@ -120,7 +120,7 @@ fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
     let watcher = harness.connect_as("watcher");
     let many: Vec<_> = (0..20).map(|number| (format!("{number:32}"), "v".repeat(128))).collect();
     let many: Vec<_> = many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    harness.lobby.check_parameters = Box::new(|_, _, _| Ok(()));
+    harness.lobby.games.check_with(Box::new(|_, _, _| Ok(())));
     for number in 0..1_005 {
         let client = harness.connect_as("");
         let parameters = if number < 500 { parameters(&many) } else { parameters(&[]) };

@@ -417,10 +417,11 @@ impl RandomRun {
         // Mostly about a player in the room and an order that exists.
         let places: Vec<_> = self
             .lobby
-            .players
+            .sessions
+            .players()
             .iter()
             .filter_map(|known| {
-                let (place, _) = self.lobby.avatar_place(known.room?, known.id)?;
+                let (place, _) = self.lobby.rooms.avatar_place(known.room?, known.id)?;
                 Some((place.0, known.id.0))
             })
             .collect();
@@ -506,7 +507,7 @@ impl RandomRun {
         let Some(player) = self.random.pick(&hosts).copied() else {
             return;
         };
-        if let Some(conn) = self.lobby.players.at(player).conn {
+        if let Some(conn) = self.lobby.sessions.player(player).conn {
             let act = if self.random.chance(60) { start() } else { kick(self.any_player()) };
             self.request(conn, act);
         }
@@ -521,7 +522,8 @@ impl RandomRun {
 
     /// A player id, mostly of an existing player.
     fn any_player(&mut self) -> u64 {
-        let players: Vec<_> = self.lobby.players.iter().map(|player| player.id.0).collect();
+        let players: Vec<_> =
+            self.lobby.sessions.players().iter().map(|player| player.id.0).collect();
         let any = self.random.below(100);
         if any < 10 { any } else { self.random.pick(&players).copied().unwrap_or_default() }
     }

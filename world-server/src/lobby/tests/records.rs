@@ -85,11 +85,11 @@ fn ids_are_reserved_in_time_if_one_kind_alone_is_used_up() {
         (written, ids.tickets, ids.transfers)
     };
     assert_eq!(reserved(&mut harness), (0, 10_000, 10_000));
-    harness.lobby.counters.tickets = 5_000;
+    harness.lobby.effects.counters.tickets = 5_000;
     assert_eq!(reserved(&mut harness), (0, 10_000, 10_000));
-    harness.lobby.counters.tickets = 5_001;
+    harness.lobby.effects.counters.tickets = 5_001;
     assert_eq!(reserved(&mut harness), (1, 15_001, 10_000));
-    harness.lobby.counters.last_transfer = 5_001;
+    harness.lobby.rooms.skip_transfers_to(5_001);
     assert_eq!(reserved(&mut harness), (1, 15_001, 15_001));
 }
 

@@ -11,11 +11,11 @@
 //! Bound: one for each member.
 
 use ambit_proto::ids::{PlayerId, RoomId};
-use ambit_proto::time::LocalTime;
 
-use super::state::{MapTransfer, RecentArrival};
-use crate::lobby::Lobby;
+use crate::lobby::config::LobbyConfig;
+use crate::lobby::rooms::Rooms;
 use crate::lobby::rooms::room::LobbyRoom;
+use crate::lobby::worlds::state::{MapTransfer, RecentArrival};
 
 /// The first report that a room was stored may be about a store that began before the arrival. The
 /// next one began after the first was handled.
@@ -27,32 +27,28 @@ impl RecentArrival {
     }
 }
 
-impl Lobby {
+impl Rooms {
     /// These rooms were stored. The next store begins after this call.
-    pub fn handle_rooms_stored(&mut self, now: LocalTime, rooms: &[RoomId]) {
-        self.advance(now);
+    pub(in crate::lobby) fn note_stored(&mut self, rooms: &[RoomId]) {
         for &id in rooms {
             self.note_kept(id, 1);
         }
-        self.advance(now);
     }
 
     /// What is kept of the room has everything up to now.
     pub(in crate::lobby) fn note_first_checkpoint_kept(&mut self, id: RoomId) {
-        if self.config.keeps_rooms {
-            self.note_kept(id, STORES);
-        }
+        self.note_kept(id, STORES);
     }
 
     fn note_kept(&mut self, id: RoomId, stores: u8) {
-        let Some(world) = self.rooms.get(id).map(LobbyRoom::world_id) else {
+        let Some(world) = self.get(id).map(LobbyRoom::world_id) else {
             return;
         };
         let is_there = |arrival: &RecentArrival| arrival.transfer.to == id;
-        if !self.rooms.at(world).world.arrivals.values().any(is_there) {
+        if !self.at(world).world.arrivals.values().any(is_there) {
             return;
         }
-        let arrivals = &mut self.rooms.at_mut(world).world.arrivals;
+        let arrivals = &mut self.at_mut(world).world.arrivals;
         arrivals.retain(|_, arrival| {
             if is_there(arrival) {
                 arrival.stores_left = arrival.stores_left.saturating_sub(stores);
@@ -62,16 +58,15 @@ impl Lobby {
     }
 
     /// Whether what is kept of the room may lack a player who has just arrived.
-    pub(super) fn may_lack_arrivals(&self, id: RoomId) -> bool {
-        let has_checkpoint = self.rooms.at(id).has_checkpoint;
-        self.config.stores_rooms || self.config.keeps_rooms && !has_checkpoint
+    pub(super) fn may_lack_arrivals(&self, id: RoomId, config: &LobbyConfig) -> bool {
+        config.stores_rooms || config.keeps_rooms && !self.at(id).has_checkpoint
     }
 
     /// A room goes on from what was kept: admits the players again who had arrived there.
     pub(in crate::lobby) fn repeat_arrivals(&mut self, id: RoomId) {
-        let world = self.rooms.at(id).world_id();
+        let world = self.at(id).world_id();
         for player in self.arrivals_at(world, |to| to == id) {
-            let known = &mut self.rooms.at_mut(world).world;
+            let known = &mut self.at_mut(world).world;
             if !known.transfers.contains_key(&player)
                 && let Some(mut arrival) = known.arrivals.remove(&player)
             {
@@ -85,10 +80,10 @@ impl Lobby {
     /// Players whose new map is gone turn back to where they came from, if they get a seat there.
     /// Returns them.
     pub(super) fn reverse_arrivals(&mut self, world: RoomId) -> Vec<PlayerId> {
-        let is_gone = |to: RoomId| self.rooms.get(to).is_none();
+        let is_gone = |to: RoomId| self.get(to).is_none();
         let mut reversed = Vec::new();
         for player in self.arrivals_at(world, is_gone) {
-            let known = &mut self.rooms.at_mut(world).world;
+            let known = &mut self.at_mut(world).world;
             let Some(arrival) = known.arrivals.remove(&player) else {
                 continue;
             };
@@ -97,16 +92,16 @@ impl Lobby {
             }
             let from = arrival.transfer.from;
             let has_free_seat =
-                self.rooms.get(from).is_some_and(|room| room.player_count() < room.map_seats());
+                self.get(from).is_some_and(|room| room.player_count() < room.map_seats());
             if !has_free_seat {
                 continue;
             }
             // The first map counts the members who are not elsewhere.
             if from != world {
-                let seat = self.rooms.at_mut(from).seats.take(player);
+                let seat = self.at_mut(from).seats.take(player);
                 seat.expect("the map has a free seat");
             }
-            let known = &mut self.rooms.at_mut(world).world;
+            let known = &mut self.at_mut(world).world;
             known.transfers.insert(player, arrival.transfer);
             self.reverse_transfer(world, player);
             reversed.push(player);
@@ -115,7 +110,7 @@ impl Lobby {
     }
 
     fn arrivals_at(&self, world: RoomId, is_it: impl Fn(RoomId) -> bool) -> Vec<PlayerId> {
-        let arrivals = self.rooms.at(world).world.arrivals.iter();
+        let arrivals = self.at(world).world.arrivals.iter();
         arrivals
             .filter(|(_, arrival)| is_it(arrival.transfer.to))
             .map(|(player, _)| *player)

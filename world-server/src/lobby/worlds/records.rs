@@ -7,18 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::directory as pb;
-use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
-use ambit_proto::time::LocalTime;
 use ambit_room::logic::game::MAX_CARRIED_BYTES;
 
-use super::state::{
-    MapIdentity, MapTransfer, MemberPlace, RecentArrival, TransferStep, WorldState,
-};
-use crate::lobby::Lobby;
-use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::rooms::Rooms;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::rooms::seats::Seats;
+use crate::lobby::worlds::state::{
+    MapIdentity, MapTransfer, MemberPlace, RecentArrival, TransferStep, WorldState,
+};
 
 impl MapIdentity {
     pub(in crate::lobby) fn to_record(self) -> pb::MapIdentity {
@@ -47,7 +44,7 @@ impl WorldState {
         (record != pb::World::default()).then_some(record)
     }
 
-    /// Restores the world of a first map with these members; [`Lobby::restore_map`] adds its
+    /// Restores the world of a first map with these members; [`Rooms::restore_map`] adds its
     /// further maps.
     pub(in crate::lobby) fn from_record(record: pb::World, members: &Seats) -> Self {
         let place = |place: pb::Place| {
@@ -143,7 +140,7 @@ impl MapTransfer {
     }
 }
 
-impl Lobby {
+impl Rooms {
     /// Restores a further map of a world that is restored already.
     pub(in crate::lobby) fn restore_map(
         &mut self,
@@ -154,7 +151,6 @@ impl Lobby {
         has_checkpoint: bool,
     ) -> Option<()> {
         let world = self
-            .rooms
             .get(RoomId(identity.world))
             .filter(|room| room.map_identity.is_none() && room.is_running())?;
         let mut room = LobbyRoom::map_of(world, id, identity.map);
@@ -164,41 +160,26 @@ impl Lobby {
         (room.phase, room.incarnation) = (phase, record.incarnation);
         room.build.clone_from(&record.build);
         room.has_checkpoint = has_checkpoint;
-        let maps = &mut self.rooms.at_mut(RoomId(identity.world)).world.maps;
+        let maps = &mut self.at_mut(RoomId(identity.world)).world.maps;
         if identity.map == 0 || maps.contains_key(&identity.map) {
             return None;
         }
         maps.insert(identity.map, id);
-        self.rooms.restore(room);
+        self.restore(room);
         Some(())
     }
 
-    /// Reverses transfers to maps that were not restored, and returns the players of these maps to
-    /// the lobby.
-    pub(in crate::lobby) fn repair_worlds(&mut self, now: LocalTime) {
-        for world in self.rooms.ids() {
-            if self.rooms.get(world).is_some() {
-                self.reverse_arrivals(world);
-            }
-            let players = |lobby: &Self| {
-                lobby.rooms.get(world).map(|room| room.world.transfers.keys().copied().collect())
-            };
-            let players: Vec<PlayerId> = players(self).unwrap_or_default();
-            for player in players {
-                let to = self.transfer_mut(world, player).to;
-                if self.rooms.get(to).is_none() {
-                    self.reverse_transfer(world, player);
-                }
-            }
-            if self.rooms.get(world).is_some() {
-                for player in self.members_without_room(world) {
-                    let why = LobbyRefusal::new(
-                        ErrorCode::HostDied,
-                        "the game server that ran your part of the world is gone",
-                    );
-                    self.remove_player(now, player, why);
-                }
-            }
+    /// Reverses transfers to maps that were not restored. Returns the members whose maps are gone.
+    pub(super) fn reverse_lost_transfers(&mut self, world: RoomId) -> Vec<PlayerId> {
+        if self.get(world).is_none() {
+            return Vec::new();
         }
+        self.reverse_arrivals(world);
+        let transfers = self.at(world).world.transfers.iter();
+        let lost = transfers.filter(|(_, transfer)| self.get(transfer.to).is_none());
+        for player in lost.map(|(player, _)| *player).collect::<Vec<_>>() {
+            self.reverse_transfer(world, player);
+        }
+        self.members_without_room(world)
     }
 }

@@ -6,33 +6,42 @@ use ambit_host_protocol::messages::RoomOrder;
 use ambit_proto::ids::RoomId;
 use ambit_room::logic::share::MAX_SHARE_BYTES;
 
-use crate::lobby::Lobby;
 use crate::lobby::output::HostId;
+use crate::lobby::rooms::Rooms;
 
-impl Lobby {
-    /// Handles what a map tells the others.
-    pub(in crate::lobby) fn handle_share(&mut self, host: HostId, id: RoomId, share: &[u8]) {
-        let room = self.rooms.get(id).filter(|room| room.game_host() == Some(host));
-        let Some(room) = room.filter(|_| (1..=MAX_SHARE_BYTES).contains(&share.len())) else {
-            return;
-        };
-        let (world, map) = (room.world_id(), room.map());
-        self.tell_other_maps(world, (id, map), share);
+impl Rooms {
+    /// What a map tells the others, as orders for them.
+    pub(in crate::lobby) fn share_orders(
+        &self,
+        host: HostId,
+        id: RoomId,
+        share: &[u8],
+    ) -> Vec<(RoomId, RoomOrder)> {
+        let room = self.get(id).filter(|room| room.game_host() == Some(host));
+        match room.filter(|_| (1..=MAX_SHARE_BYTES).contains(&share.len())) {
+            Some(room) => self.orders_for_others(room.world_id(), (id, room.map()), share),
+            None => Vec::new(),
+        }
     }
 
     /// A further map is no more: the others forget what it told.
-    pub(super) fn forget_share(&mut self, world: RoomId, map: (RoomId, u32)) {
-        self.tell_other_maps(world, map, &[]);
+    pub(super) fn forget_share_orders(
+        &self,
+        world: RoomId,
+        map: (RoomId, u32),
+    ) -> Vec<(RoomId, RoomOrder)> {
+        self.orders_for_others(world, map, &[])
     }
 
-    fn tell_other_maps(&mut self, world: RoomId, (from, map): (RoomId, u32), share: &[u8]) {
-        let Some(known) = self.rooms.get(world) else { return };
-        let others: Vec<RoomId> = known.all_maps().filter(|id| *id != from).collect();
-        for id in others {
-            let runs = self.rooms.get(id).is_some_and(|room| room.game_host().is_some());
-            let Some(host) = self.reachable_host(id).filter(|_| runs) else { continue };
-            let told = RoomOrder::MapShare { map, share: share.to_vec() };
-            self.outbox.send_to_room(host, id, told);
-        }
+    fn orders_for_others(
+        &self,
+        world: RoomId,
+        (from, map): (RoomId, u32),
+        share: &[u8],
+    ) -> Vec<(RoomId, RoomOrder)> {
+        let Some(known) = self.get(world) else { return Vec::new() };
+        let others = known.all_maps().filter(|id| *id != from);
+        let told = |id| (id, RoomOrder::MapShare { map, share: share.to_vec() });
+        others.map(told).collect()
     }
 }

@@ -26,6 +26,13 @@ pub(in crate::lobby) struct WorldState {
 }
 
 impl WorldState {
+    /// The player is a member no longer.
+    pub(super) fn forget(&mut self, player: PlayerId) {
+        self.places.remove(&player);
+        self.transfers.remove(&player);
+        self.arrivals.remove(&player);
+    }
+
     /// Whether a player is on the way to this map, or from it.
     pub(in crate::lobby) fn has_transfer_of(&self, map: RoomId) -> bool {
         self.transfers.values().any(|transfer| [transfer.from, transfer.to].contains(&map))

@@ -1,197 +1,227 @@
-//! The steps of a transfer through a gate (see [`worlds`](super)): the seat and the map that it
-//! needs, its orders to hosts, and what follows when one of its maps is lost.
+//! The steps of a transfer through a gate (see [`worlds`](super)): the seat that it needs, its
+//! orders for maps, and what follows when one of its maps is lost.
 
-use std::collections::BTreeSet;
-
-use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
+use ambit_host_protocol::messages::RoomOrder;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::space::Position;
-use ambit_proto::time::LocalTime;
+use ambit_room::logic::game::MAX_CARRIED_BYTES;
 use ambit_room::room::{TransferArrival, TransferId};
 
-use super::MAX_MAPS;
-use super::state::{MapTransfer, MemberPlace, TransferStep, WorldState};
+use crate::lobby::config::LobbyConfig;
 use crate::lobby::output::HostId;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
-use crate::lobby::timers::Timer;
-use crate::lobby::{Lobby, LobbyAction, output};
+use crate::lobby::rooms::Rooms;
+use crate::lobby::rooms::room::RoomPhase;
+use crate::lobby::sessions::Sessions;
+use crate::lobby::worlds::state::{MapTransfer, MemberPlace, RecentArrival, TransferStep};
 
-impl Lobby {
-    /// Reserves a seat on the map that a gate of `from` leads to, and opens that map if needed.
-    pub(super) fn reserve_map_seat(
-        &mut self,
-        now: LocalTime,
+/// Maximum number of maps of a world; a host that names a higher map is in error.
+const MAX_MAPS: u32 = 64;
+
+/// What a player in a gate causes.
+#[derive(Debug)]
+pub(super) enum AtGate {
+    /// The room does not know that the player has left it.
+    NotThere,
+    /// It goes there already; the order is sent again, if there is one.
+    OnTheWay(Option<(RoomId, RoomOrder)>),
+    /// It wants to this map of the world.
+    Asks { world: RoomId },
+}
+
+/// What follows when a player has left through a gate, or could not.
+#[derive(Debug)]
+pub(super) enum Departure {
+    /// It stays where it is.
+    Stays,
+    /// It cannot go, nor stay: it carries this number of bytes.
+    CarriesTooMuch(usize),
+    /// It has left the map of this world.
+    Left { world: RoomId },
+}
+
+impl Rooms {
+    /// A player stands in a gate of a map; `None` if it is not the host's.
+    pub(super) fn at_gate(&mut self, host: HostId, id: RoomId, player: PlayerId) -> Option<AtGate> {
+        let room = self.get(id).filter(|room| room.phase == RoomPhase::Running { host })?;
+        let world = room.world_id();
+        if !self.is_on_map(player, id) {
+            return Some(AtGate::NotThere);
+        }
+        let Some(transfer) = self.at(world).world.transfers.get(&player) else {
+            return Some(AtGate::Asks { world });
+        };
+        let is_leaving = transfer.step == TransferStep::Leaving && transfer.from == id;
+        Some(AtGate::OnTheWay(is_leaving.then(|| self.release_order(world, player))))
+    }
+
+    /// The room of the map that a gate of `from` leads to; `None` if it is not open.
+    pub(super) fn map_behind(
+        &self,
         world: RoomId,
-        player: PlayerId,
         from: RoomId,
         map: u32,
-    ) -> Result<RoomId, LobbyRefusal> {
-        let closed =
-            |code, why: &str| LobbyRefusal::new(code, format!("this gate is closed: {why}"));
-        if self.draining {
-            return Err(closed(ErrorCode::Draining, "the server is shutting down"));
-        }
-        if map >= MAX_MAPS || self.rooms.at(from).map() == map {
+    ) -> Result<Option<RoomId>, LobbyRefusal> {
+        if map >= MAX_MAPS || self.at(from).map() == map {
             let why = format!("it leads to map {map}, where no gate of this map can lead");
-            return Err(closed(ErrorCode::ServerError, &why));
+            return Err(gate_closed(ErrorCode::ServerError, &why));
         }
-        let to = match map {
-            0 => world,
-            _ => match self.rooms.at(world).world.maps.get(&map) {
-                Some(to) => *to,
-                None => self.open_map(now, world, map)?,
-            },
-        };
-        let room = self.rooms.at_mut(to);
+        Ok(if map == 0 { Some(world) } else { self.at(world).world.maps.get(&map).copied() })
+    }
+
+    /// Adds a further map, which a host is about to open.
+    pub(super) fn open_map(&mut self, world: RoomId, map: u32, id: RoomId, host: HostId) {
+        self.at_mut(world).world.maps.insert(map, id);
+        self.at_mut(id).phase = RoomPhase::Opening { host, starter: None };
+    }
+
+    /// Reserves a seat on a map.
+    pub(super) fn reserve_map_seat(
+        &mut self,
+        to: RoomId,
+        player: PlayerId,
+    ) -> Result<(), LobbyRefusal> {
+        let room = self.at_mut(to);
         if room.player_count() >= room.map_seats() {
             let message = format!(
-                "all {} seats of map {map} are taken; step out of the gate and try again",
-                room.map_seats()
+                "all {} seats of map {} are taken; step out of the gate and try again",
+                room.map_seats(),
+                room.map()
             );
             return Err(LobbyRefusal::new(ErrorCode::RoomFull, message));
         }
         if room.map_identity.is_some() {
             room.seats.take(player).expect("the map has a free seat");
         }
-        Ok(to)
+        Ok(())
     }
 
-    fn open_map(
-        &mut self,
-        now: LocalTime,
-        world: RoomId,
-        map: u32,
-    ) -> Result<RoomId, LobbyRefusal> {
-        if self.rooms.len() >= self.config.max_rooms {
-            let message =
-                format!("this gate is closed: the server has its {} rooms", self.config.max_rooms);
-            return Err(LobbyRefusal::new(ErrorCode::TooManyRooms, message));
-        }
-        self.check_directory()?;
-        let id = self.rooms.add_map(world, map);
-        let Some(host) = self.fleet.place_new_room(&self.rooms, id) else {
-            self.rooms.remove(id);
-            let message = "this gate is closed: no game server takes another map at the moment; \
-                try again later";
-            return Err(LobbyRefusal::new(ErrorCode::NoHostAvailable, message));
-        };
-        self.rooms.at_mut(world).world.maps.insert(map, id);
-        self.rooms.at_mut(id).phase = RoomPhase::Opening { host, starter: None };
-        self.send_open_room(now, id, host, None);
-        Ok(id)
-    }
-
+    /// Begins a transfer. Returns its first order, if the target map runs.
     pub(super) fn start_transfer(
         &mut self,
         world: RoomId,
         player: PlayerId,
-        from: RoomId,
-        to: RoomId,
+        (from, to): (RoomId, RoomId),
         (target, place): (Position, Position),
-    ) {
-        self.counters.last_transfer += 1;
+    ) -> Option<(RoomId, RoomOrder)> {
+        let number = self.next_transfer();
         let transfer = MapTransfer {
-            number: self.counters.last_transfer,
+            number,
             from,
             to,
             target_position: (target.x, target.y),
             return_position: (place.x, place.y),
             step: TransferStep::Opening,
         };
-        let known = &mut self.rooms.at_mut(world).world;
+        let known = &mut self.at_mut(world).world;
         known.places.entry(player).or_insert(MemberPlace { room: world, incarnation_offset: 0 });
         known.transfers.insert(player, transfer);
-        if matches!(self.rooms.at(to).phase, RoomPhase::Running { .. }) {
-            self.send_release(world, player);
-        }
+        let is_open = matches!(self.at(to).phase, RoomPhase::Running { .. });
+        is_open.then(|| self.release_order(world, player))
     }
 
-    /// A room runs, perhaps on another host than before: sends the orders of its transfers (again).
-    pub(in crate::lobby) fn resend_transfer_orders(&mut self, id: RoomId) {
-        let world = self.rooms.at(id).world_id();
-        let transfers = self.rooms.at(world).world.transfers.iter();
+    /// A player has left a map through a gate, with what it carries, or could not. `None` if no
+    /// such transfer is known.
+    pub(super) fn depart(
+        &mut self,
+        host: HostId,
+        id: RoomId,
+        player: PlayerId,
+        number: TransferId,
+        carried: Option<Vec<u8>>,
+    ) -> Option<Departure> {
+        let world = self.get(id).filter(|room| room.game_host() == Some(host))?.world_id();
+        let transfer = self.at(world).world.transfers.get(&player)?;
+        let known = (transfer.number, transfer.from, &transfer.step);
+        if known != (number.0, id, &TransferStep::Leaving) {
+            return None;
+        }
+        let Some(carried) = carried else {
+            self.cancel_transfer(world, player);
+            return Some(Departure::Stays);
+        };
+        if carried.len() > MAX_CARRIED_BYTES {
+            return Some(Departure::CarriesTooMuch(carried.len()));
+        }
+        let place = self.avatar_place(world, player);
+        let incarnation = place.map_or(0, |(_, incarnation)| incarnation);
+        self.transfer_mut(world, player).step = TransferStep::Arriving { carried, incarnation };
+        self.at_mut(world).world.arrivals.remove(&player);
+        self.renumber_if_reversed(world, player);
+        Some(Departure::Left { world })
+    }
+
+    /// A player has arrived on a map. Returns whether it came from another one; `None` if no such
+    /// transfer is known.
+    pub(super) fn arrive(
+        &mut self,
+        host: HostId,
+        id: RoomId,
+        player: PlayerId,
+        arrived: TransferId,
+        config: &LobbyConfig,
+    ) -> Option<bool> {
+        let room = self.get(id).filter(|room| room.game_host() == Some(host))?;
+        let world = room.world_id();
+        let here = room.incarnation;
+        let may_lack_arrivals = self.may_lack_arrivals(id, config);
+        let known = &mut self.at_mut(world).world;
+        let transfer = known.transfers.get(&player)?;
+        let TransferStep::Arriving { incarnation, .. } = transfer.step else {
+            return None;
+        };
+        if (transfer.number, transfer.to) != (arrived.0, id) {
+            return None;
+        }
+        let from = transfer.from;
+        let ahead = (incarnation + 1).saturating_sub(here);
+        let transfer = known.transfers.remove(&player).expect("it was there");
+        if may_lack_arrivals {
+            known.arrivals.insert(player, RecentArrival::new(transfer));
+        }
+        known.places.insert(player, MemberPlace { room: id, incarnation_offset: ahead });
+        if from != id {
+            self.free_map_seat(from, player);
+        }
+        Some(from != id)
+    }
+
+    /// A room runs, perhaps on another host than before: the orders of its transfers, (again).
+    pub(in crate::lobby) fn orders_again(
+        &mut self,
+        id: RoomId,
+        sessions: &Sessions,
+    ) -> Vec<(RoomId, RoomOrder)> {
+        let world = self.at(id).world_id();
+        let transfers = self.at(world).world.transfers.iter();
         let concerned = transfers.filter(|(_, transfer)| transfer.from == id || transfer.to == id);
-        for player in concerned.map(|(player, _)| *player).collect::<Vec<_>>() {
+        let concerned: Vec<PlayerId> = concerned.map(|(player, _)| *player).collect();
+        let orders = concerned.into_iter().filter_map(|player| {
             let transfer = self.transfer_mut(world, player);
             match transfer.step {
-                TransferStep::Opening if transfer.to == id => self.send_release(world, player),
-                TransferStep::Leaving if transfer.from == id => self.send_release(world, player),
-                TransferStep::Arriving { .. } if transfer.to == id => {
-                    self.send_admit(world, player);
+                TransferStep::Opening if transfer.to == id => {
+                    Some(self.release_order(world, player))
                 }
-                _ => {}
+                TransferStep::Leaving if transfer.from == id => {
+                    Some(self.release_order(world, player))
+                }
+                TransferStep::Arriving { .. } if transfer.to == id => {
+                    self.admit_order(world, player, sessions)
+                }
+                _ => None,
             }
-        }
+        });
+        orders.collect()
     }
 
     /// Cancels a transfer: the player stays where it is.
     pub(super) fn cancel_transfer(&mut self, world: RoomId, player: PlayerId) {
-        let Some(transfer) = self.rooms.at_mut(world).world.transfers.remove(&player) else {
+        let Some(transfer) = self.at_mut(world).world.transfers.remove(&player) else {
             return;
         };
         if transfer.to != transfer.from {
             self.free_map_seat(transfer.to, player);
-        }
-    }
-
-    /// Handles the loss of a further map. Its players return to the lobby with the reason; players
-    /// in transfer to it stay, or turn back.
-    pub(in crate::lobby) fn handle_map_lost(
-        &mut self,
-        now: LocalTime,
-        id: RoomId,
-        why: &LobbyRefusal,
-    ) {
-        let on_it = self.players_on_map(id);
-        let Some(room) = self.rooms.at(id).map_identity else {
-            return;
-        };
-        let has_run = !matches!(self.rooms.at(id).phase, RoomPhase::Opening { .. });
-        let lost = self.remove_map(id, why);
-        self.rooms.at_mut(room.world).world.maps.remove(&room.map);
-        for player in lost.seats.players() {
-            let Some(transfer) = self.rooms.at_mut(room.world).world.transfers.get_mut(&player)
-            else {
-                continue;
-            };
-            if transfer.to != id {
-                continue;
-            }
-            match transfer.step {
-                TransferStep::Opening => {
-                    let from = transfer.from;
-                    self.cancel_transfer(room.world, player);
-                    // If the host was lost before the map was open, the player is not refused: the
-                    // game asks again, and another host opens the map.
-                    if why.code != ErrorCode::HostDied {
-                        self.send_stay(from, player);
-                        self.notify(player, output::error_body(why.clone()));
-                    }
-                }
-                TransferStep::Leaving => self.reverse_transfer(room.world, player),
-                TransferStep::Arriving { .. } => {
-                    self.reverse_transfer(room.world, player);
-                    self.send_admit(room.world, player);
-                }
-            }
-        }
-        for player in self.reverse_arrivals(room.world) {
-            self.send_admit(room.world, player);
-        }
-        for player in
-            on_it.into_iter().chain(self.members_without_room(room.world)).collect::<BTreeSet<_>>()
-        {
-            let still_there =
-                self.rooms.get(room.world).is_some_and(|world| world.seats.contains(player));
-            let has_existing_room = still_there && self.has_existing_room(room.world, player);
-            if still_there && !has_existing_room {
-                self.remove_player(now, player, why.clone());
-            }
-        }
-        if has_run {
-            self.forget_share(room.world, (id, room.map));
         }
     }
 
@@ -206,115 +236,54 @@ impl Lobby {
 
     /// A reversed transfer gets a new number, since it must differ from the one by which the player
     /// left.
-    pub(super) fn renumber_if_reversed(&mut self, world: RoomId, player: PlayerId) {
-        let next = self.counters.last_transfer + 1;
+    fn renumber_if_reversed(&mut self, world: RoomId, player: PlayerId) {
         let transfer = self.transfer_mut(world, player);
         if transfer.to == transfer.from {
-            transfer.number = next;
-            self.counters.last_transfer = next;
-        }
-    }
-
-    /// Members whose avatar is in no existing room, and in transfer to none.
-    pub(super) fn members_without_room(&self, world: RoomId) -> Vec<PlayerId> {
-        let places = self.rooms.at(world).world.places.keys().copied();
-        places.filter(|player| !self.has_existing_room(world, *player)).collect()
-    }
-
-    pub(super) fn has_existing_room(&self, world: RoomId, player: PlayerId) -> bool {
-        let WorldState { places, transfers, .. } = &self.rooms.at(world).world;
-        let room = match transfers.get(&player) {
-            Some(MapTransfer { to, step: TransferStep::Arriving { .. }, .. }) => *to,
-            _ => places.get(&player).map_or(world, |place| place.room),
-        };
-        self.rooms.get(room).is_some()
-    }
-
-    /// Closes the further maps of a closed world.
-    pub(in crate::lobby) fn close_maps(&mut self, world: &LobbyRoom, why: &LobbyRefusal) {
-        for &id in world.world.maps.values() {
-            if let Some(host) = self.reachable_host(id) {
-                let close = WorldOrder::CloseRoom { room: id, reason: why.code };
-                self.outbox.send_to_host(host, close);
-                self.store_jobs.note_closed(id, host, world.game.clone());
-            }
-            self.remove_map(id, why);
-        }
-    }
-
-    fn remove_map(&mut self, id: RoomId, why: &LobbyRefusal) -> LobbyRoom {
-        self.set_aside_unrestored(id, why);
-        self.fleet.note_change();
-        self.timers.cancel(Timer::Opening(id));
-        self.clear_restored(id);
-        self.outbox.push(LobbyAction::ForgetRoom { room: id });
-        self.forget_store_jobs(id);
-        self.rooms.remove(id).expect("a world lists only existing maps")
-    }
-
-    /// Frees a seat on a further map. (The first map counts the members who are elsewhere.)
-    pub(super) fn free_map_seat(&mut self, id: RoomId, player: PlayerId) {
-        if let Some(room) = self.rooms.get_mut(id).filter(|room| room.map_identity.is_some()) {
-            room.seats.free(player);
+            let number = self.next_transfer();
+            self.transfer_mut(world, player).number = number;
         }
     }
 
     pub(super) fn transfer_mut(&mut self, world: RoomId, player: PlayerId) -> &mut MapTransfer {
-        self.rooms
-            .at_mut(world)
-            .world
-            .transfers
-            .get_mut(&player)
-            .expect("the player is in transfer")
+        let transfers = &mut self.at_mut(world).world.transfers;
+        transfers.get_mut(&player).expect("the player is in transfer")
     }
 
-    pub(super) fn send_release(&mut self, world: RoomId, player: PlayerId) {
+    /// Lets the avatar go.
+    pub(super) fn release_order(&mut self, world: RoomId, player: PlayerId) -> (RoomId, RoomOrder) {
         let transfer = self.transfer_mut(world, player);
         transfer.step = TransferStep::Leaving;
-        let from = transfer.from;
-        let transfer = TransferId(transfer.number);
-        self.send_to_room_host(from, RoomOrder::ReleaseForTransfer { player, transfer });
+        let number = TransferId(transfer.number);
+        (transfer.from, RoomOrder::ReleaseForTransfer { player, transfer: number })
     }
 
-    pub(super) fn send_admit(&mut self, world: RoomId, player: PlayerId) {
-        let known = self.players.at(player);
-        let name = known.name().as_str().to_owned();
-        let account = known.account;
-        let standing = self.standing_of(world, player);
+    /// Lets the avatar in, once it has been let go.
+    pub(super) fn admit_order(
+        &mut self,
+        world: RoomId,
+        player: PlayerId,
+        sessions: &Sessions,
+    ) -> Option<(RoomId, RoomOrder)> {
+        let standing = sessions.standing_of(player, self.is_maker(world, player));
         let transfer = self.transfer_mut(world, player);
         let TransferStep::Arriving { carried, .. } = &transfer.step else {
-            return;
+            return None;
         };
         let (to, (x, y)) = (transfer.to, transfer.target_position);
         let arrival = TransferArrival {
             player,
             transfer: TransferId(transfer.number),
-            name,
-            account,
+            name: sessions.name_of(player),
+            account: sessions.player(player).account,
             standing,
             at: Position::on_ground(x, y),
             carried: carried.clone(),
         };
-        self.send_to_room_host(to, RoomOrder::AdmitTransfer(arrival));
+        Some((to, RoomOrder::AdmitTransfer(arrival)))
     }
+}
 
-    pub(super) fn send_stay(&mut self, id: RoomId, player: PlayerId) {
-        self.send_to_room_host(id, RoomOrder::RefuseTransfer(player));
-    }
-
-    /// Sends an order to the host of a running room; for a room that does not run yet, the order is
-    /// sent when it does.
-    fn send_to_room_host(&mut self, id: RoomId, order: RoomOrder) {
-        let runs =
-            matches!(self.rooms.get(id).map(|room| room.phase), Some(RoomPhase::Running { .. }));
-        if let Some(host) = self.reachable_host(id).filter(|_| runs) {
-            self.outbox.send_to_room(host, id, order);
-        }
-    }
-
-    /// The host of a room, unless it was lost, or has not reconnected yet.
-    pub(in crate::lobby) fn reachable_host(&self, id: RoomId) -> Option<HostId> {
-        let host = self.rooms.get(id)?.game_host()?;
-        self.fleet.is_reachable(host).then_some(host)
-    }
+/// A gate leads nowhere.
+pub(super) fn gate_closed(code: ErrorCode, why: &str) -> LobbyRefusal {
+    LobbyRefusal::new(code, format!("this gate is closed: {why}"))
 }

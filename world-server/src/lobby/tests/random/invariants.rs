@@ -26,7 +26,7 @@ impl RandomRun {
                 );
                 continue;
             }
-            lobby.check_world(room, context);
+            lobby.rooms.check_world(room, context);
             assert!(
                 room.seats.taken() <= room.seats.capacity(),
                 "{context}: more players than seats"
@@ -56,14 +56,15 @@ impl RandomRun {
             }
         }
         self.check_makers(context);
-        for player in lobby.players.iter() {
+        for player in lobby.sessions.players().iter() {
             assert_eq!(
                 seated.remove(&player.id),
                 player.room,
                 "{context}: rooms and players disagree"
             );
-            let connection =
-                player.conn.and_then(|conn| lobby.connections.iter().find(|(id, _)| *id == conn));
+            let connection = player
+                .conn
+                .and_then(|conn| lobby.sessions.connections().iter().find(|(id, _)| *id == conn));
             let stage = connection.map(|(_, connection)| connection.stage);
             assert_eq!(
                 stage,
@@ -87,7 +88,9 @@ impl RandomRun {
         self.check_sessions(context);
         self.check_names(context);
         assert!(
-            lobby.connections.len() <= 12 && lobby.rooms.len() <= 5 && lobby.players.len() <= 24,
+            lobby.sessions.connections().len() <= 12
+                && lobby.rooms.all().len() <= 5
+                && lobby.sessions.players().len() <= 24,
             "{context}"
         );
         assert!(
@@ -100,28 +103,28 @@ impl RandomRun {
     /// away.
     fn check_sessions(&self, context: &str) {
         let lobby = &self.lobby;
-        for player in lobby.players.iter() {
+        for player in lobby.sessions.players().iter() {
             let network = player.counted_at().expect("no address is trusted");
-            let there: Vec<_> = lobby.players.counted_at(network).collect();
+            let there: Vec<_> = lobby.sessions.players().counted_at(network).collect();
             assert!(there.contains(&player.id), "{context}: a session that does not count");
             assert!(
                 there.len() <= lobby.config.max_sessions_per_address(),
                 "{context}: {there:?} are too many sessions of {network:?}"
             );
         }
-        for player in lobby.players.iter() {
+        for player in lobby.sessions.players().iter() {
             if let Some(party) = player.party {
-                let members = lobby.parties.members(party);
+                let members = lobby.sessions.parties().members(party);
                 assert!(members.contains(&player.id), "{context}: not in its own party");
                 assert!(members.len() <= MAX_PARTY, "{context}: {members:?} are too many");
                 for member in members {
-                    let of_member = lobby.players.at(member).party;
+                    let of_member = lobby.sessions.player(member).party;
                     assert_eq!(of_member, Some(party), "{context}: a member without the party");
                 }
             }
         }
         for room in lobby.rooms.iter().filter(|room| room.map_identity.is_none()) {
-            let away = lobby.players.iter().filter(|player| player.conn.is_none());
+            let away = lobby.sessions.players().iter().filter(|player| player.conn.is_none());
             let away: BTreeSet<_> = away
                 .filter(|player| player.room == Some(room.id))
                 .map(|player| player.id)
@@ -133,7 +136,7 @@ impl RandomRun {
 
     /// The number of sessions of the address that has the most.
     pub(super) fn most_sessions_of_an_address(&self) -> usize {
-        let players = &self.lobby.players;
+        let players = self.lobby.sessions.players();
         let networks = players.iter().filter_map(LobbyPlayer::counted_at);
         networks.map(|network| players.counted_at(network).count()).max().unwrap_or_default()
     }
@@ -142,7 +145,7 @@ impl RandomRun {
     fn check_names(&self, context: &str) {
         let mut names = BTreeSet::new();
         let mut looks = BTreeSet::new();
-        for player in self.lobby.players.iter() {
+        for player in self.lobby.sessions.players().iter() {
             let keys = player.name().keys();
             assert!(
                 names.insert(keys.folded) && looks.insert(keys.skeleton),
@@ -153,7 +156,7 @@ impl RandomRun {
 
     /// Checks the limits of rooms that players have made at one address.
     fn check_makers(&self, context: &str) {
-        let rooms = &self.lobby.rooms;
+        let rooms = self.lobby.rooms.all();
         let mut made: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for room in rooms.iter() {
             assert_eq!(

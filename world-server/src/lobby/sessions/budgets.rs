@@ -24,17 +24,14 @@ use std::collections::BTreeMap;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::world_to_client::Body;
-use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 use ambit_room::token_bucket::TokenBucket;
 use ambit_transport::address::SourceNetwork;
 use prost::Message;
 
-use crate::lobby::Lobby;
 use crate::lobby::config::{CostLimit, LobbyConfig};
-use crate::lobby::fair_shares::FairShares;
-use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::sessions::fair_shares::FairShares;
 
 /// What may be used at once after a pause, in seconds of the rate.
 const BURST_S: u32 = 2;
@@ -150,20 +147,18 @@ fn bucket(per_s: u32) -> TokenBucket {
     TokenBucket::new(per_s, per_s.saturating_mul(BURST_S))
 }
 
-impl Lobby {
-    /// Takes a message to `receivers` receivers from the budgets of chat.
+impl LobbyBudgets {
+    /// Takes a message to `receivers` receivers from the budgets of chat. `from` is where its
+    /// sender is; `network` the same, if it has a budget of its own.
     pub(super) fn charge_deliveries(
         &mut self,
         now: LocalTime,
-        player: PlayerId,
+        network: Option<SourceNetwork>,
+        from: Option<SourceNetwork>,
         receivers: usize,
     ) -> Result<(), LobbyRefusal> {
-        let conn = self.players.at(player).conn;
-        let network = self.charged_network(conn);
-        let address = conn.and_then(|conn| self.connections.get(conn));
-        let from = address.map(|connection| SourceNetwork::of(connection.address));
         let cost = u32::try_from(receivers).unwrap_or(u32::MAX);
-        let LobbyBudgets { deliveries: budget, delivery_shares: shares, .. } = &mut self.budgets;
+        let Self { deliveries: budget, delivery_shares: shares, .. } = self;
         let limit = budget.limit;
         match budget.check(now, network) {
             Ok(()) => budget.charge(now, network, cost),
@@ -192,26 +187,16 @@ impl Lobby {
         Ok(())
     }
 
-    /// Checks that a connection may get a list. `JoinRoom` lists the members too, but it is refused
-    /// only for what the connection itself has asked for: not for others at the same address.
-    pub(super) fn check_list_budget(
-        &mut self,
+    /// Checks that a connection from this network may get a list.
+    pub(super) fn check_lists(
+        &self,
         now: LocalTime,
-        conn: ConnId,
-        is_join: bool,
+        network: Option<SourceNetwork>,
     ) -> Result<(), LobbyRefusal> {
-        let own = self.connections.open_mut(conn);
-        if own.is_some_and(|connection| !connection.lists.has_token(now)) {
-            return Err(list_refusal(self.config.list_kib_per_s, "a client"));
-        }
-        if is_join {
-            return Ok(());
-        }
-        let network = self.charged_network(Some(conn));
-        let limit = self.config.list_kib;
-        self.budgets.lists.check(now, network).map_err(|exhausted| match exhausted {
+        self.lists.check(now, network).map_err(|exhausted| match exhausted {
             Exhausted::OfAddress => {
-                list_refusal(limit.per_s_of_address, "players at one address together")
+                let per_s = self.lists.limit.per_s_of_address;
+                list_refusal(per_s, "players at one address together")
             }
             Exhausted::OfAll => LobbyRefusal::new(
                 ErrorCode::TryAgain,
@@ -221,31 +206,26 @@ impl Lobby {
         })
     }
 
-    /// Charges an answer by its size, if it is a list.
-    pub(super) fn charge_list(&mut self, now: LocalTime, conn: ConnId, answer: &Body) {
-        let bytes = match answer {
-            Body::RoomList(list) => list.encoded_len(),
-            Body::PlayerList(list) => list.encoded_len(),
-            Body::RoomJoined(joined) => joined.encoded_len(),
-            Body::GameDescription(description) => description.encoded_len(),
-            _ => return,
-        };
-        let kib = whole_kib(bytes);
-        if let Some(connection) = self.connections.open_mut(conn) {
-            connection.lists.charge(now, kib);
-        }
-        let network = self.charged_network(Some(conn));
-        self.budgets.lists.charge(now, network, kib);
-    }
-
-    /// The network whose budgets a connection uses; `None` for trusted ones.
-    pub(super) fn charged_network(&mut self, conn: Option<ConnId>) -> Option<SourceNetwork> {
-        let connection = self.connections.open_mut(conn?)?;
-        (!connection.is_trusted).then(|| SourceNetwork::of(connection.address))
+    /// Charges a list that was asked for from this network.
+    pub(super) fn charge_list(&mut self, now: LocalTime, network: Option<SourceNetwork>, kib: u32) {
+        self.lists.charge(now, network, kib);
     }
 }
 
-fn list_refusal(kib_per_s: u32, who: &str) -> LobbyRefusal {
+/// The size of an answer in KiB, if it is a list.
+pub(super) fn list_kib(answer: &Body) -> Option<u32> {
+    let bytes = match answer {
+        Body::RoomList(list) => list.encoded_len(),
+        Body::PlayerList(list) => list.encoded_len(),
+        Body::RoomJoined(joined) => joined.encoded_len(),
+        Body::GameDescription(description) => description.encoded_len(),
+        _ => return None,
+    };
+    Some(whole_kib(bytes))
+}
+
+/// For those who ask for too many lists.
+pub(super) fn list_refusal(kib_per_s: u32, who: &str) -> LobbyRefusal {
     let message = format!(
         "{who} may get {kib_per_s} KiB of lists a second; wait a little, or subscribe to the \
          list of rooms"
