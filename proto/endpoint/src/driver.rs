@@ -22,7 +22,6 @@ mod handle;
 mod streams;
 mod waiting;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -130,7 +129,7 @@ impl ServerEndpoint {
                 next: None,
                 is_abandoned: false,
                 is_closed: false,
-                connections: BTreeMap::new(),
+                connections: ServedConnections(Vec::new()),
                 measured: now,
                 wire: WireBytes::default(),
                 reception,
@@ -200,7 +199,7 @@ struct EndpointDriver<R: Reception> {
     is_abandoned: bool,
     /// New peers are refused.
     is_closed: bool,
-    connections: BTreeMap<ConnectionKey, Served<R::Permit>>,
+    connections: ServedConnections<R::Permit>,
     /// When the lines of all connections were measured last.
     measured: Instant,
     /// What the reception was told last.
@@ -209,6 +208,35 @@ struct EndpointDriver<R: Reception> {
     /// Empty between turns; kept for its memory.
     packets: Packets,
     open: watch::Sender<usize>,
+}
+
+/// The connections by their slots: each packet looks for one.
+struct ServedConnections<P>(Vec<Option<(ConnectionKey, Served<P>)>>);
+
+impl<P> ServedConnections<P> {
+    /// Adds a connection. One that had its slot before has ended; datagrams that no one has read
+    /// of it are dropped.
+    fn insert(&mut self, key: ConnectionKey, served: Served<P>) {
+        if self.0.len() <= key.slot() {
+            self.0.resize_with(key.slot() + 1, || None);
+        }
+        self.0[key.slot()] = Some((key, served));
+    }
+
+    fn get_mut(&mut self, key: ConnectionKey) -> Option<&mut Served<P>> {
+        let (known, served) = self.0.get_mut(key.slot())?.as_mut()?;
+        (*known == key).then_some(served)
+    }
+
+    fn remove(&mut self, key: ConnectionKey) {
+        if self.get_mut(key).is_some() {
+            self.0[key.slot()] = None;
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (ConnectionKey, &Served<P>)> {
+        self.0.iter().flatten().map(|(key, served)| (*key, served))
+    }
 }
 
 /// A connection, as long as it is open or has handles.
@@ -314,8 +342,8 @@ impl<R: Reception> EndpointDriver<R> {
     /// Notes how the network treats each connection.
     fn measure(&mut self, now: Instant) {
         self.measured = now;
-        for (key, served) in &self.connections {
-            if let (Some(waits), Some(line)) = (&served.waits, self.core.line(*key)) {
+        for (key, served) in self.connections.iter() {
+            if let (Some(waits), Some(line)) = (&served.waits, self.core.line(key)) {
                 waits.note_line(line);
             }
         }
@@ -383,7 +411,7 @@ impl<R: Reception> EndpointDriver<R> {
             }
             EndpointCommand::Release(key) => {
                 self.core.close(now, key, VarInt::from_u32(0), Bytes::new());
-                self.connections.remove(&key);
+                self.connections.remove(key);
             }
             EndpointCommand::Note(done) => drop(done),
             EndpointCommand::KeyingMaterial(key, label, answer) => {
@@ -408,7 +436,7 @@ impl<R: Reception> EndpointDriver<R> {
 
     /// Those who wait for a connection, and the core.
     fn waits(&mut self, key: ConnectionKey) -> Option<(&mut ConnectionWaits, &mut EndpointCore)> {
-        let waits = self.connections.get_mut(&key)?.waits.as_mut()?;
+        let waits = self.connections.get_mut(key)?.waits.as_mut()?;
         Some((waits, &mut self.core))
     }
 
@@ -450,7 +478,7 @@ impl<R: Reception> EndpointDriver<R> {
     }
 
     fn serve(&mut self, key: ConnectionKey) {
-        let Some(served) = self.connections.get_mut(&key) else { return };
+        let Some(served) = self.connections.get_mut(key) else { return };
         // Without handles there is no one to serve it for.
         let (Some(permit), Some(commands)) = (served.permit.take(), self.handles.upgrade()) else {
             return;
@@ -465,12 +493,12 @@ impl<R: Reception> EndpointDriver<R> {
     }
 
     fn lose(&mut self, now: Instant, key: ConnectionKey, reason: ConnectionError) {
-        let Some(served) = self.connections.get_mut(&key) else { return };
+        let Some(served) = self.connections.get_mut(key) else { return };
         if let Some(waits) = &mut served.waits {
             waits.end(now, key, &mut self.core, reason);
         } else {
             self.reception.note_failed(served.remote, &reason);
-            self.connections.remove(&key);
+            self.connections.remove(key);
         }
     }
 }

@@ -31,7 +31,7 @@ use quinn_proto::{
 
 use crate::due_times::{DueConnection, DueTimes};
 use crate::packets::Packets;
-use crate::wire_bytes::{PacketSize, SeenFrames, WireBytes};
+use crate::wire_bytes::{SeenFrames, WireBytes};
 
 /// How long a handshake may take: four round trips on a bad path with two losses.
 pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
@@ -53,6 +53,13 @@ pub struct ConnectionKey {
     slot: u32,
     /// The how-manieth connection in this slot.
     life: u32,
+}
+
+impl ConnectionKey {
+    /// Its place in an array of connections; others have it before and after it.
+    pub(crate) fn slot(self) -> usize {
+        self.slot as usize
+    }
 }
 
 /// A packet that has arrived.
@@ -248,8 +255,10 @@ impl EndpointCore {
         let Self { slots, wire, received_contents, .. } = self;
         match slots[slot as usize].connection.as_deref_mut() {
             Some(live) => {
-                let packet = PacketSize { size, contents: *received_contents };
-                wire.received.note(&mut live.received, &live.quic.stats().frame_rx, packet);
+                let (seen, contents) = (&mut live.received, *received_contents);
+                if !wire.received.note_plain(seen, size, contents) {
+                    wire.received.note(seen, size, contents, &live.quic.stats().frame_rx);
+                }
             }
             // By its last packet the connection is done.
             None => wire.received.note_stray(size, false),
@@ -717,16 +726,17 @@ impl LiveConnection {
     /// Appends the connection's next packet; `false` if there is none.
     fn write_packet(&mut self, now: Instant, packets: &mut Packets, wire: &mut WireBytes) -> bool {
         let space = self.quic.datagrams().send_buffer_space();
-        let datagrams = self.quic.stats().frame_tx.datagram;
         let Some(size) = packets.write(|buffer| self.quic.poll_transmit(now, 1, buffer)) else {
             return false;
         };
-        let frames = self.quic.stats().frame_tx;
         // A datagram in the buffer takes the room of its handle, too.
-        let handles = (frames.datagram - datagrams) as usize * size_of::<Bytes>();
         let freed = self.quic.datagrams().send_buffer_space().saturating_sub(space);
-        let contents = freed.saturating_sub(handles).min(size);
-        wire.sent.note(&mut self.sent, &frames, PacketSize { size, contents });
+        let contents = |datagrams: usize| freed.saturating_sub(datagrams * size_of::<Bytes>());
+        if !wire.sent.note_plain(&mut self.sent, size, contents(1)) {
+            let frames = self.quic.stats().frame_tx;
+            let contents = contents(self.sent.new_datagrams(&frames));
+            wire.sent.note(&mut self.sent, size, contents, &frames);
+        }
         true
     }
 }

@@ -92,14 +92,38 @@ impl PacketBytes {
         *(if is_answer { &mut self.handshakes } else { &mut self.others }) += size as u64;
     }
 
-    /// Counts a packet of a connection, of which `contents` are what its datagrams carry.
-    pub(crate) fn note(&mut self, seen: &mut SeenFrames, frames: &FrameStats, packet: PacketSize) {
-        let before = std::mem::replace(&mut seen.counts, FrameCounts::of(frames));
-        let has = |of: fn(&FrameCounts) -> u64| of(&seen.counts) > of(&before);
-        let PacketSize { size, contents } = packet;
+    /// Counts a packet of a connection that has one datagram and nothing else, if it is one:
+    /// most are, and they are told by their length. `contents` is what the datagram carries.
+    pub(crate) fn note_plain(
+        &mut self,
+        seen: &mut SeenFrames,
+        size: usize,
+        contents: usize,
+    ) -> bool {
+        let is_plain = contents > 0 && size.checked_sub(contents) == Some(seen.head.into());
+        if is_plain {
+            self.packets += 1;
+            self.contents += contents as u64;
+            self.heads += u64::from(seen.head);
+            seen.counts.datagrams += 1;
+        }
+        is_plain
+    }
+
+    /// Counts any other packet of a connection, of which `contents` are what its datagrams carry;
+    /// `frames` are all that the connection has sent or received.
+    pub(crate) fn note(
+        &mut self,
+        seen: &mut SeenFrames,
+        size: usize,
+        contents: usize,
+        frames: &FrameStats,
+    ) {
+        let around = size.saturating_sub(contents) as u64;
         self.packets += 1;
         self.contents += contents as u64;
-        let around = (size - contents) as u64;
+        let before = std::mem::replace(&mut seen.counts, FrameCounts::of(frames));
+        let has = |of: fn(&FrameCounts) -> u64| of(&seen.counts) > of(&before);
         if contents == 0 || has(|frames| frames.crypto) || has(|frames| frames.streams) {
             let part = if has(|frames| frames.crypto) {
                 &mut self.handshakes
@@ -122,19 +146,19 @@ impl PacketBytes {
     }
 }
 
-/// A packet's bytes, and how many of them are what its datagrams carry.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PacketSize {
-    pub(crate) size: usize,
-    pub(crate) contents: usize,
-}
-
 /// What a connection has sent or received before its next packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeenFrames {
     counts: FrameCounts,
     /// Around the newest datagram without an acknowledgement.
     head: u16,
+}
+
+impl SeenFrames {
+    /// The datagrams in the newest packet; `frames` as in [`PacketBytes::note`].
+    pub(crate) fn new_datagrams(&self, frames: &FrameStats) -> usize {
+        frames.datagram.saturating_sub(self.counts.datagrams) as usize
+    }
 }
 
 impl Default for SeenFrames {
@@ -147,11 +171,17 @@ impl Default for SeenFrames {
 struct FrameCounts {
     acks: u64,
     crypto: u64,
+    datagrams: u64,
     streams: u64,
 }
 
 impl FrameCounts {
     fn of(frames: &FrameStats) -> Self {
-        Self { acks: frames.acks, crypto: frames.crypto, streams: frames.stream }
+        Self {
+            acks: frames.acks,
+            crypto: frames.crypto,
+            datagrams: frames.datagram,
+            streams: frames.stream,
+        }
     }
 }
