@@ -36,12 +36,11 @@ use self::questions::RoomQuestions;
 use crate::accounts::AccountDesk;
 use crate::admin::snapshot::{Snapshot, add_stats};
 use crate::client_connection::ClientConnection;
-use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::WriteProgress;
 use crate::cluster::write_queue::WriteQueue;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::{ConnId, HostId, Lobby, LobbyAction};
+use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, PendingWrites};
 use crate::operator_log::OperatorLog;
 use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
 
@@ -50,8 +49,6 @@ use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
 const MAX_PENDING_FRAMES: usize = 256;
 /// Beyond this number of them, news are dropped.
 const MAX_PENDING_NEWS: usize = 64;
-/// Orders to one host that may wait for the directory; a host with more is disconnected.
-const MAX_PENDING_ORDERS: usize = 4_096;
 
 /// Messages in the mailbox; senders beyond that wait.
 const MAILBOX_MESSAGES: usize = 1_024;
@@ -63,12 +60,6 @@ struct ConnectedClient {
     pending: PendingWrites<(FrameKind, Bytes)>,
 }
 
-struct HostLink {
-    commands: mpsc::Sender<WorldToHost>,
-    /// Orders that wait for a directory write.
-    pending: PendingWrites<WorldOrder>,
-}
-
 /// The lobby with its clients and hosts; see the module.
 pub(crate) struct WorldServer {
     lobby: Lobby,
@@ -76,7 +67,8 @@ pub(crate) struct WorldServer {
     accounts: AccountDesk,
     operator_log: OperatorLog,
     clients: BTreeMap<ConnId, ConnectedClient>,
-    hosts: BTreeMap<HostId, HostLink>,
+    /// Where the orders to each host go.
+    hosts: BTreeMap<HostId, mpsc::Sender<WorldToHost>>,
     /// Only in a cluster: takes the lobby's records for the directory.
     write_queue: Option<Arc<WriteQueue>>,
     write_progress: WriteProgress,
@@ -219,9 +211,9 @@ impl WorldServer {
     }
 
     /// Carries out the lobby's outputs and schedules the next timeout. Rooms are set aside before
-    /// the records of the same call say that they are gone. Messages that confirm
-    /// something, and orders to hosts, wait until the directory has stored the records of the same
-    /// call.
+    /// the records of the same call say that they are gone. Messages that confirm something wait
+    /// until the directory has stored the records of the same call; which orders to hosts do, the
+    /// lobby knows.
     fn process_outputs(&mut self, all: Vec<LobbyAction>, ctx: &mut Context<Self>) {
         let mut outputs = Vec::new();
         let mut records = Vec::new();
@@ -240,7 +232,11 @@ impl WorldServer {
             keeper.keep_records(records.iter().cloned());
         }
         let after = match &self.write_queue {
-            Some(write_queue) if !records.is_empty() => write_queue.enqueue(records),
+            Some(write_queue) if !records.is_empty() => {
+                let number = self.lobby.newest_write();
+                write_queue.enqueue(number, records);
+                number
+            }
             _ => 0,
         };
         for output in outputs {
@@ -265,7 +261,7 @@ impl WorldServer {
                 LobbyAction::Close { conn, code, message } => self.close(conn, code, &message),
                 // The next server gives the rooms to hosts.
                 LobbyAction::Host { .. } if self.holds_orders => {}
-                LobbyAction::Host { host, order } => self.send_order(host, after, order),
+                LobbyAction::Host { host, order } => self.send_to_host(host, order),
                 LobbyAction::Store { request, job } => self.begin_store_job(ctx, request, job),
                 LobbyAction::StoreLast { request, job } => self.accounts.begin_last(request, job),
                 LobbyAction::ForgetStoreJobs { lineage, room } => {
@@ -290,7 +286,7 @@ impl WorldServer {
                         keeper.finish_start();
                     }
                 }
-                LobbyAction::ForgetRoom { room } => self.forget_room(room),
+                LobbyAction::ForgetRoom { room } => self.checkpoints.remove(room),
                 LobbyAction::AdoptRoom { room, host } => {
                     self.checkpoints.adopt(self.clock.now(), room, host);
                 }
@@ -309,20 +305,6 @@ impl WorldServer {
             self.stop.cancel();
         }
         self.wake_at(self.lobby.next_deadline(), ctx);
-    }
-
-    /// Removes a closed room's checkpoint and the orders to open it that still wait.
-    fn forget_room(&mut self, room: RoomId) {
-        self.checkpoints.remove(room);
-        for link in self.hosts.values_mut() {
-            let opens = |order: &WorldOrder| {
-                matches!(
-                    order,
-                    WorldOrder::OpenRoom(assignment, _) if assignment.room == room
-                )
-            };
-            link.pending.retain(|order| !opens(order));
-        }
     }
 
     /// Sends a frame to a client, or queues it until the directory has stored write `after`. A
@@ -354,35 +336,7 @@ impl WorldServer {
         }
     }
 
-    /// Sends an order to a host, or queues it until the directory has stored write `after`, so that
-    /// the directory knows what the order makes the host forget. While the directory is unavailable
-    /// only orders that open a room wait, and later orders about the same room.
-    fn send_order(&mut self, host: HostId, after: u64, order: WorldOrder) {
-        let WriteProgress { written, unavailable } = self.write_progress;
-        let Some(link) = self.hosts.get_mut(&host) else {
-            return;
-        };
-        let is_heard = matches!(order, WorldOrder::AcknowledgeHeartbeat { .. });
-        let opens_room = matches!(order, WorldOrder::OpenRoom(..));
-        let waits = after > written && (opens_room || !unavailable);
-        // Orders about one room keep their sequence.
-        let is_behind =
-            || link.pending.iter().any(|earlier| room_of_order(earlier) == room_of_order(&order));
-        if is_heard || !waits && !is_behind() {
-            self.send_to_host(host, order);
-        } else if link.pending.len() < MAX_PENDING_ORDERS {
-            link.pending.push(after, opens_room, order);
-        } else {
-            tracing::error!(
-                host = host.0,
-                "host disconnected: too many orders wait for the directory"
-            );
-            self.slow_hosts += 1;
-            self.hosts.remove(&host);
-        }
-    }
-
-    /// Sends everything that no longer has to wait for the directory.
+    /// Sends the frames that no longer have to wait for the directory.
     fn release_pending(&mut self) {
         let WriteProgress { written, unavailable } = self.write_progress;
         let mut frames = Vec::new();
@@ -398,18 +352,6 @@ impl WorldServer {
         });
         for (conn, (kind, frame)) in frames {
             self.deliver(conn, kind, &frame);
-        }
-        let mut orders = Vec::new();
-        for (&host, link) in &mut self.hosts {
-            orders.extend(
-                link.pending
-                    .pop_ready_by_key(written, unavailable, room_of_order)
-                    .into_iter()
-                    .map(|order| (host, order)),
-            );
-        }
-        for (host, order) in orders {
-            self.send_to_host(host, order);
         }
     }
 
@@ -458,7 +400,7 @@ impl WorldServer {
             return;
         };
         let mut messages = messages_of_order(order).into_iter();
-        if messages.any(|message| link.commands.try_send(message).is_err()) {
+        if messages.any(|message| link.try_send(message).is_err()) {
             // The queue holds thousands of messages: the host does not read. Dropping our end
             // closes the link, and the end of the link is reported as usual.
             tracing::error!(host = host.0, "host disconnected: it does not read its messages");
@@ -535,7 +477,7 @@ impl WorldServer {
     pub(crate) fn snapshot(&self) -> Snapshot {
         let drops = [
             ("lobby_mailbox/slow_session", self.slow_sessions),
-            ("host_commands/slow_host", self.slow_hosts),
+            ("host_commands/slow_host", self.slow_hosts + self.lobby.overflowed_hosts()),
         ];
         let drops = drops.into_iter().chain(self.missed_news.clone());
         Snapshot {
@@ -553,22 +495,6 @@ impl WorldServer {
             wire: BTreeMap::new(),
             role: None,
         }
-    }
-}
-
-/// The room that an order is about; `None` for orders about the host itself.
-fn room_of_order(order: &WorldOrder) -> Option<RoomId> {
-    match order {
-        WorldOrder::OpenRoom(assignment, _) => Some(assignment.room),
-        WorldOrder::RoomPiece { room, .. }
-        | WorldOrder::CloseRoom { room, .. }
-        | WorldOrder::RoomTaken(room)
-        | WorldOrder::Room(room, _) => Some(*room),
-        WorldOrder::Configure(_)
-        | WorldOrder::Drain
-        | WorldOrder::HandOver
-        | WorldOrder::AcknowledgeHeartbeat { .. }
-        | WorldOrder::AcknowledgeJournal(_) => None,
     }
 }
 

@@ -1,11 +1,11 @@
 //! Several WorldServers as one: one leads, the others follow it and relay their clients to it.
 //!
-//! The leader runs the lobby. The directory (`store`) stores what the lobby knows, and what the
-//! lobby confirms waits for the write (`pending_writes`). Hosts connect to the leader. When the
-//! leader is lost, another server takes the leadership by a write to the directory (`leadership`)
-//! and restores the lobby from it; clients and hosts reconnect to that server by themselves. A
-//! leader that finds that another server has written ends, and its supervisor (systemd, Kubernetes)
-//! restarts it.
+//! The leader runs the lobby. The directory (`store`) stores what the lobby knows. What the lobby
+//! confirms waits for the write: orders to hosts in `lobby::order_gate`, messages to clients in the
+//! actor. Hosts connect to the leader. When the leader is lost, another server takes the leadership
+//! by a write to the directory (`leadership`) and restores the lobby from it; clients and hosts
+//! reconnect to that server by themselves. A leader that finds that another server has written
+//! ends, and its supervisor (systemd, Kubernetes) restarts it.
 //!
 //! This module is the shell: tasks, connections and pauses. Why there is one leader, and what is
 //! lost when: docs/cluster.md.
@@ -15,7 +15,6 @@ mod kept_rooms;
 mod lead;
 pub(crate) mod leadership;
 pub(crate) mod nats;
-pub(crate) mod pending_writes;
 mod records_copy;
 mod server_list;
 pub(crate) mod store;
@@ -371,7 +370,7 @@ async fn free_leadership(mut keeping: JoinSet<()>, done: &watch::Sender<bool>) {
 async fn report_progress(mut progress: watch::Receiver<WriteProgress>, world: Addr<WorldServer>) {
     while progress.changed().await.is_ok() {
         let now = *progress.borrow_and_update();
-        if world.send(call(move |world, _| world.note_progress(now))).await.is_err() {
+        if world.send(call(move |world, ctx| world.note_progress(ctx, now))).await.is_err() {
             return;
         }
     }

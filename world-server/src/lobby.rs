@@ -29,7 +29,9 @@ mod known_servers;
 mod operator_event;
 mod operator_orders;
 mod operators;
+mod order_gate;
 mod output;
+mod pending_writes;
 mod planned_end;
 mod records;
 mod refusal;
@@ -84,8 +86,10 @@ pub(crate) use operator_orders::{
     OperatedMap, OperatedPlayer, OperatedRoom, OperatorAudience, OperatorOrder, OperatorProblem,
     read_reason,
 };
+use order_gate::OrderGate;
 pub use output::{ConnId, HostId, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey};
 use output::{DONE, RequestOutcome, RequestSource};
+pub(crate) use pending_writes::PendingWrites;
 use planned_end::PlannedEnd;
 use records::Records;
 use refusal::{LobbyRefusal, ends_handshake};
@@ -115,6 +119,7 @@ pub struct Lobby {
     fleet: Fleet,
     effects: LobbyEffects,
     records: Records,
+    order_gate: OrderGate,
     servers: KnownServers,
     /// When an operator wants the server to end.
     planned_end: Option<PlannedEnd>,
@@ -135,6 +140,7 @@ impl Lobby {
         signer: TicketSigner,
     ) -> Self {
         let fleet = Fleet::new(&config);
+        let order_gate = OrderGate::new(config.orders_wait);
         let sessions = Sessions::new(&config, entropy);
         let mut effects = LobbyEffects::default();
         if !config.worlds.is_empty() {
@@ -149,6 +155,7 @@ impl Lobby {
             fleet,
             effects,
             records: Records::default(),
+            order_gate,
             servers: KnownServers::default(),
             planned_end: None,
             draining: false,
@@ -457,8 +464,32 @@ impl Lobby {
         self.draining && self.sessions.connections().len() == 0
     }
 
+    /// What the shell has to do next. Where orders wait for the directory, the records of a call
+    /// come first; they are the write [`Self::newest_write`].
     pub fn poll_output(&mut self) -> Option<LobbyAction> {
-        self.effects.outbox.poll()
+        if let Some(output) = self.order_gate.poll() {
+            return Some(output);
+        }
+        self.order_gate.pass(&mut self.effects.outbox);
+        self.order_gate.poll()
+    }
+
+    /// The number of the write that has the records which came out last. The shell reports it with
+    /// [`Self::handle_write_progress`] once they are stored.
+    pub fn newest_write(&self) -> u64 {
+        self.order_gate.newest_write()
+    }
+
+    /// The directory has stored the writes up to this number. While it is unavailable, rooms are
+    /// neither created nor started.
+    pub fn handle_write_progress(&mut self, written: u64, is_unavailable: bool) {
+        self.set_directory_available(!is_unavailable);
+        self.order_gate.note_progress(written, is_unavailable);
+    }
+
+    /// Hosts that were disconnected because too many orders waited for the directory.
+    pub fn overflowed_hosts(&self) -> u64 {
+        self.order_gate.overflows()
     }
 
     /// When `handle_timeout` is due.

@@ -16,16 +16,15 @@ use ambit_store::{BanTarget, Names, RoomRequest, ServerBan};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{ConnectedClient, HostLink, LobbyClock, WorldServer};
+use super::{ConnectedClient, LobbyClock, WorldServer};
 use crate::admin::snapshot::add_stats;
 use crate::client_connection::ClientConnection;
-use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::WriteProgress;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{
     AccountJob, ConnId, Host, HostId, JobSource, Lobby, OperatedMap, OperatedPlayer, OperatedRoom,
-    OperatorOrder, OperatorProblem, Origin, StoreJob,
+    OperatorOrder, OperatorProblem, Origin, PendingWrites, StoreJob,
 };
 use crate::outgoing::OutgoingQueue;
 use ambit_endpoint::driver::LineFigures;
@@ -153,7 +152,7 @@ impl WorldServer {
         let question = RoomOrder::Ask { number, question: question.encode() };
         let message = WorldToHost::from(WorldOrder::Room(map, question));
         // An operator can ask again: a host that does not read is found out by what it has to get.
-        link.commands.try_send(message).map_err(|_| OperatorProblem::TooManyQuestions)?;
+        link.try_send(message).map_err(|_| OperatorProblem::TooManyQuestions)?;
         Ok(answer)
     }
 
@@ -201,7 +200,7 @@ impl WorldServer {
     ) -> RegisteredHost {
         self.last_host += 1;
         let host = HostId(self.last_host);
-        self.hosts.insert(host, HostLink { commands, pending: PendingWrites::default() });
+        self.hosts.insert(host, commands);
         let silence = self.lobby.new_silence(self.clock.now(), origin, instance);
         self.heard_hosts.add(host, silence);
         self.call_lobby(ctx, |lobby, now| lobby.handle_host_start(now, host, origin));
@@ -235,7 +234,7 @@ impl WorldServer {
     }
 
     /// Directory writes have completed, or the directory's availability has changed.
-    pub(crate) fn note_progress(&mut self, progress: WriteProgress) {
+    pub(crate) fn note_progress(&mut self, ctx: &mut Context<Self>, progress: WriteProgress) {
         if progress.unavailable != self.write_progress.unavailable {
             if progress.unavailable {
                 tracing::warn!("directory unavailable; no rooms are created or started");
@@ -244,7 +243,8 @@ impl WorldServer {
             }
         }
         self.write_progress = progress;
-        self.lobby.set_directory_available(!progress.unavailable);
+        let WriteProgress { written, unavailable } = progress;
+        self.call_lobby(ctx, |lobby, _| lobby.handle_write_progress(written, unavailable));
         self.release_pending();
     }
 

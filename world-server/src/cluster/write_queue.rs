@@ -56,14 +56,15 @@ impl WriteQueue {
         Self { pending: Mutex::new(pending), wake: Notify::new() }
     }
 
-    /// Adds the records of one call of the lobby. Returns the number of this write.
+    /// Adds the records of one call of the lobby, which has given this write its number.
     pub(crate) fn enqueue(
         &self,
+        number: u64,
         records: impl IntoIterator<Item = (RecordKey, Option<Vec<u8>>)>,
-    ) -> u64 {
+    ) {
         let mut waiting = self.pending.lock();
         let waiting = &mut *waiting;
-        waiting.number += 1;
+        waiting.number = number;
         for (key, value) in records {
             let before = match &value {
                 Some(value) => {
@@ -78,7 +79,6 @@ impl WriteQueue {
             waiting.records.insert(key, value);
         }
         self.wake.notify_one();
-        waiting.number
     }
 
     /// What is to be written now: all that has changed, and some of what is to be refreshed.
@@ -193,7 +193,7 @@ mod tests {
         let count = 2 * REFRESH_BATCH + 10;
         let queue = WriteQueue::new((0..count).map(|number| (key(number), vec![1])).collect());
         queue.refresh();
-        queue.enqueue([(key(3), Some(vec![2])), (key(4), None)]);
+        queue.enqueue(1, [(key(3), Some(vec![2])), (key(4), None)]);
         let mut written = RecordChanges::new();
         for batch in [REFRESH_BATCH + 1, REFRESH_BATCH, 9, 0] {
             let records = queue.take_all().records;
@@ -218,7 +218,7 @@ mod tests {
         let (number, expected) = queue.all();
         assert_eq!((number, expected.len()), (0, 5));
         // While the directory is read.
-        queue.enqueue([(changed, Some(vec![2])), (removed, None), (new, Some(vec![1]))]);
+        queue.enqueue(1, [(changed, Some(vec![2])), (removed, None), (new, Some(vec![1]))]);
         assert_eq!(queue.take_all().records.len(), 3);
         let stored = [
             (kept, vec![1]),
@@ -241,9 +241,9 @@ mod tests {
             .map(|name| name.parse::<RecordKey>().expect("a key"));
         let read = [kept, changed, removed].map(|key| (key, vec![1]));
         let queue = WriteQueue::new(read.into());
-        queue.enqueue([(changed, Some(vec![2])), (removed, None)]);
+        queue.enqueue(1, [(changed, Some(vec![2])), (removed, None)]);
         assert_eq!(queue.take_all().records.len(), 2, "they were written");
-        queue.enqueue([(changed, Some(vec![3]))]);
+        queue.enqueue(2, [(changed, Some(vec![3]))]);
         assert_eq!(queue.enqueue_all([removed, unknown]), 2);
         let batch = queue.take_all();
         let expected =

@@ -235,6 +235,7 @@ impl Lobby {
             let (rooms, reason) = (its.count() as u64, sanitized(reason));
             self.effects.report(OperatorEvent::HostLost { host: host.0, rooms, reason });
         }
+        self.order_gate.forget_host(host);
         let build = self.fleet.lose_host(host);
         self.effects.timers.cancel(Timer::HostSilence(host));
         self.move_rooms_of(now, host, &build, reason);
