@@ -221,13 +221,14 @@ pub struct Link<P = ()> {
     messages: Messages,
     /// The slice of the current datagram; kept for its storage.
     slice: Slice,
-    newest_parts: DatagramParts,
     stats: LinkStats,
 }
 
-/// The parts of a datagram in bits. They sum to its length.
+/// A datagram that was written: its number, and the bits of its parts, which sum to its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DatagramParts {
+pub struct WrittenDatagram {
+    pub seq: Seq,
+
     /// Its number, acknowledgements, pings, and flags.
     pub header: usize,
     /// Reliable messages, with their ids and lengths.
@@ -296,7 +297,6 @@ impl<P: Copy + Default> Link<P> {
             events: VecDeque::new(),
             messages: Messages::default(),
             slice: Slice::default(),
-            newest_parts: DatagramParts::default(),
             stats: LinkStats::default(),
             config,
         }
@@ -374,7 +374,7 @@ impl<P: Copy + Default> Link<P> {
     /// Appends a datagram to `out`: the newest acknowledgements, the due messages, the oldest
     /// first, and what `body` writes, at most [`Link::body_budget_bits`]. It asks for an
     /// acknowledgement if there is a body, a message or a ping. `body` receives the table of the
-    /// datagrams before this one, and returns the payload of this one. Returns its number.
+    /// datagrams before this one, and returns the payload of this one.
     ///
     /// # Panics
     /// If `body` writes more than that.
@@ -383,7 +383,7 @@ impl<P: Copy + Default> Link<P> {
         now: LocalTime,
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Writer<'_>, &SentPackets<P>) -> P,
-    ) -> Seq {
+    ) -> WrittenDatagram {
         self.write(now, out, true, body)
     }
 
@@ -395,13 +395,8 @@ impl<P: Copy + Default> Link<P> {
         now: LocalTime,
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Writer<'_>, &SentPackets<P>) -> P,
-    ) -> Seq {
+    ) -> WrittenDatagram {
         self.write(now, out, false, body)
-    }
-
-    /// What the datagram that was written last is made of.
-    pub fn newest_parts(&self) -> DatagramParts {
-        self.newest_parts
     }
 
     /// How many bits the body of a datagram written at this same `now` may have. At least 8 times

@@ -590,12 +590,12 @@ impl<V> RunningGame<V> {
                 uplink.wire_with_axes(axes, writer).expect("writing an uplink succeeds");
             }
         };
-        let seq = if asks_for_ack {
+        let written = if asks_for_ack {
             self.link.write_datagram(now, &mut datagram, body)
         } else {
             self.link.write_datagram_without_ack_request(now, &mut datagram, body)
         };
-        self.uplinks.note_sent(now, seq, &uplink, activity);
+        self.uplinks.note_sent(now, written.seq, &uplink, activity);
         self.last_sent_at = Some(now);
         out.stats.datagrams_up += 1;
         out.stats.bytes_up += datagram.len() as u64;

@@ -404,7 +404,8 @@ mod tests {
             queue.note_carried(at(ms), Seq(seq), &mut picked)
         };
         let counts = |new, resent, copies| {
-            let repeated_bits = (resent + copies) as usize * (1 + 32 + 8 + 8);
+            // The number of the second one follows from that of the first.
+            let repeated_bits = [0, 49, 49 + 16][(resent + copies) as usize];
             CarriedMessages { new, resent, copies, repeated_bits }
         };
         queue.set_copies(true);

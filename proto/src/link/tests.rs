@@ -245,7 +245,7 @@ fn numbers_continue_where_the_numbers_on_the_wire_wrap() {
         let mut there = Vec::new();
         let mut back = Vec::new();
         assert_eq!(left.next_number(), number);
-        let seq = left.write_datagram(now, &mut there, |writer, _| writer.append(&[7], 8));
+        let seq = left.write_datagram(now, &mut there, |writer, _| writer.append(&[7], 8)).seq;
         assert_eq!(seq, Seq(number as u16));
         if number % 3 != 0 {
             right.handle_datagram(now, &there).expect("well formed");
@@ -382,7 +382,7 @@ fn a_late_acknowledgement_still_confirms_the_messages() {
     let mut back = Vec::new();
     let id =
         left.send_reliable(LocalTime::ZERO, message(1, 100), None).expect("the queue has room");
-    let seq = left.write_datagram(LocalTime::ZERO, &mut there, |_, _| ());
+    let seq = left.write_datagram(LocalTime::ZERO, &mut there, |_, _| ()).seq;
     let late = LocalTime::from_millis(3_000);
     left.handle_timeout(late);
     assert_eq!(left.poll_event(), Some(LinkEvent::Lost(seq, ())));
@@ -454,7 +454,18 @@ fn any_input_keeps_state_bounded_and_reports_each_outcome_once() {
             if rng.bool() {
                 let _ = link.send_reliable(now, message(step, 30), None);
                 let mut out = Vec::new();
-                next = link.write_datagram(now, &mut out, |writer, _| writer.append(&[1], 8));
+                let before = link.stats();
+                let written =
+                    link.write_datagram(now, &mut out, |writer, _| writer.append(&[1], 8));
+                next = written.seq;
+                let WrittenDatagram { header, messages, repeated_messages, .. } = written;
+                let slices = written.slice + written.repeated_slice;
+                let bits = header + messages + repeated_messages + slices;
+                assert_eq!(bits + written.body + written.padding, 8 * out.len());
+                let resent = link.stats().resent > before.resent;
+                assert_eq!(repeated_messages > 0, resent, "{written:?}");
+                let slice_resent = link.stats().slices_resent > before.slices_resent;
+                assert_eq!(written.repeated_slice > 0, slice_resent, "{written:?}");
                 assert!(in_flight.insert(next.0));
             }
             assert!(link.events.len() <= MAX_EVENTS && link.messages.0.is_empty());

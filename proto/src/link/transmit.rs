@@ -11,9 +11,7 @@ use super::format::{
     self, DatagramHeader, HeaderExtras, MAX_HEADER_BITS, MAX_HEADER_BYTES, Messages, ShortNumber,
 };
 use super::sent_packets::{PacketContents, SentPackets};
-use super::{
-    DatagramParts, Link, LinkConfig, LocalTime, MIN_BODY_BITS, MIN_BODY_BYTES, Seq, Writer,
-};
+use super::{Link, LinkConfig, LocalTime, MIN_BODY_BITS, MIN_BODY_BYTES, Writer, WrittenDatagram};
 use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, Wire, measure};
 
 /// The longest datagram with a slice and no body, in bytes.
@@ -45,7 +43,7 @@ impl<P: Copy + Default> Link<P> {
         out: &mut Vec<u8>,
         body_wants_ack: bool,
         body: impl FnOnce(&mut Writer<'_>, &SentPackets<P>) -> P,
-    ) -> Seq {
+    ) -> WrittenDatagram {
         self.handle_timeout(now);
         let seq = self.sent_packets.next_seq();
         let start = out.len();
@@ -72,15 +70,9 @@ impl<P: Copy + Default> Link<P> {
         let ping = prefix.header.extras.is_some_and(|extras| extras.ping);
         let messages = !self.messages.0.is_empty();
         let message_bits = if messages { measure(&mut self.messages) } else { 0 };
-        self.newest_parts = DatagramParts {
-            header: prefix_bits - message_bits,
-            messages: message_bits,
-            slice: 8 * slice_bytes,
-            body: body_bits,
-            padding: 8 * length - prefix_bits - 8 * slice_bytes - body_bits,
-            ..DatagramParts::default()
-        };
+        let resent = self.stats.slices_resent;
         let slice = (slice_bytes > 0).then(|| self.note_slice(now)).flatten();
+        let repeated_slice = if self.stats.slices_resent > resent { 8 * slice_bytes } else { 0 };
         let asks_for_ack = ping || messages || slice.is_some() || body_wants_ack && body_bits > 0;
         if asks_for_ack {
             format::ask_for_ack(&mut out[start..]);
@@ -89,8 +81,18 @@ impl<P: Copy + Default> Link<P> {
         if let Some(receiver) = self.receiver.as_mut().filter(|_| prefix.set.is_some()) {
             receiver.note_reported();
         }
-        self.note_sent(now, PacketContents { asks_for_ack, ping, messages, slice }, payload, bytes);
-        seq
+        let contents = PacketContents { asks_for_ack, ping, messages, slice };
+        let repeated_messages = self.note_sent(now, contents, payload, bytes);
+        WrittenDatagram {
+            seq,
+            header: prefix_bits - message_bits,
+            messages: message_bits - repeated_messages,
+            repeated_messages,
+            slice: 8 * slice_bytes - repeated_slice,
+            repeated_slice,
+            body: body_bits,
+            padding: 8 * length - prefix_bits - 8 * slice_bytes - body_bits,
+        }
     }
 
     /// Length of everything before the body, in bits.
@@ -179,10 +181,6 @@ impl<P: Copy + Default> Link<P> {
     fn note_slice(&mut self, now: LocalTime) -> Option<SliceId> {
         let (repeated, slice_id) = self.sender.as_mut()?.note_sent(now);
         *(if repeated { &mut self.stats.slices_resent } else { &mut self.stats.slices_sent }) += 1;
-        if repeated {
-            let DatagramParts { slice, repeated_slice, .. } = &mut self.newest_parts;
-            std::mem::swap(slice, repeated_slice);
-        }
         Some(slice_id)
     }
 
@@ -211,15 +209,20 @@ impl<P: Copy + Default> Link<P> {
         cost as u16
     }
 
-    fn note_sent(&mut self, now: LocalTime, contents: PacketContents, payload: P, bytes: u16) {
+    /// Returns the bits of the messages that had left before.
+    fn note_sent(
+        &mut self,
+        now: LocalTime,
+        contents: PacketContents,
+        payload: P,
+        bytes: u16,
+    ) -> usize {
         let carried =
             self.reliable_queue.note_carried(now, self.sent_packets.next_seq(), &mut self.messages);
         self.stats.sent += 1;
         self.stats.messages_sent += carried.new;
         self.stats.resent += carried.resent;
         self.stats.copied += carried.copies;
-        self.newest_parts.messages -= carried.repeated_bits;
-        self.newest_parts.repeated_messages = carried.repeated_bits;
         self.messages.0.clear();
         self.received_numbers.note_acknowledged();
         self.pings.note_sent(now, contents.ping);
@@ -230,6 +233,7 @@ impl<P: Copy + Default> Link<P> {
         // Frees the slot of the next datagram now, so that the owner learns of a loss before it
         // writes that datagram.
         self.handle_losses(now);
+        carried.repeated_bits
     }
 }
 

@@ -122,11 +122,11 @@ impl Pair {
         let budget = self.link.body_budget_bits(self.now);
         let bits = usize::from(body_bits).min(budget);
         let mut datagram = Vec::new();
-        let seq = self.link.write_datagram(self.now, &mut datagram, |writer, _| {
+        let written = self.link.write_datagram(self.now, &mut datagram, |writer, _| {
             writer.append(&[0x5a; 1_200], bits);
         });
         assert!(datagram.len() <= MAX_DATAGRAM, "{} bytes", datagram.len());
-        assert_eq!(seq, Seq(self.written as u16));
+        assert_eq!(written.seq, Seq(self.written as u16));
         self.written += 1;
         if arrives {
             self.deliver_to_peer(&datagram);

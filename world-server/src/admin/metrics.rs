@@ -257,7 +257,7 @@ fn encode_wire(wire: &BTreeMap<String, u64>, out: &mut MetricsEncoder) -> Result
             ([("direction", direction.to_owned()), ("part", part.to_owned())], count)
         });
     encode_table! { out;
-        counters "wire_packets", "Packets of servers and hosts, those of links between them included",
+        counters "wire_packets", "Packets of servers and hosts, also of the links between them",
             ("direction", packets.map(|((direction, _), count)| (direction.to_owned(), count)));
         family "wire_bytes",
             "Bytes of these packets (UDP's payload), by what they are for: the parts sum to all",

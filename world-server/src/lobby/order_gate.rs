@@ -141,7 +141,10 @@ impl OrderGate {
 
     /// Orders to open it do not leave.
     fn forget_room(&mut self, room: RoomId) {
-        let opens = |order: &WorldOrder| matches!(order, WorldOrder::OpenRoom(assignment, _) if assignment.room == room);
+        let opens = |order: &WorldOrder| match order {
+            WorldOrder::OpenRoom(assignment, _) => assignment.room == room,
+            _ => false,
+        };
         for orders in self.waiting.values_mut() {
             orders.retain(|order| !opens(order));
         }

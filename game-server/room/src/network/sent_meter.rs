@@ -1,7 +1,7 @@
 //! What clients are sent, by kind and, of one client, by object: while an operator looks.
 //!
-//! The room's counts go in, and of that client those of its datagrams; bytes of the last complete second come out. It decides
-//! nothing, so a room runs alike with and without it.
+//! The room's counts go in, and of that client those of its datagrams; bytes of the last complete
+//! second come out. It decides nothing, so a room runs alike with and without it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;

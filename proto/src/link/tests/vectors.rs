@@ -295,10 +295,10 @@ impl KnownNumbers {
         let mut link =
             Link::new(LinkConfig { first_seq: Seq(first as u16), ..LinkConfig::default() });
         for number in first..next {
-            let seq = link.write_datagram(now, &mut Vec::new(), |writer, _| {
+            let written = link.write_datagram(now, &mut Vec::new(), |writer, _| {
                 Uplink::default().wire(writer).expect(WRITE_CANNOT_FAIL);
             });
-            assert_eq!(u64::from(seq.0), number);
+            assert_eq!(u64::from(written.seq.0), number);
         }
         // The first number that it receives counts as one of the first.
         let newest = self.newest_received;

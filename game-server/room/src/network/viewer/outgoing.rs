@@ -7,7 +7,7 @@
 //! poses of close objects do not stop while many objects come into sight.
 
 use ambit_proto::ids::{ClientId, ObjectId};
-use ambit_proto::link::{DatagramParts, MAX_DATAGRAM, SentPackets};
+use ambit_proto::link::{MAX_DATAGRAM, SentPackets, WrittenDatagram};
 use ambit_proto::message::{self, BODY_OVERHEAD_BITS, BodyContext, Record, RecordWriter};
 use ambit_proto::pose::Level;
 use ambit_proto::time::GameTime;
@@ -257,21 +257,21 @@ impl Viewer {
             written = body.write(writer, sent);
             body.take_contents(written)
         };
-        if has_contents {
-            link.write_datagram(now, &mut bytes, write);
+        let datagram = if has_contents {
+            link.write_datagram(now, &mut bytes, write)
         } else {
-            link.write_datagram_without_ack_request(now, &mut bytes, write);
-        }
+            link.write_datagram_without_ack_request(now, &mut bytes, write)
+        };
         if written.stamp_bits > 0 {
             self.pulse_schedule.note_stamp(tick.now);
         }
         self.update_typical_bits(written.section);
         self.pacer.note_sent(bytes.len());
         self.bytes_in_out.1 += bytes.len() as u64;
-        count_datagram(tick, written, self.link.newest_parts(), bytes.len());
-        let datagram = tick.shared_state.allocate_datagram(&bytes);
+        count_datagram(tick, written, datagram, bytes.len());
+        let allocated = tick.shared_state.allocate_datagram(&bytes);
         tick.buffers.datagram_bytes = bytes;
-        datagram
+        allocated
     }
 
     fn update_typical_bits(&mut self, section: SectionStats) {
@@ -444,7 +444,7 @@ pub const MAX_BYTES_PER_TICK: usize = (DATAGRAMS_PER_TICK + SLICES_PER_TICK) * M
 fn count_datagram(
     tick: &mut TickContext<'_>,
     written: DatagramBits,
-    parts: DatagramParts,
+    parts: WrittenDatagram,
     bytes: usize,
 ) {
     let records = written.effect_bits + written.record_bits;
