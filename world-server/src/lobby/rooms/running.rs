@@ -2,9 +2,10 @@
 //!
 //! A start is answered when the host has responded: `Done` when the room runs, an error otherwise.
 //!
-//! The worlds of the operator's list are opened at the start, and stay open without players. A world
-//! is the room that has its name and is the operator's. One that has ended, by its rules or by a
-//! crash, is opened again as a new one after some seconds, and so is one that no host could open.
+//! The worlds of the operator's list are opened at the start, and stay open without players. A
+//! world is the room that has its name and is the operator's. One that has ended, by its rules or
+//! by a crash, is opened again as a new one after some seconds, and so is one that no host could
+//! open.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! Gates and maps of worlds (see [`worlds`](super)), as far as they need more than rooms: hosts that
-//! open maps, orders that reach them, players who read why a gate is closed, and their tickets.
+//! Gates and maps of worlds (see [`worlds`](super)), as far as they need more than rooms: hosts
+//! that open maps, orders that reach them, players who read why a gate is closed, and their
+//! tickets.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::timers::Timer;
 use crate::lobby::worlds::state::TransferStep;
-use crate::lobby::worlds::transfers::{AtGate, Departure, gate_closed};
+use crate::lobby::worlds::transfers::{AtGate, GateDeparture, gate_closed};
 
 /// Messages of hosts about gates.
 impl Lobby {
@@ -61,20 +62,20 @@ impl Lobby {
         (number, carried): (TransferId, Option<Vec<u8>>),
     ) {
         match self.rooms.depart(host, id, player, number, carried) {
-            Some(Departure::Stays) if self.fleet.waits_for_members(id) => {
+            Some(GateDeparture::Stays) if self.fleet.waits_for_members(id) => {
                 // What was kept of the room may not have the player.
                 self.rooms.repeat_arrivals(id);
                 self.resend_transfer_orders(id);
             }
-            None | Some(Departure::Stays) => {}
-            Some(Departure::CarriesTooMuch(bytes)) => {
+            None | Some(GateDeparture::Stays) => {}
+            Some(GateDeparture::CarriesTooMuch(bytes)) => {
                 let message = format!(
                     "a player carries {bytes} bytes, at most {MAX_CARRIED_BYTES} are possible"
                 );
                 let why = LobbyRefusal::new(ErrorCode::ServerError, message);
                 self.remove_player(now, player, why);
             }
-            Some(Departure::Left { world }) => {
+            Some(GateDeparture::Left { world }) => {
                 // Revokes the player's tickets for that map.
                 self.remove_from_game(player, id, ErrorCode::NotInRoom);
                 self.send_admit(world, player);

@@ -32,7 +32,7 @@ pub(super) enum AtGate {
 
 /// What follows when a player has left through a gate, or could not.
 #[derive(Debug)]
-pub(super) enum Departure {
+pub(super) enum GateDeparture {
     /// It stays where it is.
     Stays,
     /// It cannot go, nor stay: it carries this number of bytes.
@@ -130,7 +130,7 @@ impl Rooms {
         player: PlayerId,
         number: TransferId,
         carried: Option<Vec<u8>>,
-    ) -> Option<Departure> {
+    ) -> Option<GateDeparture> {
         let world = self.get(id).filter(|room| room.game_host() == Some(host))?.world_id();
         let transfer = self.at(world).world.transfers.get(&player)?;
         let known = (transfer.number, transfer.from, &transfer.step);
@@ -139,17 +139,17 @@ impl Rooms {
         }
         let Some(carried) = carried else {
             self.cancel_transfer(world, player);
-            return Some(Departure::Stays);
+            return Some(GateDeparture::Stays);
         };
         if carried.len() > MAX_CARRIED_BYTES {
-            return Some(Departure::CarriesTooMuch(carried.len()));
+            return Some(GateDeparture::CarriesTooMuch(carried.len()));
         }
         let place = self.avatar_place(world, player);
         let incarnation = place.map_or(0, |(_, incarnation)| incarnation);
         self.transfer_mut(world, player).step = TransferStep::Arriving { carried, incarnation };
         self.at_mut(world).world.arrivals.remove(&player);
         self.renumber_if_reversed(world, player);
-        Some(Departure::Left { world })
+        Some(GateDeparture::Left { world })
     }
 
     /// A player has arrived on a map. Returns whether it came from another one; `None` if no such
