@@ -11,7 +11,7 @@
 pub(crate) mod calls;
 mod questions;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use ambit_host_protocol::messages::WorldOrder;
 use ambit_host_protocol::protobuf::messages_of_order;
 use ambit_host_protocol::stats::HostStats;
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::world::{WorldToClient, world_to_client};
+use ambit_proto::control::world::WorldToClient;
 use ambit_proto::frame::encode_frame;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
@@ -36,19 +36,12 @@ use self::questions::RoomQuestions;
 use crate::accounts::AccountDesk;
 use crate::admin::snapshot::{Snapshot, add_stats};
 use crate::client_connection::ClientConnection;
-use crate::cluster::store::WriteProgress;
 use crate::cluster::write_queue::WriteQueue;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, PendingWrites};
+use crate::lobby::{ConnId, FrameKind, HostId, Lobby, LobbyAction};
 use crate::operator_log::OperatorLog;
-use crate::outgoing::{Enqueued, FrameKind, OutgoingQueue};
-
-/// Frames to one client that may wait for the directory; a client with more is disconnected. More
-/// than one client is sent while a NATS broker elects a leader.
-const MAX_PENDING_FRAMES: usize = 256;
-/// Beyond this number of them, news are dropped.
-const MAX_PENDING_NEWS: usize = 64;
+use crate::outgoing::{Enqueued, OutgoingQueue};
 
 /// Messages in the mailbox; senders beyond that wait.
 const MAILBOX_MESSAGES: usize = 1_024;
@@ -56,8 +49,6 @@ const MAILBOX_MESSAGES: usize = 1_024;
 struct ConnectedClient {
     connection: ClientConnection,
     queue: Arc<OutgoingQueue>,
-    /// Messages that wait for a directory write.
-    pending: PendingWrites<(FrameKind, Bytes)>,
 }
 
 /// The lobby with its clients and hosts; see the module.
@@ -71,9 +62,8 @@ pub(crate) struct WorldServer {
     hosts: BTreeMap<HostId, mpsc::Sender<WorldToHost>>,
     /// Only in a cluster: takes the lobby's records for the directory.
     write_queue: Option<Arc<WriteQueue>>,
-    write_progress: WriteProgress,
-    /// Clients with frames that wait for the directory.
-    waiting_clients: BTreeSet<ConnId>,
+    /// Whether the directory does not work.
+    is_directory_away: bool,
     /// The number of child processes that the lobby wants.
     children: watch::Sender<u32>,
     /// The newest state of each room, as its host sent it.
@@ -161,8 +151,7 @@ impl WorldServer {
             clients: BTreeMap::new(),
             hosts: BTreeMap::new(),
             write_queue,
-            write_progress: WriteProgress::default(),
-            waiting_clients: BTreeSet::new(),
+            is_directory_away: false,
             children,
             checkpoints: parts.checkpoints,
             heard_hosts: Arc::default(),
@@ -211,9 +200,8 @@ impl WorldServer {
     }
 
     /// Carries out the lobby's outputs and schedules the next timeout. Rooms are set aside before
-    /// the records of the same call say that they are gone. Messages that confirm something wait
-    /// until the directory has stored the records of the same call; which orders to hosts do, the
-    /// lobby knows.
+    /// the records of the same call say that they are gone. What waits until the directory has
+    /// stored records, the lobby knows.
     fn process_outputs(&mut self, all: Vec<LobbyAction>, ctx: &mut Context<Self>) {
         let mut outputs = Vec::new();
         let mut records = Vec::new();
@@ -231,32 +219,25 @@ impl WorldServer {
         {
             keeper.keep_records(records.iter().cloned());
         }
-        let after = match &self.write_queue {
-            Some(write_queue) if !records.is_empty() => {
-                let number = self.lobby.newest_write();
-                write_queue.enqueue(number, records);
-                number
-            }
-            _ => 0,
-        };
+        if let Some(write_queue) = &self.write_queue
+            && !records.is_empty()
+        {
+            write_queue.enqueue(self.lobby.newest_write(), records);
+        }
         for output in outputs {
             match output {
                 LobbyAction::Send { conn, message } => {
-                    // Answers (deferred ones too) and tickets confirm a change.
-                    let confirms = message.request != 0
-                        || matches!(message.body, Some(world_to_client::Body::Ticket(_)));
-                    let after = if confirms { after } else { 0 };
-                    let strict =
-                        matches!(message.body, Some(world_to_client::Body::RoomCreated(_)));
-                    let kind = FrameKind::of(&message);
-                    self.send_frame(conn, after, strict, kind, &encode(&message));
+                    self.deliver(conn, FrameKind::of(&message), &encode(&message));
                 }
                 LobbyAction::Broadcast { conns, message } => {
                     let kind = FrameKind::of(&message);
                     let frame = encode(&message);
                     for conn in conns {
-                        self.send_frame(conn, 0, false, kind, &frame);
+                        self.deliver(conn, kind, &frame);
                     }
+                }
+                LobbyAction::Close { conn, code: ErrorCode::SlowReader, .. } => {
+                    self.close_slow_client(conn);
                 }
                 LobbyAction::Close { conn, code, message } => self.close(conn, code, &message),
                 // The next server gives the rooms to hosts.
@@ -305,54 +286,6 @@ impl WorldServer {
             self.stop.cancel();
         }
         self.wake_at(self.lobby.next_deadline(), ctx);
-    }
-
-    /// Sends a frame to a client, or queues it until the directory has stored write `after`. A
-    /// `strict` frame also waits while the directory is unavailable.
-    fn send_frame(
-        &mut self,
-        conn: ConnId,
-        after: u64,
-        strict: bool,
-        kind: FrameKind,
-        frame: &Bytes,
-    ) {
-        let progress = self.write_progress;
-        let Some(client) = self.clients.get_mut(&conn) else {
-            return;
-        };
-        if client.pending.is_empty()
-            && (after <= progress.written || progress.unavailable && !strict)
-        {
-            self.deliver(conn, kind, frame);
-        } else if kind != FrameKind::Essential && client.pending.len() >= MAX_PENDING_NEWS {
-            client.queue.drop_news(kind);
-            self.count_missed(kind);
-        } else if client.pending.len() < MAX_PENDING_FRAMES {
-            client.pending.push(after, strict, (kind, frame.clone()));
-            self.waiting_clients.insert(conn);
-        } else {
-            self.close_slow_client(conn);
-        }
-    }
-
-    /// Sends the frames that no longer have to wait for the directory.
-    fn release_pending(&mut self) {
-        let WriteProgress { written, unavailable } = self.write_progress;
-        let mut frames = Vec::new();
-        self.waiting_clients.retain(|&conn| {
-            let Some(client) = self.clients.get_mut(&conn) else {
-                return false;
-            };
-            frames.extend(
-                std::iter::from_fn(|| client.pending.pop_ready(written, unavailable))
-                    .map(|frame| (conn, frame)),
-            );
-            !client.pending.is_empty()
-        });
-        for (conn, (kind, frame)) in frames {
-            self.deliver(conn, kind, &frame);
-        }
     }
 
     fn deliver(&mut self, conn: ConnId, kind: FrameKind, frame: &Bytes) {
@@ -479,7 +412,11 @@ impl WorldServer {
             ("lobby_mailbox/slow_session", self.slow_sessions),
             ("host_commands/slow_host", self.slow_hosts + self.lobby.overflowed_hosts()),
         ];
-        let drops = drops.into_iter().chain(self.missed_news.clone());
+        let mut missed = self.missed_news.clone();
+        for (name, count) in self.lobby.missed_news() {
+            *missed.entry(name).or_default() += count;
+        }
+        let drops = drops.into_iter().chain(missed);
         Snapshot {
             lobby: self.lobby.stats(),
             rooms: self.lobby.rooms(),

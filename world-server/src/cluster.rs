@@ -1,11 +1,11 @@
 //! Several WorldServers as one: one leads, the others follow it and relay their clients to it.
 //!
 //! The leader runs the lobby. The directory (`store`) stores what the lobby knows. What the lobby
-//! confirms waits for the write: orders to hosts in `lobby::order_gate`, messages to clients in the
-//! actor. Hosts connect to the leader. When the leader is lost, another server takes the leadership
-//! by a write to the directory (`leadership`) and restores the lobby from it; clients and hosts
-//! reconnect to that server by themselves. A leader that finds that another server has written
-//! ends, and its supervisor (systemd, Kubernetes) restarts it.
+//! confirms waits for the write (`lobby::order_gate`). Hosts connect to the leader. When the leader
+//! is lost, another server takes the leadership by a write to the directory (`leadership`) and
+//! restores the lobby from it; clients and hosts reconnect to that server by themselves. A leader
+//! that finds that another server has written ends, and its supervisor (systemd, Kubernetes)
+//! restarts it.
 //!
 //! This module is the shell: tasks, connections and pauses. Why there is one leader, and what is
 //! lost when: docs/cluster.md.

@@ -4,6 +4,12 @@
 //! come out: messages, connections to close, orders to hosts. The lobby has no socket, clock,
 //! thread or random source of its own, so the same inputs give the same bytes.
 //!
+//! Its parts own their state: `Sessions` (who is there), `Rooms` (what they play, on which maps),
+//! `Fleet` (where), `Records` (what another server needs to go on), `OrderGate` (what waits until
+//! that is stored). They get what they need of each other as arguments, put outputs, timers and
+//! counts into `LobbyEffects`, and return what follows for the others. `Lobby` routes, and does
+//! what concerns several of them.
+//!
 //! Invariants, checked after each step of a random run:
 //! 1. Each request gets exactly one answer, unless the lobby closes its connection or the
 //!    connection is lost. The answer comes before the events that the request causes.
@@ -25,6 +31,7 @@ mod config;
 mod directory;
 mod effects;
 mod fleet;
+mod frame_kind;
 mod known_servers;
 mod operator_event;
 mod operator_orders;
@@ -51,6 +58,7 @@ mod worlds;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -77,6 +85,7 @@ pub use fleet::policy::PlacementPolicy;
 use fleet::pool::ChildDemand;
 pub use fleet::pool::ChildPoolConfig;
 pub use fleet::silence::HostSilence;
+pub(crate) use frame_kind::{FrameKind, NewsList};
 use known_servers::KnownServers;
 #[cfg(test)]
 pub(crate) use operator_event::OPERATOR_EVENTS;
@@ -89,7 +98,6 @@ pub(crate) use operator_orders::{
 use order_gate::OrderGate;
 pub use output::{ConnId, HostId, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey};
 use output::{DONE, RequestOutcome, RequestSource};
-pub(crate) use pending_writes::PendingWrites;
 use planned_end::PlannedEnd;
 use records::Records;
 use refusal::{LobbyRefusal, ends_handshake};
@@ -140,7 +148,7 @@ impl Lobby {
         signer: TicketSigner,
     ) -> Self {
         let fleet = Fleet::new(&config);
-        let order_gate = OrderGate::new(config.orders_wait);
+        let order_gate = OrderGate::new(config.waits_for_directory);
         let sessions = Sessions::new(&config, entropy);
         let mut effects = LobbyEffects::default();
         if !config.worlds.is_empty() {
@@ -464,8 +472,8 @@ impl Lobby {
         self.draining && self.sessions.connections().len() == 0
     }
 
-    /// What the shell has to do next. Where orders wait for the directory, the records of a call
-    /// come first; they are the write [`Self::newest_write`].
+    /// What the shell has to do next. Where orders and answers wait for the directory, the records
+    /// of a call come first; they are the write [`Self::newest_write`].
     pub fn poll_output(&mut self) -> Option<LobbyAction> {
         if let Some(output) = self.order_gate.poll() {
             return Some(output);
@@ -482,14 +490,21 @@ impl Lobby {
 
     /// The directory has stored the writes up to this number. While it is unavailable, rooms are
     /// neither created nor started.
-    pub fn handle_write_progress(&mut self, written: u64, is_unavailable: bool) {
+    pub fn handle_write_progress(&mut self, now: LocalTime, written: u64, is_unavailable: bool) {
         self.set_directory_available(!is_unavailable);
-        self.order_gate.note_progress(written, is_unavailable);
+        for (conn, missed) in self.order_gate.note_progress(written, is_unavailable) {
+            self.sessions.note_missed(now, conn, missed, &mut self.effects.timers);
+        }
+    }
+
+    /// News that were dropped since too much waited for the directory, by their names in metrics.
+    pub fn missed_news(&self) -> &BTreeMap<&'static str, u64> {
+        self.order_gate.missed_counts()
     }
 
     /// Hosts that were disconnected because too many orders waited for the directory.
     pub fn overflowed_hosts(&self) -> u64 {
-        self.order_gate.overflows()
+        self.order_gate.lost_hosts()
     }
 
     /// When `handle_timeout` is due.

@@ -17,12 +17,11 @@
 use std::collections::VecDeque;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::world::{WorldToClient, world_to_client::Body};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::lobby::MissedNews;
+use crate::lobby::{FrameKind, MissedNews, NewsList};
 
 /// Some seconds of a busy lobby.
 const MAX_NEWS_FRAMES: usize = 128;
@@ -34,70 +33,6 @@ const MAX_FRAMES: usize = 512;
 const MAX_BYTES: usize = 1 << 21;
 /// The next request is read when no more bytes than this wait.
 const REQUEST_BYTES: usize = 1 << 18;
-
-/// What a frame is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FrameKind {
-    /// It must arrive.
-    Essential,
-    /// A change of the list of rooms.
-    Rooms,
-    /// A change of a room's members.
-    Players,
-    Chat,
-    /// The list of rooms, or of a room's members, for a client that has missed changes.
-    List(NewsList),
-}
-
-/// The lists that take the place of changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NewsList {
-    Rooms,
-    Players,
-}
-
-impl FrameKind {
-    pub(crate) fn of(message: &WorldToClient) -> Self {
-        match &message.body {
-            _ if message.request != 0 => Self::Essential,
-            Some(Body::RoomChange(_)) => Self::Rooms,
-            Some(Body::RoomList(_)) => Self::List(NewsList::Rooms),
-            Some(Body::PlayerChange(_) | Body::Renamed(_)) => Self::Players,
-            Some(Body::PlayerList(_)) => Self::List(NewsList::Players),
-            Some(Body::Chat(_)) => Self::Chat,
-            _ => Self::Essential,
-        }
-    }
-
-    /// What a client without this frame has missed.
-    fn as_missed(self) -> MissedNews {
-        MissedNews {
-            rooms: matches!(self, Self::Rooms | Self::List(NewsList::Rooms)),
-            players: matches!(self, Self::Players | Self::List(NewsList::Players)),
-            chats: u64::from(self == Self::Chat),
-        }
-    }
-
-    /// The name in metrics, if the frame may be dropped.
-    pub(crate) fn drop_name(self) -> Option<&'static str> {
-        match self {
-            Self::Essential => None,
-            Self::Rooms | Self::List(NewsList::Rooms) => Some("lobby_out/missed_rooms"),
-            Self::Players | Self::List(NewsList::Players) => Some("lobby_out/missed_players"),
-            Self::Chat => Some("lobby_out/missed_chat"),
-        }
-    }
-}
-
-impl NewsList {
-    /// The changes whose place it takes.
-    fn changes(self) -> FrameKind {
-        match self {
-            Self::Rooms => FrameKind::Rooms,
-            Self::Players => FrameKind::Players,
-        }
-    }
-}
 
 /// What became of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,12 +179,6 @@ impl OutgoingQueue {
         let enqueued = self.waiting.lock().push(kind, frame);
         self.filled.notify_one();
         enqueued
-    }
-
-    /// Drops news that cannot wait elsewhere.
-    pub(crate) fn drop_news(&self, kind: FrameKind) {
-        self.waiting.lock().drop_news(kind);
-        self.filled.notify_one();
     }
 
     /// Closes the connection after everything that waits. Returns `false` if there is no writer.

@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
     use crate::actor::tests::idle::{hold, world_server};
-    use crate::outgoing::FrameKind;
+    use crate::lobby::FrameKind;
 
     #[test]
     fn a_client_that_does_not_read_is_closed_as_slow_and_counted() {

@@ -24,7 +24,7 @@ use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{
     AccountJob, ConnId, Host, HostId, JobSource, Lobby, OperatedMap, OperatedPlayer, OperatedRoom,
-    OperatorOrder, OperatorProblem, Origin, PendingWrites, StoreJob,
+    OperatorOrder, OperatorProblem, Origin, StoreJob,
 };
 use crate::outgoing::OutgoingQueue;
 use ambit_endpoint::driver::LineFigures;
@@ -89,8 +89,7 @@ impl WorldServer {
         self.last_conn += 1;
         let conn = ConnId(self.last_conn);
         let address = connection.address();
-        self.clients
-            .insert(conn, ConnectedClient { connection, queue, pending: PendingWrites::default() });
+        self.clients.insert(conn, ConnectedClient { connection, queue });
         self.call_lobby(ctx, |lobby, now| lobby.handle_connect(now, conn, address));
         conn
     }
@@ -235,17 +234,16 @@ impl WorldServer {
 
     /// Directory writes have completed, or the directory's availability has changed.
     pub(crate) fn note_progress(&mut self, ctx: &mut Context<Self>, progress: WriteProgress) {
-        if progress.unavailable != self.write_progress.unavailable {
+        if progress.unavailable != self.is_directory_away {
             if progress.unavailable {
                 tracing::warn!("directory unavailable; no rooms are created or started");
             } else {
                 tracing::warn!("directory available again; rooms can be created and started");
             }
         }
-        self.write_progress = progress;
         let WriteProgress { written, unavailable } = progress;
-        self.call_lobby(ctx, |lobby, _| lobby.handle_write_progress(written, unavailable));
-        self.release_pending();
+        self.is_directory_away = unavailable;
+        self.call_lobby(ctx, |lobby, now| lobby.handle_write_progress(now, written, unavailable));
     }
 
     /// Begins a job with an account; its outcome is a call of the lobby.

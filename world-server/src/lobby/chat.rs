@@ -27,7 +27,7 @@ impl Lobby {
     ) -> Result<RequestOutcome, LobbyRefusal> {
         self.sessions.check_mute(now, player, &self.config)?;
         let (channel, to, receivers) = self.chat_recipients(player, say.to)?;
-        if !self.sessions.player_mut(player).chat.take(now) {
+        if !self.sessions.player_mut(player).allowances.chat.take(now) {
             let message =
                 format!("at most {} chat messages a second; wait a little", self.config.chat_per_s);
             return Err(LobbyRefusal::new(ErrorCode::RateLimited, message));

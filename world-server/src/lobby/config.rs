@@ -47,9 +47,10 @@ pub struct LobbyConfig {
     pub host_silence: Duration,
     /// Whether the lobby puts out records, so that another WorldServer can restore it.
     pub directory: bool,
-    /// Whether orders to hosts wait until the shell has reported that the records of their call are
-    /// stored ([`Lobby::handle_write_progress`](super::Lobby::handle_write_progress)).
-    pub orders_wait: bool,
+    /// Whether orders to hosts, and answers to clients, wait until the shell has reported that the
+    /// records of their call are stored
+    /// ([`Lobby::handle_write_progress`](super::Lobby::handle_write_progress)).
+    pub waits_for_directory: bool,
     /// Whether rooms survive the end of this process, so that the embedded host's are saved, too.
     pub keeps_rooms: bool,
     /// Whether the shell stores rooms at intervals, and reports it
@@ -153,7 +154,7 @@ impl Default for LobbyConfig {
             open_timeout: Duration::from_secs(10),
             host_silence: Duration::from_secs(2),
             directory: false,
-            orders_wait: false,
+            waits_for_directory: false,
             keeps_rooms: false,
             stores_rooms: false,
             ways: AccountWays::default(),

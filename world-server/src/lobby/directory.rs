@@ -103,16 +103,16 @@ impl Lobby {
     }
 
     fn room_record(room: &LobbyRoom) -> pb::Room {
-        let runs_on = match room.phase {
+        let runs_on = match room.run.phase {
             RoomPhase::Waiting | RoomPhase::Opening { .. } => None,
             RoomPhase::Running { host } => Some(host.0),
             RoomPhase::Moving { host } => Some(host.map_or(NO_HOST, |host| host.0)),
         };
         if let Some(identity) = &room.map_identity {
             return pb::Room {
-                incarnation: room.incarnation,
+                incarnation: room.run.incarnation,
                 runs_on,
-                build: room.build.clone(),
+                build: room.run.build.clone(),
                 map_identity: Some(identity.to_record()),
                 ..pb::Room::default()
             };
@@ -120,8 +120,13 @@ impl Lobby {
         pb::Room {
             name: room.name().as_str().to_owned(),
             game: room.game.clone(),
-            parameters: room.parameters.clone(),
-            password: room.password.as_ref().map(StoredPassword::to_record).unwrap_or_default(),
+            parameters: room.settings.parameters.clone(),
+            password: room
+                .door
+                .password
+                .as_ref()
+                .map(StoredPassword::to_record)
+                .unwrap_or_default(),
             host: room.host.0,
             capacity: room.seats.capacity(),
             seats: room
@@ -129,19 +134,19 @@ impl Lobby {
                 .iter()
                 .map(|seat| pb::Seat { player: seat.player.0, ready: seat.ready })
                 .collect(),
-            bans: room.bans.iter().map(ban_record).collect(),
-            seed: room.seed,
-            incarnation: room.incarnation,
+            bans: room.door.bans.iter().map(ban_record).collect(),
+            seed: room.run.seed,
+            incarnation: room.run.incarnation,
             runs_on,
             map_identity: None,
             world: room.world.to_record(),
-            build: room.build.clone(),
-            made_by: room.maker.map_or(0, |maker| maker.player.0),
-            made_from: network_record(room.maker.and_then(|maker| maker.network)),
+            build: room.run.build.clone(),
+            made_by: room.settings.maker.map_or(0, |maker| maker.player.0),
+            made_from: network_record(room.settings.maker.and_then(|maker| maker.network)),
             is_lasting: room.is_lasting(),
-            is_operated: room.life == RoomLife::Operated,
-            starts_itself: room.starts_itself,
-            is_locked: room.is_locked,
+            is_operated: room.settings.life == RoomLife::Operated,
+            starts_itself: room.settings.starts_itself,
+            is_locked: room.door.is_locked,
         }
     }
 }
@@ -247,7 +252,7 @@ impl Lobby {
         self.watch_restored_rooms();
         // Hosts need some time to come, too.
         let hostless =
-            self.rooms.iter().filter(|room| room.phase == RoomPhase::Moving { host: None });
+            self.rooms.iter().filter(|room| room.run.phase == RoomPhase::Moving { host: None });
         for id in hostless.map(|room| room.id).collect::<Vec<_>>() {
             let until = now + reconnect_time + self.config.open_timeout;
             self.effects.timers.set(Timer::Opening(id), until);
@@ -386,9 +391,10 @@ impl Lobby {
             Some(first) if life != RoomLife::Operated => LobbyRoom::new(id, maker, first, create),
             _ => LobbyRoom::of_operator(id, create),
         };
-        room.life = life;
-        (room.starts_itself, room.is_locked) = (record.starts_itself, record.is_locked);
-        room.maker = Some(maker).filter(|_| life != RoomLife::Operated);
+        room.settings.life = life;
+        (room.settings.starts_itself, room.door.is_locked) =
+            (record.starts_itself, record.is_locked);
+        room.settings.maker = Some(maker).filter(|_| life != RoomLife::Operated);
         for &(player, ready) in &seated {
             room.seats.take(player).ok()?;
             room.seats.set_ready(player, ready);
@@ -398,7 +404,7 @@ impl Lobby {
             room.host = PlayerId(record.host);
         }
         for ban in record.bans {
-            room.bans.restore(Ban {
+            room.door.bans.restore(Ban {
                 player: PlayerId(ban.player),
                 name: PlayerName::parse(&ban.name).ok()?,
                 network: network_from_record(&ban.network),
@@ -408,13 +414,14 @@ impl Lobby {
             });
         }
         if !record.password.is_empty() {
-            room.password = Some(StoredPassword::from_record(&record.password)?);
+            room.door.password = Some(StoredPassword::from_record(&record.password)?);
         }
-        (room.seed, room.incarnation, room.build) = (record.seed, record.incarnation, record.build);
+        (room.run.seed, room.run.incarnation, room.run.build) =
+            (record.seed, record.incarnation, record.build);
         room.world = WorldState::from_record(record.world.unwrap_or_default(), &room.seats);
         if let Some(host) = record.runs_on.map(HostId) {
-            room.phase = self.restored_phase(host, has_checkpoint)?;
-            room.has_checkpoint = has_checkpoint;
+            room.run.phase = self.restored_phase(host, has_checkpoint)?;
+            room.run.has_checkpoint = has_checkpoint;
         }
         for (player, _) in seated {
             self.sessions.player_mut(player).room = Some(id);
@@ -444,14 +451,14 @@ impl Lobby {
                     continue;
                 }
                 let known = self.rooms.at_mut(room);
-                match known.phase {
+                match known.run.phase {
                     RoomPhase::Opening { starter, .. } => {
-                        known.phase = RoomPhase::Opening { host: id, starter };
+                        known.run.phase = RoomPhase::Opening { host: id, starter };
                         unopened.push(room);
                     }
-                    RoomPhase::Moving { .. } => known.phase = RoomPhase::Moving { host: None },
+                    RoomPhase::Moving { .. } => known.run.phase = RoomPhase::Moving { host: None },
                     RoomPhase::Running { .. } | RoomPhase::Waiting => {
-                        known.phase = RoomPhase::Running { host: id };
+                        known.run.phase = RoomPhase::Running { host: id };
                     }
                 }
             }
@@ -471,13 +478,13 @@ impl Lobby {
         for reported in here {
             let id = reported.room;
             let known =
-                self.rooms.get(id).filter(|room| room.phase == (RoomPhase::Running { host }));
-            if known.is_some_and(|room| room.incarnation == reported.incarnation) {
+                self.rooms.get(id).filter(|room| room.run.phase == (RoomPhase::Running { host }));
+            if known.is_some_and(|room| room.run.incarnation == reported.incarnation) {
                 // Ticks may be missing in the checkpoint.
                 let build = self.fleet.build_of(host);
                 let room = self.rooms.at_mut(id);
-                (room.has_checkpoint, room.build) = (false, build);
-                room.release.note_running();
+                (room.run.has_checkpoint, room.run.build) = (false, build);
+                room.run.release.note_running();
                 self.effects.outbox.push(LobbyAction::AdoptRoom { room: id, host });
                 self.begin_trial_time(now, id);
                 let roster = RoomOrder::SyncMembers {
@@ -493,20 +500,20 @@ impl Lobby {
         }
         let runs = |room: &LobbyRoom| {
             here.iter().any(|reported| {
-                (reported.room, reported.incarnation) == (room.id, room.incarnation)
+                (reported.room, reported.incarnation) == (room.id, room.run.incarnation)
             })
         };
         let lost = self
             .rooms
             .iter()
-            .filter(|room| room.phase == (RoomPhase::Running { host }) && !runs(room));
+            .filter(|room| room.run.phase == (RoomPhase::Running { host }) && !runs(room));
         for id in lost.map(|room| room.id).collect::<Vec<_>>() {
             // The end of a world removes its other maps.
             let Some(room) = self.rooms.get_mut(id) else {
                 continue;
             };
-            if room.has_checkpoint && self.fleet.waits_for_members(id) {
-                room.phase = RoomPhase::Moving { host: None };
+            if room.run.has_checkpoint && self.fleet.waits_for_members(id) {
+                room.run.phase = RoomPhase::Moving { host: None };
                 let until = now + self.config.open_timeout;
                 self.effects.timers.set(Timer::Opening(id), until);
                 continue;

@@ -50,7 +50,7 @@ impl Lobby {
             address: connection.map(|connection| connection.address),
             conn: player.conn,
             agent: connection.map(|connection| connection.agent.clone()).unwrap_or_default(),
-            since: player.since,
+            since: player.origin.since,
             room: player.room,
             map: place.map(LobbyRoom::map),
             host: place.and_then(LobbyRoom::game_host),
@@ -78,7 +78,7 @@ impl Lobby {
         let worlds = self.rooms.iter().filter(|room| room.map_identity.is_none());
         let rooms = worlds.map(|room| OperatedRoom {
             shown: room.listing(),
-            is_locked: room.is_locked,
+            is_locked: room.door.is_locked,
             host: room.game_host(),
             maps: room.all_maps().count(),
         });
@@ -166,7 +166,7 @@ impl Lobby {
     fn lock_by_operator(&mut self, id: RoomId, is_locked: bool) -> Result<usize, OperatorProblem> {
         self.first_map(id)?;
         let room = self.rooms.at_mut(id);
-        room.is_locked = is_locked;
+        room.door.is_locked = is_locked;
         Ok(room.seats.players().count())
     }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// A queue; see the module.
 #[derive(Debug)]
 #[derive_where::derive_where(Default)]
-pub(crate) struct PendingWrites<T>(VecDeque<PendingItem<T>>);
+pub(super) struct PendingWrites<T>(VecDeque<PendingItem<T>>);
 
 #[derive(Debug)]
 struct PendingItem<T> {
@@ -19,31 +19,31 @@ struct PendingItem<T> {
 }
 
 impl<T> PendingWrites<T> {
-    pub(crate) fn push(&mut self, after: u64, strict: bool, what: T) {
+    pub(super) fn push(&mut self, after: u64, strict: bool, what: T) {
         self.0.push_back(PendingItem { write_number: after, strict, item: what });
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// The waiting items in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter().map(|waiting| &waiting.item)
     }
 
     /// Keeps only the items that `wanted` accepts.
-    pub(crate) fn retain(&mut self, mut wanted: impl FnMut(&T) -> bool) {
+    pub(super) fn retain(&mut self, mut wanted: impl FnMut(&T) -> bool) {
         self.0.retain(|waiting| wanted(&waiting.item));
     }
 
     /// Removes and returns all items that no longer have to wait. Items with the same key keep
     /// their order; others may overtake.
-    pub(crate) fn pop_ready_by_key<K: Ord>(
+    pub(super) fn pop_ready_by_key<K: Ord>(
         &mut self,
         written: u64,
         unavailable: bool,
@@ -67,7 +67,7 @@ impl<T> PendingWrites<T> {
     }
 
     /// Removes and returns the first item, if it no longer has to wait.
-    pub(crate) fn pop_ready(&mut self, written: u64, unavailable: bool) -> Option<T> {
+    pub(super) fn pop_ready(&mut self, written: u64, unavailable: bool) -> Option<T> {
         let first = self.0.front()?;
         let may_go = first.write_number <= written || unavailable && !first.strict;
         may_go.then(|| self.0.pop_front().map(|waiting| waiting.item))?

@@ -107,7 +107,7 @@ impl Rooms {
     /// The room of a world of the operator's list, if it is there.
     pub(super) fn operated(&self, create: &CreateRoomRequest) -> Option<RoomId> {
         let is_it = |room: &&LobbyRoom| {
-            room.life == RoomLife::Operated
+            room.settings.life == RoomLife::Operated
                 && room.map_identity.is_none()
                 && room.name() == &create.name
         };
@@ -157,7 +157,7 @@ impl Rooms {
 
     /// Whether the player has made this room.
     pub(super) fn is_maker(&self, room: RoomId, player: PlayerId) -> bool {
-        let maker = self.all.get(room).and_then(|room| room.maker);
+        let maker = self.all.get(room).and_then(|room| room.settings.maker);
         maker.is_some_and(|maker| maker.player == player)
     }
 }

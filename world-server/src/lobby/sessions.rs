@@ -130,7 +130,7 @@ impl Sessions {
     pub(super) fn network_of(&self, player: PlayerId) -> Option<SourceNetwork> {
         let player = self.players.at(player);
         let connection = player.conn.and_then(|conn| self.connections.get(conn));
-        connection.map(|connection| SourceNetwork::of(connection.address)).or(player.network)
+        connection.map(|connection| SourceNetwork::of(connection.address)).or(player.origin.network)
     }
 
     /// Whether the player is connected from an address of the operator's.
@@ -346,7 +346,7 @@ impl Sessions {
     ) -> PlayerId {
         let (network, is_trusted) = self.origin_of(conn);
         let player = self.players.add(who, conn, network, config);
-        self.players.at_mut(player).since = config.unix_seconds(now);
+        self.players.at_mut(player).origin.since = config.unix_seconds(now);
         if !is_trusted {
             self.players.count_at(player, network);
         }

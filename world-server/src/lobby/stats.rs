@@ -58,17 +58,23 @@ pub struct LobbyStats {
     pub closed: BTreeMap<ErrorCode, u64>,
 }
 
+/// What has become of rooms; see [`LobbyStats`].
+#[derive(Debug, Default)]
+pub(super) struct RoomCounters {
+    pub(super) made: u64,
+    pub(super) started: u64,
+    pub(super) moved: u64,
+    pub(super) misfit: u64,
+    pub(super) condemned: u64,
+    pub(super) abandoned: u64,
+}
+
 /// The counters: values that only grow.
 #[derive(Debug, Default)]
 pub(super) struct LobbyCounters {
+    pub(super) rooms: RoomCounters,
     pub(super) resumed: u64,
-    pub(super) rooms_made: u64,
-    pub(super) rooms_started: u64,
     pub(super) hosts_refused: u64,
-    pub(super) rooms_moved: u64,
-    pub(super) rooms_misfit: u64,
-    pub(super) rooms_condemned: u64,
-    pub(super) rooms_abandoned: u64,
     pub(super) password_guesses_refused: u64,
     pub(super) transfers_completed: u64,
     pub(super) tickets: u64,
@@ -96,12 +102,12 @@ impl LobbyCounters {
     pub(super) fn totals(&self) -> LobbyStats {
         LobbyStats {
             resumed: self.resumed,
-            rooms_made: self.rooms_made,
-            rooms_started: self.rooms_started,
-            rooms_moved: self.rooms_moved,
-            rooms_misfit: self.rooms_misfit,
-            rooms_condemned: self.rooms_condemned,
-            rooms_abandoned: self.rooms_abandoned,
+            rooms_made: self.rooms.made,
+            rooms_started: self.rooms.started,
+            rooms_moved: self.rooms.moved,
+            rooms_misfit: self.rooms.misfit,
+            rooms_condemned: self.rooms.condemned,
+            rooms_abandoned: self.rooms.abandoned,
             password_guesses_refused: self.password_guesses_refused,
             transfers_completed: self.transfers_completed,
             hosts_refused: self.hosts_refused,

@@ -69,7 +69,7 @@ impl LobbyRoom {
 
     /// Maximum number of players on one map.
     pub(super) fn map_seats(&self) -> u32 {
-        let given = self.parameters.get(MAP_SEATS).and_then(|value| value.parse().ok());
+        let given = self.settings.parameters.get(MAP_SEATS).and_then(|value| value.parse().ok());
         given.unwrap_or(u32::MAX).min(self.seats.capacity())
     }
 
@@ -103,7 +103,7 @@ impl LobbyRoom {
     /// The parameters for the game: those of the world with its seed, and the number of the map.
     pub(super) fn parameters_of_map(&self) -> BTreeMap<String, String> {
         let map = self.map_identity.map(|identity| (MAP.to_owned(), identity.map.to_string()));
-        let mut parameters = parameters_of_game(&self.parameters);
+        let mut parameters = parameters_of_game(&self.settings.parameters);
         self.replace_seed(&mut parameters);
         parameters.extend(map);
         if self.is_lasting() {

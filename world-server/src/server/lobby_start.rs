@@ -71,7 +71,7 @@ pub(super) fn start_lobby(
     };
     let lobby_config = LobbyConfig {
         server_secret: Some(crate::identity::server_secret(config)?),
-        orders_wait: matches!(source, LobbySource::Cluster(_)),
+        waits_for_directory: matches!(source, LobbySource::Cluster(_)),
         ..config.lobby(epoch_unix)
     };
     let random = || system_random().expect("the system's random source worked before");

@@ -266,7 +266,7 @@ impl End {
             }
         };
         let number = self.link.next_number();
-        let seq = if self.quiet {
+        let WrittenDatagram { seq, .. } = if self.quiet {
             self.link.write_datagram_without_ack_request(now, &mut bytes, body)
         } else {
             self.link.write_datagram(now, &mut bytes, body)

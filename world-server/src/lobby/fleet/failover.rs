@@ -30,7 +30,7 @@ impl Lobby {
     /// Records that the shell has a checkpoint of the room.
     pub(in crate::lobby) fn mark_checkpointed(&mut self, from: HostId, id: RoomId) {
         if let Some(room) = self.rooms.get_mut(id).filter(|room| room.game_host() == Some(from)) {
-            room.has_checkpoint = true;
+            room.run.has_checkpoint = true;
             if self.config.keeps_rooms {
                 self.rooms.note_first_checkpoint_kept(id);
             }
@@ -42,7 +42,7 @@ impl Lobby {
         self.fleet.retire(host);
         let its = self.rooms.iter().filter(|room| room.game_host() == Some(host));
         for id in its.map(|room| room.id).collect::<Vec<_>>() {
-            self.rooms.at_mut(id).resumed_at = None;
+            self.rooms.at_mut(id).run.resumed_at = None;
         }
     }
 
@@ -77,8 +77,8 @@ impl Lobby {
         let mut fresh = Vec::new();
         for &id in &lost {
             let room = self.rooms.at_mut(id);
-            let was_resuming = room.phase == RoomPhase::Moving { host: Some(host) };
-            room.failed_resumes += u32::from(was_resuming);
+            let was_resuming = room.run.phase == RoomPhase::Moving { host: Some(host) };
+            room.run.failed_resumes += u32::from(was_resuming);
             match judge_loss(now, room, build, was_resuming) {
                 LossVerdict::Harmless => {}
                 LossVerdict::MayCrashHosts => fresh.push(id),
@@ -101,26 +101,30 @@ impl Lobby {
             };
             let message =
                 format!("the game server that ran room {id} is gone: {}{end}", sanitized(reason));
-            if culprit == Some(id) || !room.has_checkpoint || !room.is_running() || self.draining {
+            if culprit == Some(id)
+                || !room.run.has_checkpoint
+                || !room.is_running()
+                || self.draining
+            {
                 if culprit == Some(id) {
                     tracing::error!(
                         room = id.0,
                         game = room.game,
                         "room closed: it seems to crash its hosts"
                     );
-                    self.effects.counters.rooms_condemned += 1;
+                    self.effects.counters.rooms.condemned += 1;
                     let grace_ms = self.config.grace_ms();
                     let header = room.assignment().into_header(grace_ms);
                     self.effects.outbox.push(LobbyAction::SaveCondemned { header });
                 }
                 self.close_room_by_host(now, id, LobbyRefusal::new(ErrorCode::HostDied, message));
             } else {
-                room.suspect |= fresh.contains(&id);
-                (room.phase, room.resumed_at) = (RoomPhase::Moving { host: None }, None);
-                room.release.stop_asking();
+                room.run.suspect |= fresh.contains(&id);
+                (room.run.phase, room.run.resumed_at) = (RoomPhase::Moving { host: None }, None);
+                room.run.release.stop_asking();
                 self.effects.timers.cancel(Timer::Quarantine(id));
                 self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
-                self.effects.counters.rooms_moved += 1;
+                self.effects.counters.rooms.moved += 1;
             }
         }
         self.place_hostless_rooms(now);
@@ -129,7 +133,7 @@ impl Lobby {
     /// Places the rooms without a host, as far as hosts have capacity.
     pub(in crate::lobby) fn place_hostless_rooms(&mut self, now: LocalTime) {
         let hostless =
-            self.rooms.iter().filter(|room| room.phase == RoomPhase::Moving { host: None });
+            self.rooms.iter().filter(|room| room.run.phase == RoomPhase::Moving { host: None });
         let hostless = hostless.map(|room| room.id);
         let hostless = hostless.filter(|id| self.fleet.may_run(*id));
         for id in hostless.collect::<Vec<_>>() {
@@ -145,7 +149,7 @@ impl Lobby {
             // The last host may have been lost before it handled leaves and renames: send the
             // members again.
             let members = self.members_on_map(id);
-            self.rooms.at_mut(id).phase = RoomPhase::Moving { host: Some(host) };
+            self.rooms.at_mut(id).run.phase = RoomPhase::Moving { host: Some(host) };
             self.send_open_room(now, id, host, Some(members));
         }
     }
@@ -162,7 +166,7 @@ impl Lobby {
     /// Clears a suspect room that has run on its host for long enough.
     pub(in crate::lobby) fn end_quarantine(&mut self, now: LocalTime, id: RoomId) {
         if let Some(room) = self.rooms.get_mut(id) {
-            room.suspect = false;
+            room.run.suspect = false;
             self.place_hostless_rooms(now);
         }
     }
@@ -178,7 +182,7 @@ impl Lobby {
         let Some(room) = self.rooms.get_mut(id) else {
             return;
         };
-        if room.phase != (RoomPhase::Moving { host: Some(from) }) {
+        if room.run.phase != (RoomPhase::Moving { host: Some(from) }) {
             return;
         }
         self.effects.timers.cancel(Timer::Opening(id));
@@ -199,10 +203,10 @@ impl Lobby {
             );
         }
         if let Some(host) = self.fleet.host(from) {
-            room.build.clone_from(&host.build);
+            room.run.build.clone_from(&host.build);
         }
-        room.release.note_running();
-        (room.phase, room.resumed_at, room.failed_resumes) =
+        room.run.release.note_running();
+        (room.run.phase, room.run.resumed_at, room.run.failed_resumes) =
             (RoomPhase::Running { host: from }, Some(now), 0);
         // It may have come to an older build than the newest.
         self.fleet.note_change();
@@ -211,7 +215,7 @@ impl Lobby {
             self.effects.report(room.runs_event(from, true));
         }
         self.begin_trial_time(now, id);
-        if self.rooms.at(id).suspect {
+        if self.rooms.at(id).run.suspect {
             self.effects.timers.set(Timer::Quarantine(id), now + SUSPECT_WINDOW);
         }
         if self.fleet.waits_for_members(id) {

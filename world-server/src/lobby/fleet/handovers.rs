@@ -32,7 +32,7 @@ impl Lobby {
         };
         self.effects.timers.set(Timer::Releases, now + ASK_EVERY);
         for (host, id) in asked {
-            self.rooms.at_mut(id).release.is_asked = true;
+            self.rooms.at_mut(id).run.release.is_asked = true;
             self.effects.outbox.send_to_room(host, id, RoomOrder::Move);
         }
     }
@@ -58,7 +58,7 @@ impl Lobby {
     pub fn mark_whole(&mut self, rooms: impl IntoIterator<Item = RoomId>) {
         for id in rooms {
             if let Some(room) = self.rooms.get_mut(id) {
-                room.release.is_whole = true;
+                room.run.release.is_whole = true;
             }
         }
     }
@@ -75,7 +75,7 @@ impl Lobby {
     /// each room.
     pub fn waiting_rooms(&self) -> Vec<(RoomId, String)> {
         let waiting = self.rooms.iter().filter(|room| self.fleet.waits_for_host(room));
-        waiting.map(|room| (room.id, room.build.clone())).collect()
+        waiting.map(|room| (room.id, room.run.build.clone())).collect()
     }
 
     /// Handles a room that its host runs no more, and of which the shell has all.
@@ -88,20 +88,20 @@ impl Lobby {
         let Some(room) = self.rooms.get_mut(id) else {
             return;
         };
-        if room.phase != (RoomPhase::Running { host: from }) {
+        if room.run.phase != (RoomPhase::Running { host: from }) {
             return;
         }
-        room.release.is_whole = true;
-        if !room.release.is_asked {
+        room.run.release.is_whole = true;
+        if !room.run.release.is_asked {
             // The host is about to end. When it has, the room moves with all others.
             return;
         }
-        room.release.is_asked = false;
-        (room.phase, room.resumed_at) = (RoomPhase::Moving { host: None }, None);
+        room.run.release.is_asked = false;
+        (room.run.phase, room.run.resumed_at) = (RoomPhase::Moving { host: None }, None);
         self.effects.outbox.send_to_host(from, WorldOrder::RoomTaken(id));
         self.fleet.note_change();
         self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
-        self.effects.counters.rooms_moved += 1;
+        self.effects.counters.rooms.moved += 1;
         self.place_hostless_rooms(now);
     }
 
@@ -117,14 +117,14 @@ impl Lobby {
         tracing::warn!(
             room = id.0,
             game = room.game,
-            saved_by = room.build,
+            saved_by = room.run.build,
             build,
             "a build cannot go on with a room, which goes back to the build that saved it: {}",
             sanitized(why)
         );
-        room.release.add_misfit(build);
-        (room.phase, room.failed_resumes) = (RoomPhase::Moving { host: None }, 0);
-        self.effects.counters.rooms_misfit += 1;
+        room.run.release.add_misfit(build);
+        (room.run.phase, room.run.failed_resumes) = (RoomPhase::Moving { host: None }, 0);
+        self.effects.counters.rooms.misfit += 1;
         self.fleet.note_change();
         self.effects.timers.set(Timer::Opening(id), now + self.config.open_timeout);
     }

@@ -37,9 +37,9 @@ impl Fleet {
     /// read it, and any other if there is no host of its own.
     pub(super) fn retain_builds(&self, room: &LobbyRoom, hosts: &mut Vec<HostCandidate>) {
         let newest = self.hosts.newest_build();
-        let has_own = hosts.iter().any(|host| self.hosts.has_build(host.host, &room.build));
+        let has_own = hosts.iter().any(|host| self.hosts.has_build(host.host, &room.run.build));
         let (prefers_newest, stays_with_own) = if room.has_started() {
-            (newest.is_some_and(|newest| room.release.may_try(newest)), true)
+            (newest.is_some_and(|newest| room.run.release.may_try(newest)), true)
         } else {
             let is_map = room.map_identity.is_some();
             (!is_map || !has_own, is_map && has_own)
@@ -53,11 +53,11 @@ impl Fleet {
         if !stays_with_own {
             return;
         }
-        if has_own || !room.release.is_whole {
-            return hosts.retain(|host| self.hosts.has_build(host.host, &room.build));
+        if has_own || !room.run.release.is_whole {
+            return hosts.retain(|host| self.hosts.has_build(host.host, &room.run.build));
         }
         let build_of = |host: &HostCandidate| self.hosts.get(host.host).map(|host| &host.build[..]);
-        hosts.retain(|host| build_of(host).is_some_and(|build| room.release.may_try(build)));
+        hosts.retain(|host| build_of(host).is_some_and(|build| room.run.release.may_try(build)));
     }
 
     /// Whether rooms may have to move: hosts of several builds are there, or drained ones.
@@ -75,13 +75,13 @@ impl Fleet {
     ) -> Option<Vec<(HostId, RoomId)>> {
         let newest = self.hosts.newest_build();
         let is_old = |room: &LobbyRoom| {
-            let newest = newest.filter(|newest| room.build != *newest);
-            newest.is_some_and(|newest| !room.release.is_misfit_of(newest))
+            let newest = newest.filter(|newest| room.run.build != *newest);
+            newest.is_some_and(|newest| !room.run.release.is_misfit_of(newest))
         };
         let mut old = Vec::new();
         let mut drained = Vec::new();
-        for room in rooms.iter().filter(|room| !room.release.is_asked) {
-            match room.phase {
+        for room in rooms.iter().filter(|room| !room.run.release.is_asked) {
+            match room.run.phase {
                 RoomPhase::Running { .. } if is_old(room) => old.push(room),
                 RoomPhase::Running { host } if self.hosts.is_drained(host) => drained.push(room),
                 _ => {}
@@ -95,12 +95,12 @@ impl Fleet {
             let of_build = candidates.iter().filter(|at| self.hosts.has_build(at.host, build));
             of_build.map(|host| host.capacity.saturating_sub(host.rooms) as usize).sum()
         };
-        let asked = rooms.iter().filter(|room| room.release.is_asked).count();
+        let asked = rooms.iter().filter(|room| room.run.release.is_asked).count();
         let most = newest.map_or(0, free).saturating_sub(asked).min(ASKED_AT_ONCE);
         let ready = old.into_iter().filter_map(|room| self.host_to_ask(now, room, rooms));
         let mut chosen: Vec<(HostId, RoomId)> = ready.take(most).collect();
         for room in drained {
-            let room_for_more = free(&room.build) > asked + chosen.len();
+            let room_for_more = free(&room.run.build) > asked + chosen.len();
             if chosen.len() < ASKED_AT_ONCE && room_for_more {
                 chosen.extend(self.host_to_ask(now, room, rooms));
             }
@@ -117,9 +117,9 @@ impl Fleet {
         rooms: &LobbyRooms,
     ) -> Option<(HostId, RoomId)> {
         let host = room.game_host()?;
-        let has_settled = room.resumed_at.is_none_or(|at| now.since(at) >= SUSPECT_WINDOW);
-        let may_be_asked = room.has_checkpoint
-            && !room.suspect
+        let has_settled = room.run.resumed_at.is_none_or(|at| now.since(at) >= SUSPECT_WINDOW);
+        let may_be_asked = room.run.has_checkpoint
+            && !room.run.suspect
             && has_settled
             && !self.waits_for_members(room.id)
             && self.is_reachable(host)
@@ -131,15 +131,15 @@ impl Fleet {
     /// Whether the room waits for a host of its build: one that lasts for good, if the shell has a
     /// checkpoint of it; another one as long as it has members.
     pub(in crate::lobby) fn waits_for_host(&self, room: &LobbyRoom) -> bool {
-        let is_moving = matches!(room.phase, RoomPhase::Moving { .. });
-        let is_kept = room.is_lasting() && room.has_checkpoint;
+        let is_moving = matches!(room.run.phase, RoomPhase::Moving { .. });
+        let is_kept = room.is_lasting() && room.run.has_checkpoint;
         room.waits_for_build() || is_moving && (is_kept || self.waits_for_members(room.id))
     }
 
     /// Whether the host that is to resume the room is of another build than saved it.
     pub(in crate::lobby) fn tries_other_build(&self, room: &LobbyRoom) -> bool {
-        match room.phase {
-            RoomPhase::Moving { host: Some(host) } => !self.hosts.has_build(host, &room.build),
+        match room.run.phase {
+            RoomPhase::Moving { host: Some(host) } => !self.hosts.has_build(host, &room.run.build),
             _ => false,
         }
     }

@@ -33,7 +33,7 @@ impl Fleet {
         let mut hosts = self.hosts.candidates(rooms);
         hosts.retain(|host| !excluded.contains(&host.host));
         self.retain_builds(room, &mut hosts);
-        if room.suspect && hosts.iter().any(|host| host.rooms == 0 && host.has_capacity()) {
+        if room.run.suspect && hosts.iter().any(|host| host.rooms == 0 && host.has_capacity()) {
             hosts.retain(|host| host.rooms == 0);
         }
         self.placement.place(room.placement_request(), &hosts)
@@ -48,7 +48,7 @@ impl Fleet {
         let excluded = quarantined_hosts(rooms);
         let unproven = self.restored.unproven();
         let next = unproven
-            .filter(|id| rooms.at(*id).phase == RoomPhase::Moving { host: None })
+            .filter(|id| rooms.at(*id).run.phase == RoomPhase::Moving { host: None })
             .find(|id| self.place_room(rooms, *id, &excluded).is_some());
         if self.restored.begin_trial(next) {
             // Before the order to open it.
@@ -60,5 +60,5 @@ impl Fleet {
 
 /// The hosts of suspect rooms.
 pub(super) fn quarantined_hosts(rooms: &LobbyRooms) -> BTreeSet<HostId> {
-    rooms.iter().filter(|room| room.suspect).filter_map(LobbyRoom::game_host).collect()
+    rooms.iter().filter(|room| room.run.suspect).filter_map(LobbyRoom::game_host).collect()
 }

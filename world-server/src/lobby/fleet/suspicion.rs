@@ -41,9 +41,9 @@ pub(super) fn judge_loss(
     build: &str,
     was_resuming: bool,
 ) -> LossVerdict {
-    let has_failed_often = room.failed_resumes >= MAX_FAILED_RESUMES;
-    let too_soon = room.resumed_at.is_some_and(|at| now.since(at) < SUSPECT_WINDOW);
-    if was_resuming && room.build != build && has_failed_often {
+    let has_failed_often = room.run.failed_resumes >= MAX_FAILED_RESUMES;
+    let too_soon = room.run.resumed_at.is_some_and(|at| now.since(at) < SUSPECT_WINDOW);
+    if was_resuming && room.run.build != build && has_failed_often {
         LossVerdict::Misfit
     } else if too_soon || has_failed_often {
         LossVerdict::MayCrashHosts
@@ -56,7 +56,7 @@ pub(super) fn judge_loss(
 /// those of them that may crash hosts.
 pub(super) fn culprit(rooms: &LobbyRooms, lost: &[RoomId], may: &[RoomId]) -> Option<RoomId> {
     match may[..] {
-        [only] if lost.len() == 1 || rooms.at(only).suspect => Some(only),
+        [only] if lost.len() == 1 || rooms.at(only).run.suspect => Some(only),
         _ => None,
     }
 }

@@ -31,7 +31,7 @@ impl Lobby {
     /// with, and the build that saved it; `None` if there is no such room.
     pub fn set_aside_room(&mut self, now: LocalTime, id: RoomId) -> Option<(Header, String)> {
         let room = self.rooms.get(id).filter(|room| room.is_running())?;
-        let build = room.build.clone();
+        let build = room.run.build.clone();
         let why = LobbyRefusal::new(
             ErrorCode::ServerError,
             format!("room {id} was closed: the server ended when it went on with it"),
@@ -48,22 +48,23 @@ impl Lobby {
     /// it does with one that lasts and has failed.
     pub(in crate::lobby) fn set_aside_unrestored(&mut self, id: RoomId, why: &LobbyRefusal) {
         let keeps = self.config.keeps_rooms || self.config.stores_rooms;
-        let kept = self.rooms.get(id).filter(|room| room.has_checkpoint);
+        let kept = self.rooms.get(id).filter(|room| room.run.has_checkpoint);
         let has_failed = matches!(
             why.code,
             ErrorCode::RoomCrashed | ErrorCode::ServerError | ErrorCode::HostDied
         );
         let Some(room) = kept.filter(|room| {
             let has_lasted = room.is_lasting() && has_failed;
-            self.fleet.waits_for_members(id) || keeps && (room.release.is_misfit() || has_lasted)
+            self.fleet.waits_for_members(id)
+                || keeps && (room.run.release.is_misfit() || has_lasted)
         }) else {
             return;
         };
-        if matches!(room.phase, RoomPhase::Running { .. }) && !has_failed {
+        if matches!(room.run.phase, RoomPhase::Running { .. }) && !has_failed {
             // It was restored, and its players have left.
             return;
         }
-        let build = room.build.clone();
+        let build = room.run.build.clone();
         let header = room.assignment().into_header(self.config.grace_ms());
         let why = format!("it ended before it could go on here ({})", why.message);
         self.effects.outbox.push(LobbyAction::SetAsideRoom { header, build, why });
@@ -71,7 +72,7 @@ impl Lobby {
 
     /// Rooms were restored: those of which the shell has a checkpoint are watched.
     pub(in crate::lobby) fn watch_restored_rooms(&mut self) {
-        let kept = self.rooms.iter().filter(|room| room.has_checkpoint);
+        let kept = self.rooms.iter().filter(|room| room.run.has_checkpoint);
         if !self.fleet.watch_restored(kept.map(|room| room.id)) {
             self.effects.outbox.push(LobbyAction::RestoreDone);
         }
@@ -87,7 +88,7 @@ impl Lobby {
     /// Clears a restored room that runs since the timer was set.
     pub(in crate::lobby) fn end_trial_time(&mut self, id: RoomId) {
         let room = self.rooms.get(id);
-        if room.is_some_and(|room| matches!(room.phase, RoomPhase::Running { .. })) {
+        if room.is_some_and(|room| matches!(room.run.phase, RoomPhase::Running { .. })) {
             self.clear_restored(id);
         }
     }

@@ -31,7 +31,7 @@ impl Rooms {
             ));
         };
         room.check_bans(player, sessions)?;
-        if room.is_locked {
+        if room.door.is_locked {
             let message = format!("an operator has locked room {}", room.id);
             return Err(LobbyRefusal::new(ErrorCode::RoomLocked, message));
         }
@@ -52,7 +52,7 @@ impl Rooms {
         // People share a trusted network: there only sessions are limited.
         let network = sessions.network_of(player).filter(|_| !sessions.is_trusted(player));
         let room = self.at(id);
-        let Some(password) = &room.password else {
+        let Some(password) = &room.door.password else {
             return Ok(());
         };
         let wrong = format!("that is not the password of room {id}");
@@ -61,8 +61,8 @@ impl Rooms {
             // Not a guess: a client asks without one first.
             return Err(wrong);
         };
-        let of_session = sessions.player(player).password_guesses;
-        let of_network = network.and_then(|network| room.guesses.pause_left(now, &network));
+        let of_session = sessions.player(player).allowances.password_guesses;
+        let of_network = network.and_then(|network| room.door.guesses.pause_left(now, &network));
         if let Some(pause) = of_session.pause_left(now, FREE_OF_SESSION).max(of_network) {
             counters.password_guesses_refused += 1;
             let seconds = pause.as_millis().div_ceil(1_000);
@@ -72,9 +72,9 @@ impl Rooms {
         if password.is(config.server_secret.as_ref(), shown) {
             return Ok(());
         }
-        sessions.player_mut(player).password_guesses.note_wrong(now);
+        sessions.player_mut(player).allowances.password_guesses.note_wrong(now);
         if let Some(network) = network {
-            self.at_mut(id).guesses.note_wrong(now, network);
+            self.at_mut(id).door.guesses.note_wrong(now, network);
         }
         Err(wrong)
     }
@@ -92,7 +92,7 @@ impl LobbyRoom {
         let network = sessions.network_of(player);
         let known = sessions.player(player);
         let id = self.id;
-        let message = match self.bans.check(player, (known.name(), known.account), network) {
+        let message = match self.door.bans.check(player, (known.name(), known.account), network) {
             None => return Ok(()),
             Some(BarredBy::Session | BarredBy::Account) => {
                 format!("the host of room {id} put you out")
@@ -167,7 +167,7 @@ impl LobbyRoom {
             return Err(LobbyRefusal::new(ErrorCode::NotEnoughPlayers, message));
         }
         let waiting_for = there.iter().filter(|seat| seat.player != player && !seat.ready).count();
-        if requires_ready(&self.parameters) && waiting_for > 0 {
+        if requires_ready(&self.settings.parameters) && waiting_for > 0 {
             return Err(LobbyRefusal::new(
                 ErrorCode::NotReady,
                 format!("{waiting_for} players are not ready"),

@@ -29,18 +29,18 @@ impl LobbyRooms {
                 config.max_rooms
             )));
         }
-        if player.creations.count_recent(now) >= config.rooms_per_minute {
+        if player.allowances.creations.count_recent(now) >= config.rooms_per_minute {
             return Err(too_many(format!(
                 "a player may make {} rooms a minute; wait a little",
                 config.rooms_per_minute
             )));
         }
-        let Some(network) = player.network else {
+        let Some(network) = player.origin.network else {
             return Ok(());
         };
         let made_there = self.made_from(network);
         let made_by_player = made_there
-            .filter(|room| room.maker.is_some_and(|maker| maker.player == player.id))
+            .filter(|room| room.settings.maker.is_some_and(|maker| maker.player == player.id))
             .count();
         if made_by_player >= config.max_rooms_per_player {
             return Err(too_many(format!(
@@ -65,7 +65,7 @@ impl LobbyRooms {
         room: &LobbyRoom,
         config: &LobbyConfig,
     ) -> Result<(), LobbyRefusal> {
-        let Some(RoomMaker { network: Some(network), .. }) = room.maker else {
+        let Some(RoomMaker { network: Some(network), .. }) = room.settings.maker else {
             return Ok(());
         };
         let made_there = self.made_from(network);

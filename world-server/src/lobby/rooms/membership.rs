@@ -34,10 +34,9 @@ impl Lobby {
         player: PlayerId,
         create: CreateRoomRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        if let Some(room) = create
-            .key
-            .and_then(|key| self.sessions.player_mut(player).creations.room_for_key(now, key))
-        {
+        if let Some(room) = create.key.and_then(|key| {
+            self.sessions.player_mut(player).allowances.creations.room_for_key(now, key)
+        }) {
             // The answer tells the creator that it is a member.
             let made =
                 self.rooms.get(room).filter(|_| self.sessions.player(player).room == Some(room));
@@ -73,22 +72,22 @@ impl Lobby {
         self.check_directory()?;
 
         let key = create.key;
-        let network = self.sessions.player(player).network;
+        let network = self.sessions.player(player).origin.network;
         let salt = self.sessions.random_bytes();
         let secret = self.config.server_secret.as_ref();
         let password = create.password.as_ref();
         let password = password.map(|password| StoredPassword::new(secret, salt, password));
         let is_lasting = self.games.get(&create.game).is_some_and(|game| game.is_lasting);
         let room = self.rooms.add(RoomMaker { player, network }, create);
-        room.password = password;
+        room.door.password = password;
         if is_lasting {
-            room.life = RoomLife::Lasting;
+            room.settings.life = RoomLife::Lasting;
         }
         let id = room.id;
         let maker = self.sessions.player_mut(player);
         maker.room = Some(id);
-        maker.creations.add(now, key, id);
-        self.effects.counters.rooms_made += 1;
+        maker.allowances.creations.add(now, key, id);
+        self.effects.counters.rooms.made += 1;
         self.effects.report(self.rooms.at(id).made_event());
         self.report_room_joined(id, player);
         self.rooms.mark_changed(now, id, &mut self.effects.timers);
@@ -169,7 +168,7 @@ impl Lobby {
             self.vacate_seat(now, player, why.code);
             return Err(why);
         }
-        self.rooms.at_mut(id).starts_itself = true;
+        self.rooms.at_mut(id).settings.starts_itself = true;
         Ok(id)
     }
 
@@ -185,7 +184,7 @@ impl Lobby {
             let message = format!("all {} seats of room {id} are taken", room.seats.capacity());
             LobbyRefusal::new(ErrorCode::RoomFull, message)
         })?;
-        if room.host == NO_PLAYER && room.life == RoomLife::Lasting {
+        if room.host == NO_PLAYER && room.settings.life == RoomLife::Lasting {
             room.host = player;
         }
         self.sessions.player_mut(player).room = Some(id);
@@ -217,7 +216,7 @@ impl Lobby {
         for member in self.sessions.who_joins(leader).into_iter().skip(1) {
             let room = self.rooms.at(id);
             if room.free_places() == 0
-                || room.is_locked
+                || room.door.is_locked
                 || room.check_bans(member, &self.sessions).is_err()
             {
                 continue;
@@ -283,7 +282,7 @@ impl Lobby {
             newest_session: PlayerId(self.sessions.players().last_id()),
             bars_network: false,
         };
-        let bars_network = self.rooms.at_mut(id).bans.add(now, ban);
+        let bars_network = self.rooms.at_mut(id).door.bans.add(now, ban);
         let barred = if bars_network {
             "your session, your name and your address are barred from this room"
         } else {
@@ -394,7 +393,7 @@ impl Lobby {
             why: codes::name(why.code),
             message: why.message.clone(),
         });
-        if room.life == RoomLife::Operated {
+        if room.settings.life == RoomLife::Operated {
             self.effects.timers.set_if_unset(Timer::Worlds, now + REOPEN_AFTER);
         }
         self.close_maps(&room, &why);
@@ -403,7 +402,7 @@ impl Lobby {
             self.effects.outbox.push(output::LobbyAction::ForgetRoom { room: id });
             self.forget_stored(id);
         }
-        if let RoomPhase::Opening { starter: Some(starter), .. } = room.phase {
+        if let RoomPhase::Opening { starter: Some(starter), .. } = room.run.phase {
             self.effects.counters.count_refused(why.code);
             self.send_deferred_answer(starter, output::error_body(why.clone()));
         }
@@ -456,7 +455,7 @@ impl Lobby {
             "room closed: nobody has played it for {} s",
             limit.as_secs()
         );
-        self.effects.counters.rooms_abandoned += 1;
+        self.effects.counters.rooms.abandoned += 1;
         let message = format!("nobody has been connected to the game for {} s", limit.as_secs());
         self.close_room(now, world, LobbyRefusal::new(ErrorCode::RoomClosed, message));
     }
@@ -504,7 +503,7 @@ impl Lobby {
                 LobbyRefusal::new(ErrorCode::RoomClosed, "everybody has left"),
             );
         };
-        if room.life != RoomLife::Operated && !room.seats.contains(room.host) {
+        if room.settings.life != RoomLife::Operated && !room.seats.contains(room.host) {
             let connected =
                 room.seats.players().find(|player| self.sessions.player(*player).conn.is_some());
             self.rooms.at_mut(id).host = connected.unwrap_or(first);

@@ -68,8 +68,8 @@ impl QuickJoinRequest {
 /// Whether as many players may come into the room.
 fn is_open(game: &LobbyGame, room: &LobbyRoom, needed: usize) -> bool {
     room.map_identity.is_none()
-        && room.password.is_none()
-        && !room.is_locked
+        && room.door.password.is_none()
+        && !room.door.is_locked
         && room.free_places() as usize >= needed
         && (game.join_running || !room.has_started())
 }

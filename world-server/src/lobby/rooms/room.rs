@@ -72,26 +72,35 @@ pub(in crate::lobby) struct RoomMaker {
     pub(in crate::lobby) network: Option<SourceNetwork>,
 }
 
+/// As what a room was made.
 #[derive(Debug)]
-pub(in crate::lobby) struct LobbyRoom {
-    pub(in crate::lobby) id: RoomId,
-    /// Of a further map: that of its world.
-    pub(in crate::lobby) life: RoomLife,
+pub(in crate::lobby) struct RoomSettings {
+    name: LobbyRoomName,
+    pub(in crate::lobby) parameters: BTreeMap<String, String>,
     /// `None` for a further map of a world, and for one of the operator's list.
     pub(in crate::lobby) maker: Option<RoomMaker>,
-    pub(in crate::lobby) game: String,
-    pub(in crate::lobby) parameters: BTreeMap<String, String>,
+    /// Of a further map: that of its world.
+    pub(in crate::lobby) life: RoomLife,
+    /// Whether it starts by itself, once enough players are there.
+    pub(in crate::lobby) starts_itself: bool,
+}
+
+/// Who may come in.
+#[derive(Debug, Default)]
+pub(in crate::lobby) struct RoomDoor {
     pub(in crate::lobby) password: Option<StoredPassword>,
     pub(in crate::lobby) guesses: GuessesByNetwork,
     pub(in crate::lobby) bans: Bans,
-    /// The player who may start it and kick others; [`NO_PLAYER`] if none may.
-    pub(in crate::lobby) host: PlayerId,
-    pub(in crate::lobby) seats: Seats,
+    /// Whether an operator lets no more players in.
+    pub(in crate::lobby) is_locked: bool,
+}
+
+/// The game of a room, and its way from host to host.
+#[derive(Debug)]
+pub(in crate::lobby) struct RoomRun {
     pub(in crate::lobby) phase: RoomPhase,
     /// The game's seed, once it has started.
     pub(in crate::lobby) seed: u64,
-    /// Whether an operator lets no more players in.
-    pub(in crate::lobby) is_locked: bool,
     /// How often it was given to a game host.
     pub(in crate::lobby) incarnation: u32,
     /// The build that saves it: that of its host. For a further map that has not started, the
@@ -99,8 +108,6 @@ pub(in crate::lobby) struct LobbyRoom {
     pub(in crate::lobby) build: String,
     /// Its way to another build.
     pub(in crate::lobby) release: RoomRelease,
-    /// Whether it starts by itself, once enough players are there.
-    pub(in crate::lobby) starts_itself: bool,
     /// Whether the shell has a checkpoint of it, so that it can resume elsewhere.
     pub(in crate::lobby) has_checkpoint: bool,
     /// When a host last resumed it.
@@ -109,17 +116,34 @@ pub(in crate::lobby) struct LobbyRoom {
     pub(in crate::lobby) failed_resumes: u32,
     /// Whether it may crash its hosts and needs a host of its own.
     pub(in crate::lobby) suspect: bool,
-    /// When the next event about its members may be sent.
-    pub(in crate::lobby) next_roster_at: LocalTime,
-    /// Its members as they were last published, by id; the default value where members may have
+}
+
+/// What members know of each other; see `rosters`.
+#[derive(Debug, Default)]
+pub(in crate::lobby) struct PublishedRoster {
+    /// When the next event about the members may be sent.
+    pub(super) next_at: LocalTime,
+    /// The members as they were last published, by id; the default value where members may have
     /// received different states.
-    pub(in crate::lobby) published_roster: BTreeMap<u64, world::Player>,
+    pub(super) players: BTreeMap<u64, world::Player>,
+}
+
+#[derive(Debug)]
+pub(in crate::lobby) struct LobbyRoom {
+    pub(in crate::lobby) id: RoomId,
+    pub(in crate::lobby) game: String,
+    pub(in crate::lobby) settings: RoomSettings,
+    pub(in crate::lobby) door: RoomDoor,
+    /// The player who may start it and kick others; [`NO_PLAYER`] if none may.
+    pub(in crate::lobby) host: PlayerId,
+    pub(in crate::lobby) seats: Seats,
+    pub(in crate::lobby) run: RoomRun,
+    pub(in crate::lobby) roster: PublishedRoster,
     /// Which map of which world it is; `None` for the first map of a world, which players create
     /// and join.
     pub(in crate::lobby) map_identity: Option<MapIdentity>,
     /// For a first map: its world.
     pub(in crate::lobby) world: WorldState,
-    name: LobbyRoomName,
     /// When players left it while it ran.
     recent_leavers: BTreeMap<PlayerId, LocalTime>,
 }
@@ -135,28 +159,31 @@ impl LobbyRoom {
         let mut seats = Seats::new(create.capacity);
         seats.take(first).expect("a room has a seat for its first member");
         let CreateRoomRequest { name, game, parameters, .. } = create;
-        Self { maker: Some(maker), ..Self::with(id, seats, first, name, game, parameters) }
+        let mut room = Self::with(id, seats, first, name, game, parameters);
+        room.settings.maker = Some(maker);
+        room
     }
 
     /// Creates a further map of `world` without players.
     pub(in crate::lobby) fn map_of(world: &LobbyRoom, id: RoomId, map: u32) -> Self {
         let seats = Seats::new(world.map_seats());
-        let (game, parameters) = (world.game.clone(), world.parameters.clone());
-        Self {
-            seed: world.seed,
-            build: world.build.clone(),
-            map_identity: Some(MapIdentity { world: world.id, map }),
-            life: world.life,
-            ..Self::with(id, seats, world.host, world.name.clone(), game, parameters)
-        }
+        let RoomSettings { name, parameters, life, .. } = &world.settings;
+        let (name, parameters, game) = (name.clone(), parameters.clone(), world.game.clone());
+        let mut room = Self::with(id, seats, world.host, name, game, parameters);
+        room.settings.life = *life;
+        room.run.seed = world.run.seed;
+        room.run.build.clone_from(&world.run.build);
+        room.map_identity = Some(MapIdentity { world: world.id, map });
+        room
     }
 
     /// Creates a room of the operator's, without players.
     pub(in crate::lobby) fn of_operator(id: RoomId, create: CreateRoomRequest) -> Self {
         let seats = Seats::new(create.capacity);
         let CreateRoomRequest { name, game, parameters, .. } = create;
-        let life = RoomLife::Operated;
-        Self { life, ..Self::with(id, seats, NO_PLAYER, name, game, parameters) }
+        let mut room = Self::with(id, seats, NO_PLAYER, name, game, parameters);
+        room.settings.life = RoomLife::Operated;
+        room
     }
 
     fn with(
@@ -167,40 +194,35 @@ impl LobbyRoom {
         game: String,
         parameters: BTreeMap<String, String>,
     ) -> Self {
+        let life = RoomLife::WhilePlayed;
         Self {
             id,
-            life: RoomLife::WhilePlayed,
-            maker: None,
             game,
-            parameters,
-            password: None,
+            settings: RoomSettings { name, parameters, maker: None, life, starts_itself: false },
+            door: RoomDoor::default(),
             host,
             seats,
-            phase: RoomPhase::Waiting,
-            seed: 0,
-            is_locked: false,
-            incarnation: 0,
-            build: String::new(),
-            release: RoomRelease::default(),
-            starts_itself: false,
-            has_checkpoint: false,
-            resumed_at: None,
-            failed_resumes: 0,
-            suspect: false,
-            next_roster_at: LocalTime::ZERO,
-            published_roster: BTreeMap::new(),
+            run: RoomRun {
+                phase: RoomPhase::Waiting,
+                seed: 0,
+                incarnation: 0,
+                build: String::new(),
+                release: RoomRelease::default(),
+                has_checkpoint: false,
+                resumed_at: None,
+                failed_resumes: 0,
+                suspect: false,
+            },
+            roster: PublishedRoster::default(),
             map_identity: None,
             world: WorldState::default(),
-            name,
-            bans: Bans::default(),
-            guesses: GuessesByNetwork::default(),
             recent_leavers: BTreeMap::new(),
         }
     }
 
     /// The host that it runs on, or is about to.
     pub(in crate::lobby) fn game_host(&self) -> Option<HostId> {
-        match self.phase {
+        match self.run.phase {
             RoomPhase::Waiting => None,
             RoomPhase::Opening { host, .. } | RoomPhase::Running { host } => Some(host),
             RoomPhase::Moving { host } => host,
@@ -209,21 +231,21 @@ impl LobbyRoom {
 
     /// Whether it stays without players, once it has started.
     pub(in crate::lobby) fn is_lasting(&self) -> bool {
-        self.life != RoomLife::WhilePlayed
+        self.settings.life != RoomLife::WhilePlayed
     }
 
     /// Whether it has been started, also if it has no host now.
     pub(in crate::lobby) fn has_started(&self) -> bool {
-        self.phase != RoomPhase::Waiting
+        self.run.phase != RoomPhase::Waiting
     }
 
     pub(in crate::lobby) fn is_running(&self) -> bool {
-        matches!(self.phase, RoomPhase::Running { .. } | RoomPhase::Moving { .. })
+        matches!(self.run.phase, RoomPhase::Running { .. } | RoomPhase::Moving { .. })
     }
 
     /// Whether another build could not read it, and no host of its own build is there.
     pub(in crate::lobby) fn waits_for_build(&self) -> bool {
-        self.phase == RoomPhase::Moving { host: None } && self.release.is_misfit()
+        self.run.phase == RoomPhase::Moving { host: None } && self.run.release.is_misfit()
     }
 
     /// How many players can come into it now: they need a seat, and one of its first map.
@@ -233,7 +255,7 @@ impl LobbyRoom {
     }
 
     pub(in crate::lobby) fn name(&self) -> &LobbyRoomName {
-        &self.name
+        &self.settings.name
     }
 
     /// Records that `player` left through the lobby while the room ran.
@@ -252,14 +274,14 @@ impl LobbyRoom {
 
     /// What operators read when the room was made.
     pub(in crate::lobby) fn made_event(&self) -> OperatorEvent {
-        let (name, game) = (self.name.as_str().to_owned(), self.game.clone());
-        let player = self.maker.map(|maker| maker.player.0);
+        let (name, game) = (self.settings.name.as_str().to_owned(), self.game.clone());
+        let player = self.settings.maker.map(|maker| maker.player.0);
         OperatorEvent::RoomMade { room: self.id.0, name, game, player }
     }
 
     /// What operators read when a host runs the room, which goes on there if it `resumes`.
     pub(in crate::lobby) fn runs_event(&self, host: HostId, resumes: bool) -> OperatorEvent {
-        let (name, game) = (self.name.as_str().to_owned(), self.game.clone());
+        let (name, game) = (self.settings.name.as_str().to_owned(), self.game.clone());
         let (room, host) = (self.id.0, host.0);
         if resumes {
             OperatorEvent::RoomResumed { room, name, game, host }
@@ -274,9 +296,9 @@ impl LobbyRoom {
             room: self.id,
             game: self.game.clone(),
             parameters: self.parameters_of_map(),
-            seed: self.seed,
+            seed: self.run.seed,
             capacity: self.map_seats(),
-            incarnation: self.incarnation,
+            incarnation: self.run.incarnation,
         }
     }
 
@@ -284,12 +306,12 @@ impl LobbyRoom {
     pub(in crate::lobby) fn listing(&self) -> world::Room {
         world::Room {
             id: self.id.0,
-            name: self.name.as_str().to_owned(),
+            name: self.settings.name.as_str().to_owned(),
             game: self.game.clone(),
             players: self.seats.taken(),
             capacity: self.seats.capacity(),
             running: self.is_running(),
-            has_password: self.password.is_some(),
+            has_password: self.door.password.is_some(),
             host: self.host.0,
             parameters: self.public_parameters(),
         }
@@ -343,7 +365,7 @@ impl LobbyRooms {
     }
 
     fn insert(&mut self, room: LobbyRoom) {
-        if let Some(network) = room.maker.and_then(|maker| maker.network) {
+        if let Some(network) = room.settings.maker.and_then(|maker| maker.network) {
             self.by_network.entry(network).or_default().insert(room.id);
         }
         self.by_id.insert(room.id, room);
@@ -366,7 +388,7 @@ impl LobbyRooms {
     pub(in crate::lobby) fn remove(&mut self, id: RoomId) -> Option<LobbyRoom> {
         self.changed.insert(id);
         let room = self.by_id.remove(&id)?;
-        if let Some(network) = room.maker.and_then(|maker| maker.network)
+        if let Some(network) = room.settings.maker.and_then(|maker| maker.network)
             && let Some(made_there) = self.by_network.get_mut(&network)
         {
             made_there.remove(&id);

@@ -46,7 +46,7 @@ impl Rooms {
         room: RoomId,
         timers: &mut LobbyTimers,
     ) {
-        let after = self.at(room).next_roster_at;
+        let after = self.at(room).roster.next_at;
         timers.set_if_unset(Timer::Roster(room), after.max(now));
     }
 
@@ -63,17 +63,16 @@ impl Rooms {
         }
         let roster = self.roster(id, sessions);
         let room = self.at_mut(id);
-        room.next_roster_at = now + ROSTER_INTERVAL_PER_MEMBER * room.seats.taken();
+        room.roster.next_at = now + ROSTER_INTERVAL_PER_MEMBER * room.seats.taken();
         let present: BTreeSet<u64> = roster.iter().map(|player| player.id).collect();
         let removed: Vec<u64> =
-            room.published_roster.keys().copied().filter(|id| !present.contains(id)).collect();
-        let is_news =
-            |player: &world::Player| room.published_roster.get(&player.id) != Some(player);
+            room.roster.players.keys().copied().filter(|id| !present.contains(id)).collect();
+        let is_news = |player: &world::Player| room.roster.players.get(&player.id) != Some(player);
         let players: Vec<_> = roster.into_iter().filter(is_news).collect();
         for id in &removed {
-            room.published_roster.remove(id);
+            room.roster.players.remove(id);
         }
-        room.published_roster.extend(players.iter().map(|player| (player.id, player.clone())));
+        room.roster.players.extend(players.iter().map(|player| (player.id, player.clone())));
         if !players.is_empty() || !removed.is_empty() {
             let change = world::PlayerChange { room: id.0, players, gone: removed };
             let members = self.member_conns(id, sessions);
@@ -85,7 +84,7 @@ impl Rooms {
     /// with the next event: by then it may have changed back for the others, but not for this one.
     fn roster_for_member(&mut self, id: RoomId, sessions: &Sessions) -> Vec<world::Player> {
         let roster = self.roster(id, sessions);
-        let published = &mut self.at_mut(id).published_roster;
+        let published = &mut self.at_mut(id).roster.players;
         for player in &roster {
             if published.get(&player.id) != Some(player) {
                 published.insert(player.id, world::Player::default());

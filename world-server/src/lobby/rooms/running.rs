@@ -2,9 +2,10 @@
 //!
 //! A start is answered when the host has responded: `Done` when the room runs, an error otherwise.
 //!
-//! The worlds of the operator's list are opened at the start, and stay open without players. A world
-//! is the room that has its name and is the operator's. One that has ended, by its rules or by a
-//! crash, is opened again as a new one after some seconds, and so is one that no host could open.
+//! The worlds of the operator's list are opened at the start, and stay open without players. A
+//! world is the room that has its name and is the operator's. One that has ended, by its rules or
+//! by a crash, is opened again as a new one after some seconds, and so is one that no host could
+//! open.
 
 use std::time::Duration;
 
@@ -56,7 +57,7 @@ impl Lobby {
         let host = self.fleet.place_new_room(self.rooms.all(), id).ok_or_else(no_host_available)?;
         let random = self.random_seed();
         let room = self.rooms.at_mut(id);
-        room.phase = RoomPhase::Opening { host, starter };
+        room.run.phase = RoomPhase::Opening { host, starter };
         room.choose_seed(self.config.server_secret.as_ref(), random);
         self.send_open_room(now, id, host, None);
         let players: Vec<PlayerId> = self.rooms.at(id).seats.players().collect();
@@ -71,7 +72,7 @@ impl Lobby {
     pub(in crate::lobby) fn start_by_itself(&mut self, now: LocalTime, id: RoomId) {
         let room = self.rooms.at(id);
         let can_start = || room.check_start(room.host, &self.games, &self.sessions).is_ok();
-        if room.starts_itself && can_start() {
+        if room.settings.starts_itself && can_start() {
             // The host of the room can start it, too, and is told what prevents it.
             let _ = self.begin_start(now, id, None);
         }
@@ -96,7 +97,7 @@ impl Lobby {
         let Some(id) = self.operated_room(index) else {
             return false;
         };
-        if self.rooms.at(id).phase != RoomPhase::Waiting {
+        if self.rooms.at(id).run.phase != RoomPhase::Waiting {
             return true;
         }
         self.begin_start(now, id, None).is_ok()
@@ -109,7 +110,7 @@ impl Lobby {
             return Some(known);
         }
         self.check_directory().ok()?;
-        self.effects.counters.rooms_made += 1;
+        self.effects.counters.rooms.made += 1;
         Some(self.rooms.add_operated(create.clone()))
     }
 
@@ -128,9 +129,9 @@ impl Lobby {
     ) {
         let build = self.fleet.build_of(host);
         let room = self.rooms.at_mut(id);
-        room.incarnation += 1;
+        room.run.incarnation += 1;
         if resume_with.is_none() {
-            room.build = build;
+            room.run.build = build;
         }
         let resume = resume_with
             .map(|members| RoomResume { members: Some(members), ..RoomResume::default() });
@@ -159,7 +160,7 @@ impl Lobby {
             let message = format!(
                 "room {world} waits for a game server of build `{}`, and goes on as soon as there \
                  is one",
-                sanitized(&room.build)
+                sanitized(&room.run.build)
             );
             return LobbyRefusal::new(ErrorCode::TryAgain, message);
         }
@@ -174,7 +175,7 @@ impl Lobby {
     /// A player has come into a room: if no host may run it, the player reads what it waits for.
     pub(in crate::lobby) fn tell_that_it_waits(&mut self, player: PlayerId, world: RoomId) {
         let room = self.rooms.at(world);
-        if room.phase == (RoomPhase::Moving { host: None }) && self.fleet.waits_for_host(room) {
+        if room.run.phase == (RoomPhase::Moving { host: None }) && self.fleet.waits_for_host(room) {
             let why = self.why_no_ticket(world, player);
             self.notify(player, output::error_body(why));
         }
@@ -254,7 +255,7 @@ impl Lobby {
             return;
         };
         let (RoomPhase::Opening { host, starter }, true) =
-            (room.phase, room.game_host() == Some(from))
+            (room.run.phase, room.game_host() == Some(from))
         else {
             return self.handle_room_resumed(now, from, id, error);
         };
@@ -268,7 +269,7 @@ impl Lobby {
                 self.close_room_by_host(now, id, LobbyRefusal::new(code, message));
             }
             Some(error) => {
-                room.phase = RoomPhase::Waiting;
+                room.run.phase = RoomPhase::Waiting;
                 self.fleet.note_change();
                 let message =
                     format!("the game server did not open the room: {}", sanitized(&error.message));
@@ -354,11 +355,11 @@ impl Lobby {
             return self.go_on_waiting(now, id);
         }
         let within = self.config.open_timeout.as_secs();
-        let message = match room.phase {
+        let message = match room.run.phase {
             RoomPhase::Moving { host: None } => {
                 format!(
                     "within {within} s no other game server of build `{}` could resume room {id}",
-                    sanitized(&room.build)
+                    sanitized(&room.run.build)
                 )
             }
             _ => format!("the game server did not open the room within {within} s"),
@@ -372,7 +373,7 @@ impl Lobby {
         let room = self.rooms.at(id);
         tracing::warn!(
             room = id.0,
-            build = room.build,
+            build = room.run.build,
             host = room.game_host().map(|host| host.0),
             "a kept room does not go on yet: no host of its build is there, or its host does not \
              answer; it waits as long as it has players, or for good if its game lasts"
@@ -389,7 +390,7 @@ impl Lobby {
         starter: Option<RequestSource>,
     ) {
         let room = self.rooms.at_mut(id);
-        room.phase = RoomPhase::Running { host };
+        room.run.phase = RoomPhase::Running { host };
         // It may be of an older build than the newest.
         self.fleet.note_change();
         if room.map_identity.is_some() {
@@ -402,7 +403,7 @@ impl Lobby {
         for player in self.rooms.players_on_map(id) {
             self.send_ticket(now, player);
         }
-        self.effects.counters.rooms_started += 1;
+        self.effects.counters.rooms.started += 1;
         self.rooms.mark_changed(now, id, &mut self.effects.timers);
     }
 
@@ -413,7 +414,7 @@ impl Lobby {
         let world = known.room?;
         let (id, incarnation) = self.rooms.avatar_place(world, player)?;
         let room = self.rooms.at(id);
-        let RoomPhase::Running { host } = room.phase else {
+        let RoomPhase::Running { host } = room.run.phase else {
             return None;
         };
         let map = room.map();

@@ -25,7 +25,7 @@ impl ServerSecret {
 impl LobbyRoom {
     /// Sets the seed for the start of the game: from the one that the player named, or `random`.
     pub(in crate::lobby) fn choose_seed(&mut self, secret: Option<&ServerSecret>, random: u64) {
-        self.seed = match self.named_seed() {
+        self.run.seed = match self.named_seed() {
             Some(named) => secret.map_or(named, |secret| secret.mix(named)),
             None => random,
         };
@@ -34,19 +34,19 @@ impl LobbyRoom {
     /// Replaces the seed that the player named by the one of the room, for a host.
     pub(in crate::lobby) fn replace_seed(&self, parameters: &mut BTreeMap<String, String>) {
         if let Some(seed) = parameters.get_mut(SEED) {
-            *seed = self.seed.to_string();
+            *seed = self.run.seed.to_string();
         }
     }
 
     /// The parameters that players see.
     pub(in crate::lobby) fn public_parameters(&self) -> BTreeMap<String, String> {
-        let mut parameters = self.parameters.clone();
+        let mut parameters = self.settings.parameters.clone();
         parameters.remove(SEED);
         parameters
     }
 
     fn named_seed(&self) -> Option<u64> {
-        self.parameters.get(SEED)?.trim().parse().ok()
+        self.settings.parameters.get(SEED)?.trim().parse().ok()
     }
 }
 

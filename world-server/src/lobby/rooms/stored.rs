@@ -77,7 +77,7 @@ impl Rooms {
         asked: AskedOfStore,
         sessions: &Sessions,
     ) -> Option<RoomStoreJob> {
-        let runs_there = |room: &&LobbyRoom| room.phase == RoomPhase::Running { host };
+        let runs_there = |room: &&LobbyRoom| room.run.phase == RoomPhase::Running { host };
         let pair = |number: StoreNumber| (number.incarnation, number.count);
         let numbers = [pair(asked.number), pair(asked.oldest)];
         let Some(room) = self.get(id).filter(runs_there) else {
@@ -118,7 +118,7 @@ impl Rooms {
     fn can_all_write(&self, id: RoomId) -> bool {
         let game = self.get(id).map(|room| &room.game);
         let is_moving = |room: &LobbyRoom| {
-            Some(&room.game) == game && matches!(room.phase, RoomPhase::Moving { .. })
+            Some(&room.game) == game && matches!(room.run.phase, RoomPhase::Moving { .. })
         };
         !self.iter().any(is_moving)
     }
@@ -208,7 +208,7 @@ impl Rooms {
         outbox: &mut OutputQueue,
     ) {
         if let Some(room) = self.get(id)
-            && let RoomPhase::Running { host } = room.phase
+            && let RoomPhase::Running { host } = room.run.phase
         {
             let (incarnation, count) = number;
             let number = StoreNumber { incarnation, count };

@@ -48,7 +48,7 @@ impl UnplayedRooms {
         config: &LobbyConfig,
     ) -> Vec<(RoomId, Duration)> {
         let runs_there = |id: &RoomId| {
-            rooms.get(*id).is_some_and(|room| room.phase == RoomPhase::Running { host })
+            rooms.get(*id).is_some_and(|room| room.run.phase == RoomPhase::Running { host })
         };
         let reported: BTreeSet<RoomId> = reported.iter().copied().filter(runs_there).collect();
         self.0.retain(|id, since| {
@@ -80,7 +80,7 @@ impl UnplayedRooms {
 
 /// How long the world may be without players; `None` for good.
 fn limit_of(world: &LobbyRoom, config: &LobbyConfig) -> Option<Duration> {
-    let abandoned = match world.life {
+    let abandoned = match world.settings.life {
         RoomLife::WhilePlayed => config.abandoned,
         RoomLife::Lasting => config.unplayed,
         RoomLife::Operated => None,

@@ -40,6 +40,7 @@ impl Lobby {
         conn: ConnId,
     ) -> Option<PlayerId> {
         self.rooms.unsubscribe(conn);
+        self.order_gate.forget_conn(conn);
         let player = self.sessions.disconnect(now, conn, &mut self.effects.timers)?;
         self.mark_away(now, player);
         Some(player)

@@ -266,7 +266,7 @@ impl Lobby {
             self.begin_close(older, LobbyRefusal::new(ErrorCode::TakenOver, message));
         }
         self.sessions.renew_token(player);
-        if self.sessions.player(player).network.is_none() {
+        if self.sessions.player(player).origin.network.is_none() {
             self.note_network(now, player, conn);
         }
         self.effects.counters.resumed += 1;
@@ -288,7 +288,7 @@ impl Lobby {
     /// The record of the session did not say where it was opened: it counts where it is resumed.
     fn note_network(&mut self, now: LocalTime, player: PlayerId, conn: ConnId) {
         let (network, is_trusted) = self.sessions.origin_of(conn);
-        self.sessions.player_mut(player).network = Some(network);
+        self.sessions.player_mut(player).origin.network = Some(network);
         if self.make_room_for_session(now, conn).is_ok() && !is_trusted {
             self.sessions.count_at(player, network);
         }

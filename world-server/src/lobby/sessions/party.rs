@@ -33,7 +33,7 @@ impl Sessions {
             let message = "no other player of that name is there".to_owned();
             LobbyRefusal::new(ErrorCode::NoSuchPlayer, message)
         })?;
-        if !self.player_mut(player).chat.take(now) {
+        if !self.player_mut(player).allowances.chat.take(now) {
             let message = format!(
                 "at most {} invitations and chat messages a second; wait a little",
                 config.chat_per_s

@@ -33,40 +33,56 @@ const MAX_LISTED_PLAYERS: usize = 4_096;
 /// Secret: a client that presents it takes the session over.
 pub(super) type ResumeToken = [u8; 16];
 
+/// Where a session comes from.
+#[derive(Debug, Default)]
+pub(in crate::lobby) struct SessionOrigin {
+    /// Where it was opened: limits of rooms count by it, also after a resume from elsewhere. `None`
+    /// until the first resume if the record of another lobby does not say it.
+    pub(in crate::lobby) network: Option<SourceNetwork>,
+    /// When it was opened, in seconds since 1970.
+    pub(in crate::lobby) since: i64,
+    /// `network`, unless the operator trusts the address: the limit of sessions counts by it.
+    counted_at: Option<SourceNetwork>,
+}
+
+/// How much of something a player may still do.
+pub(in crate::lobby) struct PlayerAllowances {
+    pub(in crate::lobby) creations: RecentCreations,
+    pub(in crate::lobby) chat: TokenBucket,
+    pub(in crate::lobby) password_guesses: PasswordGuesses,
+}
+
+/// The secrets by which a session is resumed.
+struct SessionTokens {
+    newest: ResumeToken,
+    previous: Option<ResumeToken>,
+}
+
 pub(in crate::lobby) struct LobbyPlayer {
     pub(in crate::lobby) id: PlayerId,
     /// `None` within the grace period.
     pub(in crate::lobby) conn: Option<ConnId>,
     /// Derived from the rooms' seats, to avoid a search.
     pub(in crate::lobby) room: Option<RoomId>,
-    pub(in crate::lobby) creations: RecentCreations,
-    /// Where the session was opened: limits of rooms count by it, also after a resume from
-    /// elsewhere. `None` until the first resume if the record of another lobby does not say it.
-    pub(in crate::lobby) network: Option<SourceNetwork>,
+    pub(in crate::lobby) origin: SessionOrigin,
     /// Proved when the session was opened.
     pub(in crate::lobby) account: Option<AccountId>,
-    /// When the session was opened, in seconds since 1970.
-    pub(in crate::lobby) since: i64,
     /// Of a session without an account: why it may not chat, and until when.
     pub(in crate::lobby) mute: Option<BanTerm>,
     /// The party that it is in, alone perhaps.
     pub(in crate::lobby) party: Option<PartyId>,
     /// For the rooms that it joins.
     pub(in crate::lobby) wishes: Wishes,
-    pub(in crate::lobby) chat: TokenBucket,
-    pub(in crate::lobby) password_guesses: PasswordGuesses,
+    pub(in crate::lobby) allowances: PlayerAllowances,
     /// The room that ended while the player was away, and why; sent at the resume.
     pub(in crate::lobby) lost_room: Option<(RoomId, LobbyRefusal)>,
-    /// `network`, unless the operator trusts the address: the limit of sessions counts by it.
-    counted_at: Option<SourceNetwork>,
     name: PlayerName,
-    token: ResumeToken,
-    previous_token: Option<ResumeToken>,
+    tokens: SessionTokens,
 }
 
 impl LobbyPlayer {
     pub(in crate::lobby) fn counted_at(&self) -> Option<SourceNetwork> {
-        self.counted_at
+        self.origin.counted_at
     }
 
     pub(in crate::lobby) fn name(&self) -> &PlayerName {
@@ -221,20 +237,19 @@ impl LobbyPlayers {
             id,
             conn,
             room: None,
-            creations,
-            network,
+            origin: SessionOrigin { network, since: new.since, counted_at: None },
             account,
-            since: new.since,
             mute: new.mute,
             party: None,
             wishes: new.wishes,
-            chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
-            password_guesses: PasswordGuesses::default(),
+            allowances: PlayerAllowances {
+                creations,
+                chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
+                password_guesses: PasswordGuesses::default(),
+            },
             lost_room: None,
-            counted_at: None,
             name,
-            token,
-            previous_token,
+            tokens: SessionTokens { newest: token, previous: previous_token },
         };
         self.by_id.insert(id, player);
     }
@@ -259,11 +274,11 @@ impl LobbyPlayers {
             return;
         };
         self.remove_name(&player.name);
-        self.by_token.remove(&player.token);
-        if let Some(previous) = player.previous_token {
+        self.by_token.remove(&player.tokens.newest);
+        if let Some(previous) = player.tokens.previous {
             self.by_token.remove(&previous);
         }
-        if let Some(network) = player.counted_at
+        if let Some(network) = player.origin.counted_at
             && let Some(there) = self.by_network.get_mut(&network)
         {
             there.remove(&id);
@@ -275,7 +290,7 @@ impl LobbyPlayers {
 
     /// Counts the player among those of this network, once.
     pub(super) fn count_at(&mut self, id: PlayerId, network: SourceNetwork) {
-        let before = self.at_mut(id).counted_at.replace(network);
+        let before = self.at_mut(id).origin.counted_at.replace(network);
         assert_eq!(before, None, "a player counts in one place");
         self.by_network.entry(network).or_default().insert(id);
     }
@@ -316,23 +331,23 @@ impl LobbyPlayers {
         self.confirm_token(id);
         let token = self.random_bytes();
         self.by_token.insert(token, id);
-        let player = self.at_mut(id);
-        player.previous_token = Some(std::mem::replace(&mut player.token, token));
+        let tokens = &mut self.at_mut(id).tokens;
+        tokens.previous = Some(std::mem::replace(&mut tokens.newest, token));
     }
 
     /// The client has received the token: revokes the previous one.
     pub(super) fn confirm_token(&mut self, id: PlayerId) {
-        if let Some(previous) = self.at_mut(id).previous_token.take() {
+        if let Some(previous) = self.at_mut(id).tokens.previous.take() {
             self.by_token.remove(&previous);
         }
     }
 
     pub(in crate::lobby) fn token(&self, id: PlayerId) -> ResumeToken {
-        self.at(id).token
+        self.at(id).tokens.newest
     }
 
     pub(super) fn previous_token(&self, id: PlayerId) -> Option<ResumeToken> {
-        self.at(id).previous_token
+        self.at(id).tokens.previous
     }
 
     pub(super) fn rename(&mut self, id: PlayerId, name: PlayerName) -> Result<(), NameTaken> {

@@ -16,7 +16,7 @@ use crate::lobby::timers::{LobbyTimers, Timer};
 
 impl Sessions {
     pub(in crate::lobby) fn record_of(&self, player: &LobbyPlayer) -> pb::Player {
-        let creations = player.creations.entries().map(|(key, room)| pb::Creation {
+        let creations = player.allowances.creations.entries().map(|(key, room)| pb::Creation {
             key: key.map(Vec::from).unwrap_or_default(),
             room: room.0,
         });
@@ -30,10 +30,10 @@ impl Sessions {
                 .map(Vec::from)
                 .unwrap_or_default(),
             creations: creations.collect(),
-            network: network_record(player.network),
+            network: network_record(player.origin.network),
             account: AccountId::to_bytes(player.account),
             wishes: player.wishes.clone().into_map(),
-            since: player.since,
+            since: player.origin.since,
             mute: player
                 .mute
                 .as_ref()

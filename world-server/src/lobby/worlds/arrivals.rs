@@ -59,7 +59,7 @@ impl Rooms {
 
     /// Whether what is kept of the room may lack a player who has just arrived.
     pub(super) fn may_lack_arrivals(&self, id: RoomId, config: &LobbyConfig) -> bool {
-        config.stores_rooms || config.keeps_rooms && !self.at(id).has_checkpoint
+        config.stores_rooms || config.keeps_rooms && !self.at(id).run.has_checkpoint
     }
 
     /// A room goes on from what was kept: admits the players again who had arrived there.

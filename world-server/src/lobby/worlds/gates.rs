@@ -1,5 +1,6 @@
-//! Gates and maps of worlds (see [`worlds`](super)), as far as they need more than rooms: hosts that
-//! open maps, orders that reach them, players who read why a gate is closed, and their tickets.
+//! Gates and maps of worlds (see [`worlds`](super)), as far as they need more than rooms: hosts
+//! that open maps, orders that reach them, players who read why a gate is closed, and their
+//! tickets.
 
 use std::collections::BTreeSet;
 
@@ -165,7 +166,7 @@ impl Lobby {
     fn send_to_maps(&mut self, orders: impl IntoIterator<Item = (RoomId, RoomOrder)>) {
         for (id, order) in orders {
             let runs = matches!(
-                self.rooms.get(id).map(|room| room.phase),
+                self.rooms.get(id).map(|room| room.run.phase),
                 Some(RoomPhase::Running { .. })
             );
             if let Some(host) = self.reachable_host(id).filter(|_| runs) {
@@ -225,7 +226,7 @@ impl Lobby {
         let Some(room) = self.rooms.at(id).map_identity else {
             return;
         };
-        let has_run = !matches!(self.rooms.at(id).phase, RoomPhase::Opening { .. });
+        let has_run = !matches!(self.rooms.at(id).run.phase, RoomPhase::Opening { .. });
         let lost = self.remove_map(id, why);
         self.rooms.at_mut(room.world).world.maps.remove(&room.map);
         for player in lost.seats.players() {

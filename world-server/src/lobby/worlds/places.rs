@@ -29,7 +29,7 @@ impl Rooms {
             .get(&player)
             .copied()
             .unwrap_or(MemberPlace { room: world, incarnation_offset: 0 });
-        Some((place.room, self.at(place.room).incarnation + place.incarnation_offset))
+        Some((place.room, self.at(place.room).run.incarnation + place.incarnation_offset))
     }
 
     /// Whether a host may report about the player in that room: the player is in it, or was

@@ -157,9 +157,9 @@ impl Rooms {
         for player in world.world.players_of_map(id) {
             room.seats.take(player).ok()?;
         }
-        (room.phase, room.incarnation) = (phase, record.incarnation);
-        room.build.clone_from(&record.build);
-        room.has_checkpoint = has_checkpoint;
+        (room.run.phase, room.run.incarnation) = (phase, record.incarnation);
+        room.run.build.clone_from(&record.build);
+        room.run.has_checkpoint = has_checkpoint;
         let maps = &mut self.at_mut(RoomId(identity.world)).world.maps;
         if identity.map == 0 || maps.contains_key(&identity.map) {
             return None;

@@ -44,7 +44,7 @@ pub(super) enum GateDeparture {
 impl Rooms {
     /// A player stands in a gate of a map; `None` if it is not the host's.
     pub(super) fn at_gate(&mut self, host: HostId, id: RoomId, player: PlayerId) -> Option<AtGate> {
-        let room = self.get(id).filter(|room| room.phase == RoomPhase::Running { host })?;
+        let room = self.get(id).filter(|room| room.run.phase == RoomPhase::Running { host })?;
         let world = room.world_id();
         if !self.is_on_map(player, id) {
             return Some(AtGate::NotThere);
@@ -73,7 +73,7 @@ impl Rooms {
     /// Adds a further map, which a host is about to open.
     pub(super) fn open_map(&mut self, world: RoomId, map: u32, id: RoomId, host: HostId) {
         self.at_mut(world).world.maps.insert(map, id);
-        self.at_mut(id).phase = RoomPhase::Opening { host, starter: None };
+        self.at_mut(id).run.phase = RoomPhase::Opening { host, starter: None };
     }
 
     /// Reserves a seat on a map.
@@ -117,7 +117,7 @@ impl Rooms {
         let known = &mut self.at_mut(world).world;
         known.places.entry(player).or_insert(MemberPlace { room: world, incarnation_offset: 0 });
         known.transfers.insert(player, transfer);
-        let is_open = matches!(self.at(to).phase, RoomPhase::Running { .. });
+        let is_open = matches!(self.at(to).run.phase, RoomPhase::Running { .. });
         is_open.then(|| self.release_order(world, player))
     }
 
@@ -164,7 +164,7 @@ impl Rooms {
     ) -> Option<bool> {
         let room = self.get(id).filter(|room| room.game_host() == Some(host))?;
         let world = room.world_id();
-        let here = room.incarnation;
+        let here = room.run.incarnation;
         let may_lack_arrivals = self.may_lack_arrivals(id, config);
         let known = &mut self.at_mut(world).world;
         let transfer = known.transfers.get(&player)?;

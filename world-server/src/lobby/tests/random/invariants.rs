@@ -39,17 +39,17 @@ impl RandomRun {
                     "{context}: a player in two rooms"
                 );
             }
-            match room.phase {
+            match room.run.phase {
                 RoomPhase::Waiting | RoomPhase::Moving { host: None } => {}
                 RoomPhase::Opening { host, .. }
                 | RoomPhase::Running { host }
                 | RoomPhase::Moving { host: Some(host) } => {
                     assert!(lobby.fleet.host(host).is_some(), "{context}: a room on a lost host");
                     let of_host = &lobby.fleet.host(host).expect("a known host").build;
-                    let is_tried = room.phase == RoomPhase::Moving { host: Some(host) }
-                        && room.release.may_try(of_host);
+                    let is_tried = room.run.phase == RoomPhase::Moving { host: Some(host) }
+                        && room.run.release.may_try(of_host);
                     assert!(
-                        of_host == &room.build || is_tried,
+                        of_host == &room.run.build || is_tried,
                         "{context}: a room on a host of another build"
                     );
                 }
@@ -160,11 +160,11 @@ impl RandomRun {
         let mut made: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for room in rooms.iter() {
             assert_eq!(
-                room.maker.is_none(),
+                room.settings.maker.is_none(),
                 room.map_identity.is_some(),
                 "{context}: a room without a maker"
             );
-            if let Some(maker) = room.maker {
+            if let Some(maker) = room.settings.maker {
                 let network = maker.network.expect("all players have a network");
                 made.entry(network).or_default().insert(room.id);
             }

@@ -136,8 +136,8 @@ impl RandomRun {
         // reconnect.
         let mut settled: BTreeMap<u64, u64> = BTreeMap::new();
         for room in self.lobby.rooms.iter().filter(|room| room.map_identity.is_none()) {
-            let stays =
-                room.phase == RoomPhase::Waiting || matches!(room.phase, RoomPhase::Running { .. });
+            let stays = room.run.phase == RoomPhase::Waiting
+                || matches!(room.run.phase, RoomPhase::Running { .. });
             settled
                 .extend(room.seats.players().filter(|_| stays).map(|player| (player.0, room.id.0)));
             let world = room.world.to_record().unwrap_or_default();
@@ -145,7 +145,7 @@ impl RandomRun {
             directory.seen.in_transfer += world.transfers.len() as u64;
         }
         let moving =
-            self.lobby.rooms.iter().any(|room| matches!(room.phase, RoomPhase::Moving { .. }));
+            self.lobby.rooms.iter().any(|room| matches!(room.run.phase, RoomPhase::Moving { .. }));
 
         let records = directory.compact();
         self.lobby = Self::lobby(directory.leaders << 32 | self.conns, true);
@@ -210,7 +210,7 @@ impl RandomRun {
                     .get(RoomId(room))
                     .expect("a host closes rooms that the lobby does not know");
                 assert_eq!(
-                    (known.game_host(), known.incarnation),
+                    (known.game_host(), known.run.incarnation),
                     (Some(*host), incarnation),
                     "room {room}"
                 );
