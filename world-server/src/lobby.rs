@@ -98,7 +98,6 @@ pub(crate) use operator_orders::{
 use order_gate::OrderGate;
 pub use output::{ConnId, HostId, JobSource, LobbyAction, MissedNews, RecordKey, UnknownRecordKey};
 use output::{DONE, RequestOutcome, RequestSource};
-use planned_end::PlannedEnd;
 use records::Records;
 use refusal::{LobbyRefusal, ends_handshake};
 pub(crate) use report_limit::ReportLimit;
@@ -112,6 +111,7 @@ use sessions::Sessions;
 pub use sessions::account_job::{AccountJob, AccountOutcome, AccountWays, Secret};
 use sessions::catch_ups::NextCatchUp;
 use sessions::connections::Stage;
+use shutdown::ServerEnd;
 pub use stats::LobbyStats;
 pub use store_job::{StoreJob, StoreOutcome};
 pub(crate) use text::{is_player_name, look_alike};
@@ -129,9 +129,7 @@ pub struct Lobby {
     records: Records,
     order_gate: OrderGate,
     servers: KnownServers,
-    /// When an operator wants the server to end.
-    planned_end: Option<PlannedEnd>,
-    draining: bool,
+    end: ServerEnd,
 }
 
 /// How long a client waits that sends too many requests too fast: until the next one is in time, by
@@ -165,8 +163,7 @@ impl Lobby {
             records: Records::default(),
             order_gate,
             servers: KnownServers::default(),
-            planned_end: None,
-            draining: false,
+            end: ServerEnd::default(),
         }
     }
 
@@ -174,7 +171,7 @@ impl Lobby {
     /// the connection is removed.
     pub fn handle_connect(&mut self, now: LocalTime, conn: ConnId, address: IpAddr) {
         self.advance(now);
-        let admitted = if self.draining {
+        let admitted = if self.end.is_draining() {
             Err(draining_refusal())
         } else {
             self.sessions.connect(now, conn, address, &self.config)
@@ -449,7 +446,7 @@ impl Lobby {
     /// Begins to drain: no new connections and rooms; rooms are closed, players and hosts notified.
     pub fn drain(&mut self, now: LocalTime) {
         self.advance(now);
-        self.draining = true;
+        self.end.begin();
         for room in self.rooms.ids() {
             self.close_room(
                 now,
@@ -467,9 +464,19 @@ impl Lobby {
         self.advance(now);
     }
 
+    /// How long until the end that an operator has planned, and why.
+    pub(crate) fn planned_end(&self, now: LocalTime) -> Option<(Duration, String)> {
+        self.end.planned(now)
+    }
+
+    /// Whether the planned time has come: the shell shuts down.
+    pub fn is_end_due(&self, now: LocalTime) -> bool {
+        self.end.is_due(now)
+    }
+
     /// Whether a drain is complete: every connection is closed. (Hosts end by themselves.)
     pub fn is_drained(&self) -> bool {
-        self.draining && self.sessions.connections().len() == 0
+        self.end.is_draining() && self.sessions.connections().len() == 0
     }
 
     /// What the shell has to do next. Where orders and answers wait for the directory, the records
@@ -535,7 +542,7 @@ impl Lobby {
                 Timer::Worlds => self.open_worlds(now),
                 Timer::Releases => self.ask_rooms_to_move(now),
                 Timer::PlannedEnd => {
-                    self.announce_end(now);
+                    self.end.announce(now, &self.sessions, &mut self.effects);
                 }
             }
         }
@@ -543,7 +550,7 @@ impl Lobby {
             self.choose_trial(now);
             self.watch_builds(now);
         }
-        if self.fleet.take_change() && !self.draining {
+        if self.fleet.take_change() && !self.end.is_draining() {
             self.adjust_children(now);
         }
         self.emit_changed_records();

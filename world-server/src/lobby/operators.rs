@@ -125,8 +125,10 @@ impl Lobby {
             OperatorOrder::DrainHost { host, is_drained } => self
                 .set_host_drained(now, host, is_drained)
                 .ok_or(OperatorProblem::NoSuchHost(host.0)),
-            OperatorOrder::End { minutes, reason } => self.plan_end(now, minutes, &reason),
-            OperatorOrder::CallOffEnd => self.call_off_end(),
+            OperatorOrder::End { minutes, reason } => {
+                self.end.plan(now, minutes, &reason, &self.sessions, &mut self.effects)
+            }
+            OperatorOrder::CallOffEnd => self.end.call_off(&self.sessions, &mut self.effects),
             OperatorOrder::CloseRoom { room, reason } => self.close_by_operator(now, room, &reason),
         };
         self.advance(now);

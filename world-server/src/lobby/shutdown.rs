@@ -10,11 +10,12 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{Channel, world_to_client::Body};
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::Lobby;
+use crate::lobby::effects::LobbyEffects;
 use crate::lobby::operator_orders::{OperatorProblem, read_reason, server_line};
-use crate::lobby::output::ConnId;
+use crate::lobby::output::{ConnId, OutputQueue};
 use crate::lobby::planned_end::PlannedEnd;
 use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::sessions::Sessions;
 use crate::lobby::timers::Timer;
 
 /// When players read how much is left: seconds before the end.
@@ -24,13 +25,33 @@ const LAST_ROOM: Duration = Duration::from_mins(5);
 /// A longer time is a mistake.
 const MAX_MINUTES: u32 = 24 * 60;
 
-impl Lobby {
+/// Whether and when the server ends; see the module.
+#[derive(Debug, Default)]
+pub(super) struct ServerEnd {
+    planned: Option<PlannedEnd>,
+    /// Whether it has begun: there are no new connections and rooms.
+    is_draining: bool,
+}
+
+impl ServerEnd {
+    /// The end has begun.
+    pub(super) fn begin(&mut self) {
+        self.is_draining = true;
+    }
+
+    /// Whether the end has begun.
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining
+    }
+
     /// Plans the end, instead of one that was planned before. Returns how many players read it.
-    pub(in crate::lobby) fn plan_end(
+    pub(super) fn plan(
         &mut self,
         now: LocalTime,
         minutes: u32,
         reason: &str,
+        sessions: &Sessions,
+        effects: &mut LobbyEffects,
     ) -> Result<usize, OperatorProblem> {
         if minutes > MAX_MINUTES {
             let problem = format!("at most {MAX_MINUTES} minutes are allowed");
@@ -38,57 +59,66 @@ impl Lobby {
         }
         let reason = read_reason(reason)?;
         let at = now + Duration::from_mins(minutes.into());
-        self.planned_end = Some(PlannedEnd { at, reason });
-        Ok(self.announce_end(now))
+        self.planned = Some(PlannedEnd { at, reason });
+        Ok(self.announce(now, sessions, effects))
     }
 
     /// The server stays. Returns how many players read it.
-    pub(in crate::lobby) fn call_off_end(&mut self) -> Result<usize, OperatorProblem> {
-        self.planned_end.take().ok_or(OperatorProblem::NoEndPlanned)?;
-        self.effects.timers.cancel(Timer::PlannedEnd);
-        let all = self.sessions.players().connected();
+    pub(super) fn call_off(
+        &mut self,
+        sessions: &Sessions,
+        effects: &mut LobbyEffects,
+    ) -> Result<usize, OperatorProblem> {
+        self.planned.take().ok_or(OperatorProblem::NoEndPlanned)?;
+        effects.timers.cancel(Timer::PlannedEnd);
+        let all = sessions.players().connected();
         let reached = all.len();
-        self.say_as_server(all, "the server does not shut down now".to_owned());
+        let text = "the server does not shut down now".to_owned();
+        say_as_server(all, text, &mut effects.outbox);
         Ok(reached)
     }
 
     /// How long until the planned end, and why.
-    pub(crate) fn planned_end(&self, now: LocalTime) -> Option<(Duration, String)> {
-        self.planned_end.as_ref().map(|end| (end.at.since(now), end.reason.clone()))
+    pub(super) fn planned(&self, now: LocalTime) -> Option<(Duration, String)> {
+        self.planned.as_ref().map(|end| (end.at.since(now), end.reason.clone()))
     }
 
-    /// Whether the planned time has come: the shell shuts down.
-    pub fn is_end_due(&self, now: LocalTime) -> bool {
-        self.planned_end.as_ref().is_some_and(|end| end.at <= now)
+    /// Whether the planned time has come.
+    pub(super) fn is_due(&self, now: LocalTime) -> bool {
+        self.planned.as_ref().is_some_and(|end| end.at <= now)
     }
 
-    /// Tells all players how much is left, and sets when they are told next.
-    pub(in crate::lobby) fn announce_end(&mut self, now: LocalTime) -> usize {
-        let Some(end) = &self.planned_end else { return 0 };
+    /// Tells all players how much is left, and sets when they are told next. Returns how many they
+    /// are.
+    pub(super) fn announce(
+        &self,
+        now: LocalTime,
+        sessions: &Sessions,
+        effects: &mut LobbyEffects,
+    ) -> usize {
+        let Some(end) = &self.planned else { return 0 };
         let left = end.at.since(now);
         if !left.is_zero() {
             let next = ANNOUNCED_S.into_iter().map(Duration::from_secs).find(|next| *next < left);
             let pause = left.saturating_sub(next.unwrap_or_default());
-            self.effects.timers.set(Timer::PlannedEnd, now + pause);
+            effects.timers.set(Timer::PlannedEnd, now + pause);
         }
-        let text = end.text(now);
-        let all = self.sessions.players().connected();
+        let all = sessions.players().connected();
         let reached = all.len();
-        self.say_as_server(all, text);
+        say_as_server(all, end.text(now), &mut effects.outbox);
         reached
     }
 
     /// The same to a player who has just come.
-    pub(in crate::lobby) fn announce_end_to(&mut self, now: LocalTime, conn: ConnId) {
-        if let Some(end) = &self.planned_end {
-            let text = end.text(now);
-            self.say_as_server(vec![conn], text);
+    pub(super) fn announce_to(&self, now: LocalTime, conn: ConnId, outbox: &mut OutputQueue) {
+        if let Some(end) = &self.planned {
+            say_as_server(vec![conn], end.text(now), outbox);
         }
     }
 
     /// Refuses to make a room that would end soon.
-    pub(in crate::lobby) fn check_end_is_far(&self, now: LocalTime) -> Result<(), LobbyRefusal> {
-        match &self.planned_end {
+    pub(super) fn check_is_far(&self, now: LocalTime) -> Result<(), LobbyRefusal> {
+        match &self.planned {
             Some(end) if end.at.since(now) <= LAST_ROOM => {
                 let message = format!("{}; no room is made any more", end.text(now));
                 Err(LobbyRefusal::new(ErrorCode::Draining, message))
@@ -96,9 +126,8 @@ impl Lobby {
             _ => Ok(()),
         }
     }
+}
 
-    fn say_as_server(&mut self, conns: Vec<ConnId>, text: String) {
-        let chat = server_line(Channel::Lobby, 0, text);
-        self.effects.outbox.broadcast(conns, Body::Chat(chat));
-    }
+fn say_as_server(conns: Vec<ConnId>, text: String, outbox: &mut OutputQueue) {
+    outbox.broadcast(conns, Body::Chat(server_line(Channel::Lobby, 0, text)));
 }

@@ -104,7 +104,7 @@ impl Lobby {
             if culprit == Some(id)
                 || !room.run.has_checkpoint
                 || !room.is_running()
-                || self.draining
+                || self.end.is_draining()
             {
                 if culprit == Some(id) {
                     tracing::error!(

@@ -151,9 +151,9 @@ impl Fleet {
         let Some(host) = self.hosts.ready_mut(id) else {
             return;
         };
-        let skew = host.ticket_time.and_then(|time| time.skew_s(now, own));
+        let skew = host.clock.ticket_time.and_then(|time| time.skew_s(now, own));
         if let Some(ahead_s) = skew
-            && !host.has_wrong_clock
+            && !host.clock.is_wrong
         {
             tracing::warn!(
                 host = id.0,
@@ -164,12 +164,12 @@ impl Fleet {
                  tickets allow for it, but logs and certificates do not: set the clocks"
             );
         }
-        host.has_wrong_clock = skew.is_some();
+        host.clock.is_wrong = skew.is_some();
     }
 
     /// The number of hosts whose clocks differ from this server's.
     pub(in crate::lobby) fn wrong_clock_count(&self) -> usize {
-        self.hosts.iter().filter(|(_, host)| host.has_wrong_clock).count()
+        self.hosts.iter().filter(|(_, host)| host.clock.is_wrong).count()
     }
 }
 

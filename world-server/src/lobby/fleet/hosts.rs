@@ -51,14 +51,20 @@ pub struct Host {
     pub instance: Vec<u8>,
     pub stats: HostStats,
     pub measured: ReportedLoad,
-    /// `None` if it has not said it.
-    pub(crate) ticket_time: Option<HostTicketTime>,
-    /// Whether its clock differs from this server's by seconds, which was logged.
-    pub(crate) has_wrong_clock: bool,
+    pub(crate) clock: KnownHostClock,
     /// Whether it gets no more rooms, since it is about to end or has fallen silent.
     pub leaving: bool,
     /// Whether it gets no more rooms, since an operator wants it empty; its rooms move elsewhere.
     pub is_drained: bool,
+}
+
+/// The time by which a host judges tickets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct KnownHostClock {
+    /// `None` if it has not said it.
+    pub(crate) ticket_time: Option<HostTicketTime>,
+    /// Whether it differs from this server's by seconds, which was logged.
+    pub(crate) is_wrong: bool,
 }
 
 /// How a host is connected.
@@ -101,7 +107,7 @@ impl TryFrom<HostReady> for Host {
 impl Host {
     /// The host has said by which time it judges tickets; 0 if it has not.
     pub(super) fn note_ticket_time(&mut self, now: LocalTime, unix_s: u64) {
-        match &mut self.ticket_time {
+        match &mut self.clock.ticket_time {
             _ if unix_s == 0 => {}
             Some(known) => known.update(now, unix_s),
             unknown => *unknown = Some(HostTicketTime::new(now, unix_s)),

@@ -64,7 +64,7 @@ impl Lobby {
         create: CreateRoomRequest,
     ) -> Result<RoomId, LobbyRefusal> {
         self.check_in_no_room(player)?;
-        self.check_end_is_far(now)?;
+        self.end.check_is_far(now)?;
         self.games.check_creation(&create)?;
         self.sessions.check_party_seats(player, create.capacity)?;
         let maker = self.sessions.player_mut(player);

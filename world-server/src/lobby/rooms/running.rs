@@ -80,7 +80,7 @@ impl Lobby {
 
     /// Opens the worlds of the operator's list that are not open.
     pub(in crate::lobby) fn open_worlds(&mut self, now: LocalTime) {
-        if self.draining {
+        if self.end.is_draining() {
             return;
         }
         let mut are_open = true;
@@ -201,7 +201,7 @@ impl Lobby {
         let here = std::mem::take(&mut ready.rooms);
         let ticket_time = ready.ticket_time_unix_s;
         match Host::try_from(ready) {
-            Ok(host) if !self.draining => {
+            Ok(host) if !self.end.is_draining() => {
                 let instance = host.instance.clone();
                 let own_time = self.config.unix_time(now);
                 self.fleet.add_host(now, id, host, ticket_time, own_time);
@@ -231,7 +231,7 @@ impl Lobby {
     /// Removes a lost host; its rooms may resume elsewhere.
     pub(in crate::lobby) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
         // A server that shuts down has asked its hosts to end.
-        if !self.draining {
+        if !self.end.is_draining() {
             let its = self.rooms.on_host(host);
             let (rooms, reason) = (its.count() as u64, sanitized(reason));
             self.effects.report(OperatorEvent::HostLost { host: host.0, rooms, reason });
@@ -419,7 +419,7 @@ impl Lobby {
         };
         let map = room.map();
         let host = self.fleet.host(host).expect("a running room has a known host");
-        let host_time = host.ticket_time.map(|time| time.at(now));
+        let host_time = host.clock.ticket_time.map(|time| time.at(now));
         let host_time = host_time.unwrap_or_else(|| self.config.unix_time(now));
         self.effects.counters.tickets += 1;
         let ticket = Ticket {

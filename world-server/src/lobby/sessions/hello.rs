@@ -189,7 +189,7 @@ impl Lobby {
         self.sessions.begin_stage(now, conn, player, &self.config, &mut self.effects.timers);
         let welcome = self.welcome_message(player, is_resumed);
         self.sessions.player_mut(player).lost_room = None;
-        self.announce_end_to(now, conn);
+        self.end.announce_to(now, conn, &mut self.effects.outbox);
         if self.config.logs_chat {
             let text = "what players say on this server is logged, for its operators".to_owned();
             let chat = server_line(Channel::Lobby, 0, text);

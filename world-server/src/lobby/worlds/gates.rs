@@ -107,7 +107,7 @@ impl Lobby {
         from: RoomId,
         map: u32,
     ) -> Result<RoomId, LobbyRefusal> {
-        if self.draining {
+        if self.end.is_draining() {
             return Err(gate_closed(ErrorCode::Draining, "the server is shutting down"));
         }
         let to = match self.rooms.map_behind(world, from, map)? {
