@@ -7,15 +7,12 @@
 //!
 //! Exact: the sum of each direction, contents, handshakes, streams. An acknowledgement beside a
 //! datagram is what its packet has more than the connection's last packet without one: off by one
-//! byte where the length of packet numbers has changed meanwhile.
+//! byte where the length of packet numbers has changed meanwhile, and nothing before the first such
+//! packet.
 //!
 //! Cost: some nanoseconds a packet.
 
 use quinn_proto::FrameStats;
-
-/// Around a datagram in a packet, before the first one without an acknowledgement has left: see
-/// `docs/link.md`.
-const USUAL_HEAD: u16 = 22;
 
 /// Both directions, since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +133,8 @@ impl PacketBytes {
             };
             *part += around;
         } else if has(|frames| frames.acks) {
-            let head = around.min(seen.head.into());
+            seen.head = seen.head.min(around as u16);
+            let head = u64::from(seen.head);
             self.heads += head;
             self.acknowledgements += around - head;
         } else {
@@ -150,7 +148,7 @@ impl PacketBytes {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeenFrames {
     counts: FrameCounts,
-    /// Around the newest datagram without an acknowledgement.
+    /// Around the newest datagram without an acknowledgement, or the least so far.
     head: u16,
 }
 
@@ -163,7 +161,7 @@ impl SeenFrames {
 
 impl Default for SeenFrames {
     fn default() -> Self {
-        Self { counts: FrameCounts::default(), head: USUAL_HEAD }
+        Self { counts: FrameCounts::default(), head: u16::MAX }
     }
 }
 
