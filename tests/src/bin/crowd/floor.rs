@@ -1,13 +1,16 @@
 //! The floor: what QUIC costs by itself.
 //!
-//! N connections. The server sends each client a 400-byte datagram 20 times a second; each client
-//! sends an 8-byte datagram 20 times a second, at its own phase. No game, no interest management,
-//! no state. There are two: plain quinn in a good configuration (ring, a congestion controller that
-//! does not limit, large socket buffers, otherwise defaults), and one loop over `quinn-proto`, with
-//! the same configuration. One socket for each client, as the bots have.
+//! N connections. The server sends each client a datagram 20 times a second, of 400 bytes if not
+//! said otherwise; each client sends an 8-byte datagram 20 times a second, at its own phase. No
+//! game, no interest management, no state. There are three: plain quinn in a good configuration
+//! (ring, a congestion controller that does not limit, large socket buffers, otherwise defaults),
+//! one loop over `quinn-proto`, with the same configuration, and the same loop without QUIC. One
+//! socket for each client, as the bots have.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -34,7 +37,7 @@ use crate::pinned_process::{
 use crate::table::{Row, ServerCost};
 
 /// Datagram sizes, down to a client and up to the server.
-const DOWN_BYTES: usize = 400;
+pub(crate) const DOWN_BYTES: usize = 400;
 const UP_BYTES: usize = 8;
 const PERIOD: Duration = Duration::from_millis(50);
 /// How often a tick the loop reads its socket.
@@ -49,6 +52,15 @@ pub(crate) struct ClientsArgs {
     server: SocketAddr,
     count: u32,
     seconds: u32,
+    /// Without QUIC.
+    #[arg(long)]
+    plain: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ServerArgs {
+    /// Of each datagram to a client.
+    bytes: usize,
 }
 
 /// On what the floor's server is built.
@@ -60,21 +72,34 @@ pub(crate) enum FloorKind {
     /// `ambit-endpoint`: one loop for all connections.
     #[display("bare loop")]
     Loop,
+    /// The same loop without QUIC.
+    #[display("plain UDP")]
+    Plain,
 }
 
-/// Measures one row of the table.
-pub(crate) fn measure(kind: FloorKind, count: u32, window: Duration) -> anyhow::Result<Row> {
+/// Measures one row of the table, with datagrams of `bytes` to the clients.
+pub(crate) fn measure(
+    kind: FloorKind,
+    count: u32,
+    bytes: usize,
+    window: Duration,
+) -> anyhow::Result<Row> {
     let scratch = ScratchFolder::new()?;
     let own = std::env::current_exe()?;
     let program = match kind {
         FloorKind::Quinn => "floor-server",
         FloorKind::Loop => "floor-loop",
+        FloorKind::Plain => "floor-plain",
     };
-    let server = PinnedProcess::start(SERVER_CORE, &own, &[program.into()], &scratch.0)?;
+    let arguments = [program.into(), bytes.to_string()];
+    let server = PinnedProcess::start(SERVER_CORE, &own, &arguments, &scratch.0)?;
     let ready = server.wait_for_line("ready ", WAIT_LIMIT)?;
     let address = ready.trim_start_matches("ready ").to_owned();
-    let arguments =
-        ["floor-clients".into(), address, count.to_string(), window.as_secs().to_string()];
+    let mut arguments =
+        vec!["floor-clients".into(), address, count.to_string(), window.as_secs().to_string()];
+    if kind == FloorKind::Plain {
+        arguments.push("--plain".to_owned());
+    }
     let clients = PinnedProcess::start(CLIENT_CORE, &own, &arguments, &scratch.0)?;
     clients.wait_for_line("measuring", WAIT_LIMIT)?;
     let (of_server, of_clients) = pinned_process::measure_cpu(&server, &clients, window)?;
@@ -95,7 +120,7 @@ pub(crate) fn measure(kind: FloorKind, count: u32, window: Duration) -> anyhow::
 
 /// The server process: prints its address and serves until it is killed.
 #[tokio::main]
-pub(crate) async fn run_server() -> anyhow::Result<()> {
+pub(crate) async fn run_server(args: &ServerArgs) -> anyhow::Result<()> {
     let identity = ServerIdentity::generate()?;
     let mut config = server_config(identity.chain.clone(), identity.key.clone_key(), &[ALPN_GAME])?;
     config.transport_config(transport());
@@ -104,7 +129,7 @@ pub(crate) async fn run_server() -> anyhow::Result<()> {
         Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))?;
     println!("ready {}", endpoint.local_addr()?);
     let connections: Arc<Mutex<Vec<Connection>>> = Arc::default();
-    tokio::spawn(send_datagrams(connections.clone()));
+    tokio::spawn(send_datagrams(connections.clone(), args.bytes));
     while let Some(incoming) = endpoint.accept().await {
         let connections = connections.clone();
         tokio::spawn(async move {
@@ -118,8 +143,8 @@ pub(crate) async fn run_server() -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn send_datagrams(connections: Arc<Mutex<Vec<Connection>>>) {
-    let payload = Bytes::from(vec![7; DOWN_BYTES]);
+async fn send_datagrams(connections: Arc<Mutex<Vec<Connection>>>, bytes: usize) {
+    let payload = Bytes::from(vec![7; bytes]);
     let mut ticks = interval(PERIOD);
     loop {
         ticks.tick().await;
@@ -131,7 +156,7 @@ async fn send_datagrams(connections: Arc<Mutex<Vec<Connection>>>) {
 }
 
 /// The same on `ambit-endpoint`: one thread, which reads the socket four times a tick.
-pub(crate) fn run_loop() -> anyhow::Result<()> {
+pub(crate) fn run_loop(args: &ServerArgs) -> anyhow::Result<()> {
     let identity = ServerIdentity::generate()?;
     let mut config = server_config(identity.chain.clone(), identity.key.clone_key(), &[ALPN_GAME])?;
     config.transport_config(transport());
@@ -139,7 +164,7 @@ pub(crate) fn run_loop() -> anyhow::Result<()> {
     writeln!(std::io::stdout(), "ready {}", socket.local_addr()?)?;
     let whole = socket.sends_whole();
     let mut core = EndpointCore::new(clock(), EndpointConfig::default(), Some(config), whole);
-    let payload = Bytes::from(vec![7; DOWN_BYTES]);
+    let payload = Bytes::from(vec![7; args.bytes]);
     let mut connections: Vec<ConnectionKey> = Vec::new();
     let mut packets = Packets::default();
     let began = clock();
@@ -177,9 +202,40 @@ pub(crate) fn run_loop() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The same without QUIC: each address that has sent something is sent datagrams.
+pub(crate) fn run_plain(args: &ServerArgs) -> anyhow::Result<()> {
+    let mut socket = BatchSocket::new(bind((Ipv4Addr::LOCALHOST, 0).into())?)?;
+    writeln!(std::io::stdout(), "ready {}", socket.local_addr()?)?;
+    let payload = vec![7; args.bytes];
+    let mut clients = BTreeSet::new();
+    let mut packets = Packets::default();
+    let began = clock();
+    for step in 0.. {
+        std::thread::sleep((began + PERIOD / READS * step).saturating_duration_since(clock()));
+        while socket.receive(|packet| {
+            clients.insert(packet.from);
+        })? {}
+        if step % READS == 0 {
+            clients.iter().for_each(|client| packets.put(&payload, *client, None));
+            socket.send(&packets);
+            packets.clear();
+        }
+    }
+    Ok(())
+}
+
 /// The client process: connects, prints that it measures, measures, prints the result.
 #[tokio::main]
 pub(crate) async fn run_clients(args: &ClientsArgs) -> anyhow::Result<()> {
+    if args.plain {
+        let counts = Arc::new([const { AtomicU64::new(0) }; 3]);
+        for number in 0..args.count {
+            let socket = tokio::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+            socket.connect(args.server).await?;
+            tokio::spawn(play_plainly(socket, number, args.count, counts.clone()));
+        }
+        return measure_clients(args, || counts.each_ref().map(|count| count.load(Relaxed))).await;
+    }
     let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
     let mut arriving = JoinSet::new();
     for number in 0..args.count {
@@ -189,13 +245,18 @@ pub(crate) async fn run_clients(args: &ClientsArgs) -> anyhow::Result<()> {
     while let Some(arrived) = arriving.join_next().await {
         clients.push(arrived??);
     }
+    measure_clients(args, || traffic(&clients)).await
+}
+
+/// Prints that it measures, measures by `traffic`, and prints the result.
+async fn measure_clients(args: &ClientsArgs, traffic: impl Fn() -> [u64; 3]) -> anyhow::Result<()> {
     sleep(SETTLE_TIME).await;
     println!("measuring");
     let began = clock();
-    let before = traffic(&clients);
+    let before = traffic();
     sleep(Duration::from_secs(args.seconds.into())).await;
     let took_s = began.elapsed().as_secs_f64();
-    let after = traffic(&clients);
+    let after = traffic();
     let rate = |key: usize| (after[key] - before[key]) as f64 / took_s / f64::from(args.count);
     let found = json!({
         "bytes_down_per_s": rate(0),
@@ -204,6 +265,32 @@ pub(crate) async fn run_clients(args: &ClientsArgs) -> anyhow::Result<()> {
     });
     println!("{found}");
     Ok(())
+}
+
+/// A client without QUIC.
+async fn play_plainly(
+    socket: tokio::net::UdpSocket,
+    number: u32,
+    count: u32,
+    counts: Arc<[AtomicU64; 3]>,
+) -> std::io::Result<()> {
+    let [bytes, down, up] = &*counts;
+    sleep(PERIOD * number / count.max(1)).await;
+    let mut inputs = interval(PERIOD);
+    inputs.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut buffer = [0; 2_048];
+    loop {
+        tokio::select! {
+            received = socket.recv(&mut buffer) => {
+                bytes.fetch_add(received? as u64, Relaxed);
+                down.fetch_add(1, Relaxed);
+            }
+            _ = inputs.tick() => {
+                socket.send(&[1; UP_BYTES]).await?;
+                up.fetch_add(1, Relaxed);
+            }
+        }
+    }
 }
 
 /// A connection that reads and sends from now on, with its endpoint.

@@ -61,6 +61,10 @@ struct Args {
     #[arg(long, value_name = "N")]
     full: Option<u32>,
 
+    /// Only the floors, for each number of clients and each of these sizes of datagrams.
+    #[arg(long, value_delimiter = ',', value_name = "BYTES")]
+    floors: Vec<usize>,
+
     /// Also write the tables to docs/data.
     #[arg(long)]
     write: bool,
@@ -82,9 +86,11 @@ enum Walk {
 enum Subprocess {
     /// The servers of the floors.
     #[command(name = "floor-server", hide = true)]
-    Server,
+    Server(floor::ServerArgs),
     #[command(name = "floor-loop", hide = true)]
-    Loop,
+    Loop(floor::ServerArgs),
+    #[command(name = "floor-plain", hide = true)]
+    Plain(floor::ServerArgs),
     /// The clients of the floor.
     #[command(name = "floor-clients", hide = true)]
     Clients(floor::ClientsArgs),
@@ -93,8 +99,9 @@ enum Subprocess {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     match args.part {
-        Some(Subprocess::Server) => floor::run_server(),
-        Some(Subprocess::Loop) => floor::run_loop(),
+        Some(Subprocess::Server(args)) => floor::run_server(&args),
+        Some(Subprocess::Loop(args)) => floor::run_loop(&args),
+        Some(Subprocess::Plain(args)) => floor::run_plain(&args),
         Some(Subprocess::Clients(args)) => floor::run_clients(&args),
         None => bench(&args),
     }
@@ -104,13 +111,17 @@ fn bench(args: &Args) -> anyhow::Result<()> {
     let (counts, seconds) =
         if args.quick { (vec![100, 500], 4) } else { (args.counts.clone(), args.seconds) };
     let window = Duration::from_secs(seconds.into());
+    if !args.floors.is_empty() {
+        return bench_floors(args, &counts, window);
+    }
     let mut rows = Vec::new();
     let mut counts: std::collections::VecDeque<u32> = counts.into();
     while let Some(count) = counts.pop_front() {
         let measured = rows.len();
         let floors = [FloorKind::Quinn, FloorKind::Loop].map(|kind| {
             let what = format!("{kind}, {count} clients");
-            let floor = run_reported(&what, || floor::measure(kind, count, window));
+            let measure = || floor::measure(kind, count, floor::DOWN_BYTES, window);
+            let floor = run_reported(&what, measure);
             let us = floor.as_ref().ok().map(|floor| floor.server.us_per_client_tick);
             rows.extend(floor.ok());
             us
@@ -163,6 +174,28 @@ fn bench(args: &Args) -> anyhow::Result<()> {
         if args.write {
             data_file::write(name, &command, &machine, table);
         }
+    }
+    Ok(())
+}
+
+/// The floors alone: what a flow costs, by its kind and the size of its datagrams.
+fn bench_floors(args: &Args, counts: &[u32], window: Duration) -> anyhow::Result<()> {
+    let mut rows = Vec::new();
+    for &count in counts {
+        for &bytes in &args.floors {
+            let floors = [FloorKind::Quinn, FloorKind::Loop, FloorKind::Plain].map(|kind| {
+                let what = format!("{kind}, {count} clients, {bytes} bytes");
+                run_reported(&what, || floor::measure(kind, count, bytes, window)).ok()
+            });
+            rows.push((count, bytes, floors));
+        }
+    }
+    let table = table::floors(&rows);
+    writeln!(std::io::stdout(), "## crowd-floors\n\n{table}")?;
+    if args.write {
+        let sizes: Vec<String> = args.floors.iter().map(ToString::to_string).collect();
+        let command = format!("tests/bench crowd --floors {}", sizes.join(","));
+        data_file::write("crowd-floors", &command, &table::machine(), &table);
     }
     Ok(())
 }

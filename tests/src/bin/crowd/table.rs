@@ -131,6 +131,33 @@ pub(crate) fn idle(idle: &anyhow::Result<IdleRoom>) -> String {
     text
 }
 
+/// What a flow costs the floors' servers: quinn, the loop, and plain UDP, of each the time for a
+/// client and tick, and the packets a second to it.
+pub(crate) fn floors(rows: &[(u32, usize, [Option<Row>; 3])]) -> String {
+    let mut text = String::from(
+        "| flows | bytes | quinn us | loop us | plain us | loop / quinn | quinn packets/s \
+         | loop packets/s | plain packets/s |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for (count, bytes, floors) in rows {
+        let figure = |floor: usize, of: fn(&Row) -> f64| floors[floor].as_ref().map(of);
+        let us = |floor| figure(floor, |row| row.server.us_per_client_tick);
+        let packets = |floor| figure(floor, |row| row.datagrams_per_s);
+        let ratio = us(1).zip(us(0)).map(|(of_loop, of_quinn)| of_loop / of_quinn);
+        let cell = |value: Option<f64>, digits: usize| {
+            value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+        };
+        let figures = [us(0), us(1), us(2)].map(|us| cell(us, 1)).join(" | ");
+        let sent = [packets(0), packets(1), packets(2)].map(|sent| cell(sent, 1)).join(" | ");
+        let ratio = cell(ratio, 2);
+        push_formatted(
+            &mut text,
+            format_args!("| {count} | {bytes} | {figures} | {ratio} | {sent} |\n"),
+        );
+    }
+    text
+}
+
 /// Of what the bytes are that the server sends to each client, those of its clock second included.
 pub(crate) fn bytes(rows: &[Row]) -> String {
     let names: Vec<String> =
@@ -235,5 +262,8 @@ mod tests {
         let text = bytes(&[Row { parts, ..Row::default() }]);
         let columns: Vec<usize> = text.lines().map(|line| line.matches('|').count()).collect();
         assert_eq!(columns, [21; 3], "{text}");
+        let text = floors(&[(100, 60, [Some(Row::default()), None, None])]);
+        let columns: Vec<usize> = text.lines().map(|line| line.matches('|').count()).collect();
+        assert_eq!(columns, [10; 3], "{text}");
     }
 }
