@@ -31,7 +31,7 @@ use quinn_proto::{
 
 use crate::due_times::{DueConnection, DueTimes};
 use crate::packets::Packets;
-use crate::wire_bytes::{SeenFrames, WireBytes};
+use crate::wire_bytes::{SeenFrames, WireBytes, id_lengths};
 
 /// How long a handshake may take: four round trips on a bad path with two losses.
 pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
@@ -219,6 +219,7 @@ impl EndpointCore {
     ) -> Option<ConnectionKey> {
         let ReceivedPacket { from, to, mark, bytes } = packet;
         let size = bytes.len();
+        let ids = id_lengths(&bytes);
         let mut event = None;
         let quic = &mut self.quic;
         self.answers.write(|buffer| match quic.handle(now, from, to, mark, bytes, buffer) {
@@ -232,6 +233,9 @@ impl EndpointCore {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 let slot = handle.0 as u32;
                 if let Some(live) = self.live(slot) {
+                    if let Some(ids) = ids {
+                        [live.received.id_bytes, live.sent.id_bytes] = ids;
+                    }
                     live.quic.handle_event(event);
                     self.received_contents = 0;
                     self.settle(now, slot);

@@ -5,10 +5,9 @@
 //! whole, for the first of these that it has: a part of a handshake, a piece of a stream, an
 //! acknowledgement. What a peer sends twice is counted twice.
 //!
-//! Exact: the sum of each direction, contents, handshakes, streams. An acknowledgement beside a
-//! datagram is what its packet has more than the connection's last packet without one: off by one
-//! byte where the length of packet numbers has changed meanwhile, and nothing before the first such
-//! packet.
+//! Exact: the sum of each direction, contents, handshakes, streams. An acknowledgement beside
+//! datagrams is what their packet has more than it would have without one, with a packet number of
+//! one byte; of a longer one the rest counts as acknowledgement.
 //!
 //! Cost: some nanoseconds a packet.
 
@@ -97,11 +96,12 @@ impl PacketBytes {
         size: usize,
         contents: usize,
     ) -> bool {
-        let is_plain = contents > 0 && size.checked_sub(contents) == Some(seen.head.into());
+        let head = seen.head(contents, 1);
+        let is_plain = contents > 0 && size == contents + head;
         if is_plain {
             self.packets += 1;
             self.contents += contents as u64;
-            self.heads += u64::from(seen.head);
+            self.heads += head as u64;
             seen.counts.datagrams += 1;
         }
         is_plain
@@ -117,6 +117,7 @@ impl PacketBytes {
         frames: &FrameStats,
     ) {
         let around = size.saturating_sub(contents) as u64;
+        let datagrams = seen.new_datagrams(frames);
         self.packets += 1;
         self.contents += contents as u64;
         let before = std::mem::replace(&mut seen.counts, FrameCounts::of(frames));
@@ -133,36 +134,46 @@ impl PacketBytes {
             };
             *part += around;
         } else if has(|frames| frames.acks) {
-            seen.head = seen.head.min(around as u16);
-            let head = u64::from(seen.head);
+            let head = around.min(seen.head(contents, datagrams) as u64);
             self.heads += head;
             self.acknowledgements += around - head;
         } else {
             self.heads += around;
-            seen.head = around as u16;
         }
     }
 }
 
 /// What a connection has sent or received before its next packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SeenFrames {
     counts: FrameCounts,
-    /// Around the newest datagram without an acknowledgement, or the least so far.
-    head: u16,
+    /// The length of the connection id in each packet.
+    pub(crate) id_bytes: u8,
 }
 
 impl SeenFrames {
+    /// Around datagrams that carry `contents` together: flags, connection id, number, tag, and
+    /// before each a type and a length.
+    fn head(&self, contents: usize, datagrams: usize) -> usize {
+        let length_bytes = if contents < 64 { 1 } else { 2 };
+        1 + usize::from(self.id_bytes) + 1 + 16 + datagrams * (1 + length_bytes)
+    }
+
     /// The datagrams in the newest packet; `frames` as in [`PacketBytes::note`].
     pub(crate) fn new_datagrams(&self, frames: &FrameStats) -> usize {
         frames.datagram.saturating_sub(self.counts.datagrams) as usize
     }
 }
 
-impl Default for SeenFrames {
-    fn default() -> Self {
-        Self { counts: FrameCounts::default(), head: u16::MAX }
-    }
+/// The lengths of the connection ids in a packet of a handshake: that of who gets it, and of who
+/// has sent it. `None` for a packet after the handshake, which does not say them. Source: RFC 9000,
+/// section 17.2.
+pub(crate) fn id_lengths(packet: &[u8]) -> Option<[u8; 2]> {
+    let [flags, _, _, _, _, to, ids @ ..] = packet else {
+        return None;
+    };
+    let from = ids.get(usize::from(*to))?;
+    (flags & 0x80 != 0).then_some([*to, *from])
 }
 
 #[derive(Clone, Copy, Debug, Default)]
