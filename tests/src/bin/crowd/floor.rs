@@ -216,7 +216,9 @@ pub(crate) fn run_plain(args: &ServerArgs) -> anyhow::Result<()> {
             clients.insert(packet.from);
         })? {}
         if step % READS == 0 {
-            clients.iter().for_each(|client| packets.put(&payload, *client, None));
+            for client in &clients {
+                packets.put(&payload, *client, None);
+            }
             socket.send(&packets);
             packets.clear();
         }
