@@ -22,11 +22,6 @@ use crate::packets::Packets;
 #[cfg(target_os = "linux")]
 const AT_ONCE: usize = 256;
 
-/// Packets that come one after the other share blocks of memory of this size: one allocation for
-/// some dozens. A packet that is kept keeps its block, so it is not much longer than a packet may
-/// be.
-const BLOCK_BYTES: usize = 4_096;
-
 /// Longest packet; of longer ones the end is cut off, and they can't be decrypted.
 const PACKET_BYTES: usize = 1_500;
 
@@ -36,8 +31,6 @@ pub struct BatchSocket {
     state: UdpSocketState,
     /// What the system writes into, [`BATCH_SIZE`] equal parts.
     buffer: Vec<u8>,
-    /// What is left of the newest block of memory for packets.
-    block: BytesMut,
     #[cfg(target_os = "linux")]
     sender: linux::Sender,
 }
@@ -51,7 +44,6 @@ impl BatchSocket {
             socket,
             state,
             buffer: vec![0; part * BATCH_SIZE],
-            block: BytesMut::new(),
             #[cfg(target_os = "linux")]
             sender: linux::Sender::new(),
         })
@@ -88,15 +80,11 @@ impl BatchSocket {
             // Several packets of one peer may come as one.
             let stride = meta.stride.max(1);
             for bytes in slice[..meta.len].chunks(stride) {
-                if self.block.capacity() < bytes.len() {
-                    self.block = BytesMut::with_capacity(BLOCK_BYTES.max(bytes.len()));
-                }
-                self.block.extend_from_slice(bytes);
                 take(ReceivedPacket {
                     from: meta.addr,
                     to: meta.dst_ip,
                     mark: meta.ecn.and_then(|mark| EcnCodepoint::from_bits(mark as u8)),
-                    bytes: self.block.split(),
+                    bytes: BytesMut::from(bytes),
                 });
             }
         }
