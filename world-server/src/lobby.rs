@@ -375,8 +375,8 @@ impl Lobby {
         });
     }
 
-    /// What is known of the silence of a host that has just connected. `instance` identifies the
-    /// process, if it may have been connected before.
+    /// What is known of the silence of a host that has just connected. `instance` identifies it, if
+    /// it may have been connected before.
     pub fn new_silence(&self, now: LocalTime, origin: Origin, instance: &[u8]) -> HostSilence {
         self.fleet.new_silence(now, origin, instance)
     }
@@ -388,11 +388,11 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// The process of a host on another machine has ended, as its watcher reports. It serves
-    /// players no more, so its rooms need not wait for the end of its lease.
-    pub fn handle_process_ended(&mut self, now: LocalTime, instance: &[u8]) {
+    /// A process on another machine has ended, as its watcher reports. None of its hosts serves
+    /// players any more, so their rooms need not wait for the end of their leases.
+    pub fn handle_process_ended(&mut self, now: LocalTime, process: &[u8]) {
         self.advance(now);
-        for host in self.fleet.ids_of_process(instance) {
+        for host in self.fleet.retire_process(process) {
             tracing::warn!(host = host.0, "the host's process has ended; its rooms resume");
             if !self.fleet.is_absent(host) {
                 self.effects.outbox.push(LobbyAction::DisconnectHost { host });

@@ -327,7 +327,7 @@ mod tests {
             let _ = accepting.try_send(connection);
             std::future::ready(())
         };
-        let server = listener.serve(Arc::default(), serve).unwrap();
+        let server = listener.serve(Arc::default(), || {}, serve).unwrap();
         let mut client = Endpoint::client(loopback).unwrap();
         let verifier = FingerprintVerifier::pinned(identity.fingerprint());
         client.set_default_client_config(quic::client_config(ALPN_WORLD, verifier));

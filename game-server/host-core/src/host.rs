@@ -50,8 +50,10 @@ pub struct HostProfile {
     pub build: String,
     /// Threads that run rooms at the same time.
     pub cores: u32,
-    /// Random bytes of this process.
+    /// Random bytes of this host.
     pub instance: [u8; 16],
+    /// The instance of the first host of this process.
+    pub process: [u8; 16],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -687,7 +689,7 @@ impl HostCore {
     }
 
     fn ready(&self, now: HostTime) -> HostReady {
-        let HostProfile { address, fingerprint, capacity, label, build, cores, instance } =
+        let HostProfile { address, fingerprint, capacity, label, build, cores, instance, process } =
             self.profile.clone();
         let room_here = |(room, incarnation): (RoomId, u32)| RoomHere { room, incarnation };
         HostReady {
@@ -701,6 +703,7 @@ impl HostCore {
             rooms: self.running().map(room_here).collect(),
             build,
             ticket_time_unix_s: now.ticket_unix_s,
+            process: if process == instance { Vec::new() } else { process.to_vec() },
         }
     }
 }

@@ -243,7 +243,8 @@ pub enum HostMessage {
     HandingOver,
     /// What the host has counted, once a second.
     Stats(Box<HostStats>),
-    /// From a host's watcher, on a link of its own: the process with this instance has ended.
+    /// From a host's watcher, on a link of its own: the process whose first host has this instance
+    /// has ended.
     ProcessEnded(Vec<u8>),
 }
 
@@ -262,7 +263,7 @@ pub struct HostReady {
     pub label: String,
     /// Threads that run rooms at the same time.
     pub cores: u32,
-    /// Random bytes of this process. A WorldServer recognises by them a host that another one knew.
+    /// Random bytes of this host. A WorldServer recognises by them a host that another one knew.
     pub instance: Vec<u8>,
     /// The rooms that the host runs already.
     pub rooms: Vec<RoomHere>,
@@ -270,6 +271,9 @@ pub struct HostReady {
     pub build: String,
     /// The time by which this host judges tickets, in seconds since 1970; 0 if it does not say it.
     pub ticket_time_unix_s: u64,
+    /// Of a process that is several hosts, the instance of its first one. Empty if it is this
+    /// host's own.
+    pub process: Vec<u8>,
 }
 
 /// A room that a host runs already.

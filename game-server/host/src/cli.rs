@@ -11,11 +11,15 @@ use clap::{CommandFactory as _, Parser};
 
 use crate::identity::parse_fingerprint;
 use crate::logging::LogFormat;
+use crate::process_part::machine_cores;
 use crate::record_bound::RecordBound;
 use crate::record_folder::RecordFolder;
 
-/// Rooms by default: at 20 ticks a second a core carries some dozens of busy ones.
+/// Rooms of a core by default: at 20 ticks a second it carries some dozens of busy ones.
 const CAPACITY: u32 = 64;
+
+/// Cores that a process can be told to use.
+const MOST_CORES: i64 = 256;
 
 /// Longest name of a build, in bytes.
 const MAX_BUILD_BYTES: usize = 64;
@@ -46,19 +50,30 @@ pub struct Options {
     #[arg(long, value_name = "KEY", env = "AMBIT_HOST_KEY", hide_env_values = true)]
     pub host_key: Option<String>,
 
-    /// Where players connect (UDP). Port 0 takes a free one.
+    /// Where players connect (UDP). Port 0 takes a free one. With several cores this is the port of
+    /// the first one; the others have the next ports.
     #[arg(long, value_name = "ADDR", env = "AMBIT_LISTEN", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
 
-    /// The address that players get, if it is not the listen address: IP, or IP:PORT.
+    /// The address that players get, if it is not the listen address: IP, or IP:PORT. With several
+    /// cores the port is that of the first one.
     #[arg(long, value_name = "IP[:PORT]", env = "AMBIT_ADVERTISE")]
     pub advertise: Option<Advertise>,
 
-    /// Rooms at most. More cost memory at once and late ticks when all are busy.
-    #[arg(long, value_name = "ROOMS", env = "AMBIT_CAPACITY", default_value_t = CAPACITY,
+    /// Cores to host rooms on. Each has threads, a port and rooms of its own, and is a host for the
+    /// WorldServer. By default as many as the machine or the container's quota has; one with
+    /// `--world stdio` and `--agones`, which have one port.
+    #[arg(long, value_name = "N", env = "AMBIT_CORES",
+          value_parser = clap::value_parser!(u32).range(1..=MOST_CORES),
+          allow_negative_numbers = true)]
+    pub cores: Option<u32>,
+
+    /// Rooms at most, of all cores together [default: 64 for each core]. More cost memory at once
+    /// and late ticks when all are busy.
+    #[arg(long, value_name = "ROOMS", env = "AMBIT_CAPACITY",
           value_parser = clap::value_parser!(u32).range(1..=65_536),
           allow_negative_numbers = true)]
-    pub capacity: u32,
+    pub capacity: Option<u32>,
 
     /// Memory of this process, in MiB, or `off`. If it needs more it ends, and its rooms resume on
     /// other hosts. It counts what it reserves to write to, about 2 MiB for each room more than it
@@ -162,6 +177,7 @@ impl Options {
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Self, clap::Error> {
         let options = Self::try_parse_from(arguments)?;
+        options.check_cores()?;
         match &options.world {
             WorldAddress::Addresses(addresses) if options.world_cert.is_empty() => {
                 let message = format!(
@@ -174,6 +190,67 @@ impl Options {
             _ => Ok(options),
         }
     }
+
+    /// One port is there for one core, and ports end at 65535.
+    fn check_cores(&self) -> Result<(), clap::Error> {
+        let conflict =
+            |message: String| Self::command().error(ErrorKind::ArgumentConflict, message);
+        match self.cores {
+            Some(cores @ 2..) if self.world == WorldAddress::Stdio => Err(conflict(format!(
+                "`--cores {cores}` is for hosts that connect to a WorldServer by its address; a \
+                 child has one port: `world-server --hosts process:{cores}` starts {cores} children"
+            ))),
+            Some(cores @ 2..) if self.agones => Err(conflict(format!(
+                "`--cores {cores}` needs {cores} ports, and Agones gives a game server one: leave \
+                 `--cores` out, and let the fleet have more replicas"
+            ))),
+            _ => {
+                let last = |port: u16| u32::from(port) + self.core_count() - 1;
+                let ports =
+                    [self.listen.port(), self.advertise.and_then(|to| to.port).unwrap_or(0)];
+                match ports.into_iter().find(|port| *port > 0 && last(*port) > 65_535) {
+                    Some(port) => Err(conflict(format!(
+                        "{} cores need as many ports, and from {port} on there are {}: choose a \
+                         lower port, or fewer `--cores`",
+                        self.core_count(),
+                        65_536 - u32::from(port)
+                    ))),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// How many hosts this process is.
+    pub(crate) fn core_count(&self) -> u32 {
+        let has_one_port = self.world == WorldAddress::Stdio || self.agones;
+        let wanted = self.cores.unwrap_or_else(|| {
+            if has_one_port { 1 } else { (machine_cores() as u32).min(MOST_CORES as u32) }
+        });
+        // Each takes a room at least.
+        self.capacity.map_or(wanted, |capacity| wanted.min(capacity))
+    }
+
+    /// Rooms at most, of all cores together.
+    pub(crate) fn room_capacity(&self) -> u32 {
+        self.capacity.unwrap_or(CAPACITY * self.core_count())
+    }
+
+    /// Where the players of this core connect, from 0.
+    pub(crate) fn listen_at(&self, core: u16) -> SocketAddr {
+        SocketAddr::new(self.listen.ip(), port_of_core(self.listen.port(), core))
+    }
+
+    /// The address that players of this core get, if it is not the one on which it listens.
+    pub(crate) fn advertise_at(&self, core: u16) -> Option<Advertise> {
+        let port = |port| port_of_core(port, core);
+        self.advertise.map(|to| Advertise { port: to.port.map(port), ..to })
+    }
+}
+
+/// The ports of cores follow each other, unless the system chooses them.
+fn port_of_core(first: u16, core: u16) -> u16 {
+    if first == 0 { 0 } else { first + core }
 }
 
 /// A limit of memory in MiB; `None` for `off`.
@@ -304,6 +381,29 @@ mod tests {
         for text in ["", "127", "-1", "1g", "none"] {
             assert!(text.parse::<MemoryLimit>().is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn cores_have_ports_that_follow_each_other_and_share_the_rooms() {
+        let parse = |flags: &str| {
+            let flags = format!("game-server --world a:1 --world-cert {} {flags}", "0".repeat(64));
+            Options::from_arguments(flags.split_whitespace())
+        };
+        let options = parse("--cores 3 --listen 0.0.0.0:7800 --advertise 192.0.2.1:9").unwrap();
+        let advertised = options.advertise_at(2).expect("it is given").to_string();
+        assert_eq!((options.listen_at(2).port(), &advertised[..]), (7_802, "192.0.2.1:11"));
+        assert_eq!((options.core_count(), options.room_capacity()), (3, 192));
+        let few = parse("--cores 3 --capacity 2").unwrap();
+        assert_eq!((few.core_count(), few.room_capacity(), few.listen_at(1).port()), (2, 2, 0));
+        let error = parse("--cores 3 --listen 0.0.0.0:65534").unwrap_err().to_string();
+        assert!(error.contains("there are 2"), "{error}");
+        let all = parse("").unwrap().core_count();
+        assert_eq!(all as usize, machine_cores());
+        assert_eq!(parse("--agones").unwrap().core_count(), 1);
+        assert!(parse("--agones --cores 2").unwrap_err().to_string().contains("replicas"));
+        let child = ["game-server", "--world", "stdio", "--cores", "2"];
+        let error = Options::from_arguments(child).unwrap_err().to_string();
+        assert!(error.contains("process:2"), "{error}");
     }
 
     #[test]

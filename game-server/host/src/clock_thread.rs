@@ -16,7 +16,7 @@ use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::tick_schedule::TickSchedule;
 
 use crate::hindrance::{Hindrance, ProcessorUse};
-use crate::processor_time::ThreadMeter;
+use crate::processor_time::{HostThreads, ThreadMeter};
 use ambit_host_core::clock::RoomClock;
 
 /// How long the thread sleeps when there is no room.
@@ -171,11 +171,12 @@ pub struct ClockThread {
 }
 
 impl ClockThread {
-    pub fn start(clock: HostClock) -> std::io::Result<Self> {
+    pub(crate) fn start(clock: HostClock, threads: HostThreads) -> std::io::Result<Self> {
         let (rooms, arrivals) = sync_channel(QUEUE);
-        std::thread::Builder::new()
-            .name("ambit-clock".into())
-            .spawn(move || run(clock, &arrivals))?;
+        std::thread::Builder::new().name("ambit-clock".into()).spawn(move || {
+            threads.add_this_thread();
+            run(clock, &arrivals);
+        })?;
         Ok(Self { rooms })
     }
 

@@ -32,11 +32,12 @@ impl Listener {
         self.address
     }
 
-    /// Serves what comes, from now on ([`accept::listen`]). Has to be called within a tokio
-    /// runtime.
+    /// Serves what comes, from now on ([`accept::listen`]). The endpoint's thread calls `begin`
+    /// first. Has to be called within a tokio runtime.
     pub fn serve<F, S>(
         self,
         counters: Arc<EndpointCounters>,
+        begin: impl FnOnce() + Send + 'static,
         serve: F,
     ) -> std::io::Result<ServerEndpoint>
     where
@@ -44,7 +45,7 @@ impl Listener {
         S: Future<Output = ()> + Send + 'static,
     {
         let config = quic::server_endpoint_config(&self.resets);
-        accept::listen(self.socket, config, self.server, counters, serve)
+        accept::listen(self.socket, config, self.server, counters, begin, serve)
     }
 }
 

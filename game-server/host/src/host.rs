@@ -32,10 +32,8 @@ use std::time::Duration;
 
 use ambit_endpoint::accept::EndpointCounters;
 use ambit_endpoint::player_connection::PlayerConnection;
-use ambit_host_protocol::messages::HostMessage;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::acceptance_limits::AcceptanceLimits;
-use ambit_transport::random::system_random;
 use anyhow::Context as _;
 use dashmap::DashMap;
 use parking_lot::Mutex;
@@ -50,6 +48,7 @@ use self::shared::{Published, Shared, time_since_1970};
 use crate::agones::HostLoad;
 use crate::clock_thread::{ClockThread, HostClock};
 use crate::host_link::HostEnd;
+use crate::processor_time::HostThreads;
 use crate::room_files::{OpenFiles, check_directory};
 pub use ambit_host_core::host::HostEnding;
 use ambit_host_core::host::{HostCore, HostProfile};
@@ -80,8 +79,6 @@ pub struct GameHost {
 pub struct HostControl {
     shared: Arc<Shared>,
     commands: mpsc::Sender<OwnerCommand>,
-    /// Random bytes of this process.
-    instance: [u8; 16],
 }
 
 impl GameHost {
@@ -91,20 +88,23 @@ impl GameHost {
         for directory in config.trace.iter().chain(record) {
             check_directory(directory)?;
         }
-        let instance = system_random()?;
+        let part = config.part;
         let core = HostCore::new(HostProfile {
             address: config.address.clone(),
             fingerprint: config.fingerprint,
             capacity: config.capacity,
             label: config.label.clone(),
             build: config.build.clone(),
-            cores: std::thread::available_parallelism().map_or(1, usize::from) as u32,
-            instance,
+            cores: part.cores(),
+            instance: part.instance,
+            process: part.process,
         });
         let (to_owner, messages) = RoomMessages::new();
         let (asking, admissions) = mpsc::channel(ADMISSIONS);
         let (commands, commanded) = mpsc::channel(COMMANDS);
         let clock = HostClock::start();
+        let threads = HostThreads::of(&part);
+        threads.add_this_thread();
         let shared = Arc::new(Shared {
             config,
             registry,
@@ -117,7 +117,9 @@ impl GameHost {
             kind_bits: Mutex::default(),
             parted_clients: PartedClients::default(),
             greetings: AcceptanceLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
-            clock_thread: ClockThread::start(clock).context("cannot start the clock thread")?,
+            clock_thread: ClockThread::start(clock, threads.clone())
+                .context("cannot start the clock thread")?,
+            threads,
             messages: to_owner,
             admissions: asking,
             published: Published {
@@ -129,7 +131,7 @@ impl GameHost {
         });
         let queues = OwnerQueues { commands: commanded, messages, admissions };
         tokio::spawn(HostOwner::new(Arc::clone(&shared), core).run(queues));
-        let control = HostControl { shared: Arc::clone(&shared), commands, instance };
+        let control = HostControl { shared: Arc::clone(&shared), commands };
         Ok((Self { shared }, control))
     }
 
@@ -152,6 +154,11 @@ impl GameHost {
             load.seats += inlet.way_in.seats;
         }
         load
+    }
+
+    /// The threads of this host.
+    pub(crate) fn threads(&self) -> &HostThreads {
+        &self.shared.threads
     }
 
     /// The acceptance counters of an endpoint of this host's own.
@@ -197,11 +204,6 @@ impl HostControl {
     pub async fn wait(&mut self, pause: Duration) -> bool {
         tokio::time::sleep(pause).await;
         self.has_rooms().await
-    }
-
-    /// What the watcher reports to the WorldServer when this process has ended.
-    pub(crate) fn process_ended(&self) -> HostMessage {
-        HostMessage::ProcessEnded(self.instance.to_vec())
     }
 
     /// Waits until the files of all rooms that have ended are complete, if the disk takes them in

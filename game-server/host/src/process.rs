@@ -1,4 +1,5 @@
-//! The process `game-server`: an endpoint, a host and its link to the WorldServer.
+//! The process `game-server`: for each of its cores an endpoint, a host and its link to the
+//! WorldServer.
 //!
 //! As a child (`--world stdio`) it ends when standard input does, so it never outlives its parent.
 //! On its own (`--world ADDR`) it dials again whenever the link is lost, and has a second process
@@ -7,29 +8,29 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
-use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
+use ambit_host_protocol::messages::HostMessage;
 use ambit_transport::quic::{ALPN_GAME, ALPN_WEB, ResetSecret};
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use nix::sys::resource::{Resource, setrlimit};
-use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::agones::Agones;
 use crate::build_name::build_name;
 use crate::cli::{Advertise, MemoryLimit, Options, WorldAddress};
-use crate::dial::{WorldAddresses, dial};
-use crate::endpoint;
-use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
-use crate::host_link::host_end_over;
+use crate::endpoint::{self, Listener};
+use crate::host::HostConfig;
+use crate::hosting_core::{HostingCore, HostingEnd, WorldConnection};
 use crate::identity::ServerIdentity;
 use crate::logging::start_logging;
+use crate::process_part::ProcessPart;
 use crate::process_watcher::{ProcessWatcher, run_if_watcher};
 use crate::replay;
 use crate::web_certificates::{self, WebCertificates};
@@ -37,9 +38,6 @@ use ambit_room::logic::registry::Registry;
 
 /// The exit status for an invalid command line or variable.
 pub const USAGE_EXIT_STATUS: u8 = 2;
-/// How long the clients may take to read their last messages.
-const CLOSE_WITHIN: Duration = Duration::from_secs(1);
-
 /// How long the network's threads have for the last datagrams. No room ticks meanwhile.
 const LAST_DATAGRAMS: Duration = Duration::from_millis(3);
 
@@ -91,22 +89,21 @@ fn limit_memory(limit: MemoryLimit) -> anyhow::Result<()> {
         .with_context(|| format!("cannot limit the memory to {mib} MiB (`--memory`)"))
 }
 
-/// Runs an actix system with a multi-thread tokio runtime on a thread of its own, and waits for
-/// `main`.
+/// Runs the process's own tasks on a thread of their own, and waits for `main`.
 ///
 /// A room that never returns from a tick holds its thread for ever; only the end of the process
 /// ends it. So nothing waits for that thread after `main` has returned.
 fn host_rooms(options: Options, registry: Registry) -> anyhow::Result<()> {
     let (done, result) = sync_channel(1);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::Builder::new().name("ambit-host".into()).spawn(move || {
-        let system = actix::System::with_tokio_rt(multi_thread_runtime);
-        let result = system.block_on(serve(options, registry));
+        let result = runtime.block_on(serve(options, registry));
         let _ = done.send(result);
     })?;
     result.recv().context("the host's main task panicked")?
 }
 
-/// The runtime of the network.
+/// The runtime of a WorldServer's network.
 pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -117,162 +114,103 @@ pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
 
 async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let stop = stop_at_signal(&options.world)?;
-    let world = WorldConnection::prepare(&options)?;
     let identity = ServerIdentity::generate()?;
-    // Its certificate is new as well: its clients get tickets for other hosts.
-    let resets = ResetSecret::random()?;
     let certificates = Arc::new(WebCertificates::new(&identity)?);
-    let protocols = [ALPN_GAME, ALPN_WEB];
-    let listener = endpoint::listen(options.listen, &certificates, &resets, &protocols)
-        .context("`--listen`")?;
     tokio::spawn(web_certificates::keep_renewed(Arc::clone(&certificates)));
+    let listeners = listen(&options, &certificates)?;
     let needs_address = options.advertise.is_none();
     let mut agones = options.agones.then(|| Agones::start(needs_address)).transpose()?;
-    let address = match &mut agones {
-        Some(agones) if needs_address => {
-            tracing::info!(
-                "waiting for the address that Agones gives to this server; --advertise sets it"
-            );
-            tokio::select! {
-                address = agones.address() => address,
-                () = stop.cancelled() => return Ok(()),
-            }
+    let mut given = None;
+    if let Some(agones) = agones.as_mut().filter(|_| needs_address) {
+        tracing::info!(
+            "waiting for the address that Agones gives to this server; --advertise sets it"
+        );
+        tokio::select! {
+            address = agones.address() => given = Some(address),
+            () = stop.cancelled() => return Ok(()),
         }
-        _ => Advertise::address(options.advertise, listener.local_addr()),
-    };
-    let config = HostConfig {
-        address: address.to_string(),
-        fingerprint: identity.fingerprint(),
-        web_certificates: certificates,
-        capacity: options.capacity,
-        label: format!("process {}", std::process::id()),
-        build: options.build.unwrap_or_else(|| build_name(&registry)),
-        trace: options.trace,
-        record: options.recordings.folder(),
-    };
-    tracing::info!(address = config.address, capacity = config.capacity, "hosting rooms");
-    let (host, mut control) = GameHost::new(config, registry)?;
-    if let Some(agones) = &agones {
-        agones.report_load_of(host.clone());
     }
-    let endpoint = listener.serve(host.acceptance_counters(), move |connection, protocol| {
-        let host = host.clone();
-        async move {
-            if protocol == ALPN_GAME {
-                host.serve(connection).await;
-            } else {
-                connection.close(ErrorCode::OutOfState, "this is a host, without a lobby");
-            }
-        }
-    })?;
-    let serving = async {
-        match world {
-            WorldConnection::Pipes(input, output) => {
-                serve_parent(&mut control, input, output, &stop).await
-            }
-            WorldConnection::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
-        }
+    let parts = ProcessPart::several(listeners.len())?;
+    let process = HostMessage::ProcessEnded(parts[0].process.to_vec());
+    let world = WorldConnection::new(&options);
+    let capacity = options.room_capacity();
+    let build = options.build.clone().unwrap_or_else(|| build_name(&registry));
+    let mut cores = Vec::new();
+    for (number, (part, listener)) in (0..).zip(parts.into_iter().zip(listeners)) {
+        let advertised = || Advertise::address(options.advertise_at(number), listener.local_addr());
+        let config = HostConfig {
+            address: given.unwrap_or_else(advertised).to_string(),
+            fingerprint: identity.fingerprint(),
+            web_certificates: Arc::clone(&certificates),
+            capacity: part.share_of(capacity),
+            label: part.label(),
+            build: build.clone(),
+            trace: options.trace.clone(),
+            record: options.recordings.folder(),
+            part,
+        };
+        tracing::info!(address = config.address, capacity = config.capacity, "hosting rooms");
+        let (registry, world, stop) = (registry.clone(), world.clone(), stop.clone());
+        cores.push(HostingCore::start(config, registry, listener, world, stop).await?);
+    }
+    if let (Some(agones), [core]) = (&agones, &cores[..]) {
+        agones.report_load_of(core.host.clone());
+    }
+    let watcher = match &world {
+        WorldConnection::Dial(worlds) => Some(ProcessWatcher::start(process, worlds)),
+        WorldConnection::Pipes => None,
     };
-    let served = tokio::select! {
-        served = serving => served,
-        () = endpoint.ended() => {
-            bail!(
-                "the thread of the network has crashed; this is a bug in the server, please report \
-                 it"
-            )
-        }
-    };
+    let ended = serve_all(cores, &stop).await;
+    if let Some(watcher) = watcher {
+        watcher.dismiss();
+    }
     // A server that fails is restarted in place; Agones receives only a regular end.
-    if let (Some(agones), Ok(_)) = (agones, &served) {
+    if let (Some(agones), Ok(_)) = (agones, &ended) {
         agones.shut_down().await;
     }
-    control.wait_for_files().await;
-    if let Ok(ProcessEnd::Vanish) = served {
+    if let Ok(HostingEnd::Vanish) = ended {
         // The clients get no message: the WorldServer sends them to other hosts. The last datagrams
         // leave before.
         tokio::time::sleep(LAST_DATAGRAMS).await;
         std::process::exit(0);
     }
-    let _ = tokio::time::timeout(CLOSE_WITHIN, endpoint.wait_idle()).await;
-    served.map(drop)
+    ended.map(drop)
 }
 
-/// How a process ends regularly.
-enum ProcessEnd {
-    /// Its rooms go on elsewhere.
-    Vanish,
-    /// Its clients have received the end.
-    Close,
+/// A socket for each core.
+fn listen(options: &Options, certificates: &Arc<WebCertificates>) -> anyhow::Result<Vec<Listener>> {
+    // The certificate is new as well: its clients get tickets for other hosts.
+    let resets = ResetSecret::random()?;
+    let protocols = [ALPN_GAME, ALPN_WEB];
+    let listen = |core| {
+        let address = options.listen_at(core);
+        endpoint::listen(address, certificates, &resets, &protocols).with_context(|| match core {
+            0 => "`--listen`".to_owned(),
+            core => format!("`--listen`, the port of core {} (see `--cores`)", core + 1),
+        })
+    };
+    (0..options.core_count() as u16).map(listen).collect()
 }
 
-/// How the WorldServer is reached: by the pipes of a child, or by dialling.
-enum WorldConnection {
-    Pipes(pipe::Receiver, pipe::Sender),
-    Dial(WorldAddresses),
-}
-
-impl WorldConnection {
-    fn prepare(options: &Options) -> anyhow::Result<Self> {
-        let fingerprints = options.world_cert.clone();
-        match &options.world {
-            WorldAddress::Stdio => pipes()
-                .context("`--world stdio` is for children that a WorldServer starts with pipes"),
-            WorldAddress::Addresses(addresses) => Ok(Self::Dial(WorldAddresses {
-                addresses: addresses.clone(),
-                fingerprints,
-                key: options.host_key.clone().unwrap_or_default().into_bytes(),
-            })),
+/// Serves the WorldServer with all cores until all have ended. If one fails, the others hand their
+/// rooms over.
+async fn serve_all(
+    cores: Vec<HostingCore>,
+    stop: &CancellationToken,
+) -> anyhow::Result<HostingEnd> {
+    let mut serving: FuturesUnordered<_> = cores.into_iter().map(HostingCore::serve).collect();
+    let mut ended = Ok(HostingEnd::Close);
+    while let Some(end) = serving.next().await {
+        match end {
+            Ok(HostingEnd::Close) => {}
+            Ok(HostingEnd::Vanish) => ended = ended.map(|_| HostingEnd::Vanish),
+            Err(error) => {
+                stop.cancel();
+                ended = ended.and(Err(error));
+            }
         }
     }
-}
-
-fn pipes() -> anyhow::Result<WorldConnection> {
-    let input = pipe::Receiver::from_owned_fd(std::io::stdin().as_fd().try_clone_to_owned()?)?;
-    let output = pipe::Sender::from_owned_fd(std::io::stdout().as_fd().try_clone_to_owned()?)?;
-    Ok(WorldConnection::Pipes(input, output))
-}
-
-/// Serves the WorldServer at the other end of standard input and output.
-async fn serve_parent(
-    control: &mut HostControl,
-    input: pipe::Receiver,
-    output: pipe::Sender,
-    stop: &CancellationToken,
-) -> anyhow::Result<ProcessEnd> {
-    let (link, carrying) = host_end_over(input, output, Some(control.journal_written()));
-    let carrying = tokio::spawn(carrying);
-    let ended = control.run(link, stop).await;
-    if ended == HostEnding::Stalled {
-        // Nothing may be sent any more: the rooms are another host's by now.
-        tracing::error!(
-            "this process was stopped for so long that its rooms go on at other hosts; it ends"
-        );
-        std::process::exit(1);
-    }
-    // The last messages are still written, if the other end reads.
-    let _ = tokio::time::timeout(CLOSE_WITHIN, carrying).await;
-    match ended {
-        HostEnding::Refused(why) => bail!(why),
-        HostEnding::HandedOver | HostEnding::Stalled => Ok(ProcessEnd::Vanish),
-        HostEnding::Drained | HostEnding::LinkLost | HostEnding::Unserved => Ok(ProcessEnd::Close),
-    }
-}
-
-/// Serves WorldServers that are dialled, until a signal or a `Drain`.
-async fn serve_worlds(
-    control: &mut HostControl,
-    worlds: &WorldAddresses,
-    stop: &CancellationToken,
-) -> anyhow::Result<ProcessEnd> {
-    control.journal_written();
-    let watcher = ProcessWatcher::start(control.process_ended(), worlds);
-    let ended = dial(control, worlds, stop).await;
-    watcher.dismiss();
-    match ended? {
-        HostEnding::HandedOver | HostEnding::Stalled => Ok(ProcessEnd::Vanish),
-        HostEnding::Refused(why) => bail!(why),
-        HostEnding::Drained | HostEnding::LinkLost | HostEnding::Unserved => Ok(ProcessEnd::Close),
-    }
+    ended
 }
 
 /// Cancelled by SIGTERM, and by SIGINT and the end of the terminal unless this is a child: a

@@ -3,8 +3,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::hindrance::ProcessorUse;
+use crate::process_part::ProcessPart;
 
 /// Where the figures of a thread are.
 #[derive(Debug)]
@@ -22,8 +27,59 @@ impl ThreadMeter {
     }
 }
 
+/// The threads of a host.
+#[derive(Clone, Debug)]
+pub(crate) struct HostThreads {
+    /// `None` for a host that is all of its process.
+    known: Option<Arc<Mutex<KnownThreads>>>,
+}
+
+#[derive(Debug, Default)]
+struct KnownThreads {
+    /// Each with what it had used at the last reading.
+    running: Vec<(ThreadMeter, Duration)>,
+    /// What those have used that have ended since.
+    ended: Duration,
+}
+
+impl HostThreads {
+    pub(crate) fn of(part: &ProcessPart) -> Self {
+        Self { known: (!part.is_whole()).then(Arc::default) }
+    }
+
+    /// The thread that calls this is one of them, until it ends.
+    pub(crate) fn add_this_thread(&self) {
+        if let (Some(known), Some(meter)) = (&self.known, ThreadMeter::of_this_thread()) {
+            known.lock().running.push((meter, Duration::ZERO));
+        }
+    }
+
+    /// What they have used together. Zero where the system does not tell.
+    pub(crate) fn used(&self) -> Duration {
+        match &self.known {
+            None => of_this_process().unwrap_or_default().used,
+            Some(known) => known.lock().read(),
+        }
+    }
+}
+
+impl KnownThreads {
+    fn read(&mut self) -> Duration {
+        let Self { running, ended } = self;
+        running.retain_mut(|(meter, used)| {
+            let now = meter.read();
+            match now {
+                Some(now) => *used = now.used,
+                None => *ended += *used,
+            }
+            now.is_some()
+        });
+        *ended + running.iter().map(|(_, used)| *used).sum::<Duration>()
+    }
+}
+
 /// Of this process.
-pub(crate) fn of_this_process() -> Option<ProcessorUse> {
+fn of_this_process() -> Option<ProcessorUse> {
     read(Path::new("/proc/self/stat"))
 }
 
@@ -55,5 +111,28 @@ mod tests {
         assert!(of_process(std::process::id()).expect("this one").is_runnable);
         assert!(of_this_process().is_some());
         assert_eq!(of_process(u32::MAX), None);
+    }
+
+    #[test]
+    fn what_a_thread_has_used_stays_counted_when_it_has_ended() {
+        if cfg!(not(target_os = "linux")) {
+            return;
+        }
+        let parts = ProcessPart::several(2).expect("random bytes");
+        let threads = HostThreads::of(&parts[1]);
+        let worker = threads.clone();
+        let least = Duration::from_millis(20);
+        let looping = std::thread::spawn(move || {
+            worker.add_this_thread();
+            let meter = ThreadMeter::of_this_thread().expect("Linux has it");
+            while meter.read().expect("it runs").used < least {
+                std::hint::black_box(0);
+            }
+            worker.used()
+        });
+        let used = looping.join().expect("it ends");
+        assert!(used >= least);
+        assert!(threads.used() >= used);
+        assert_eq!(threads.known.expect("a part").lock().running.len(), 0);
     }
 }

@@ -65,12 +65,14 @@ impl EndpointCounters {
 }
 
 /// Serves the connections that come to a socket, each by `serve` with its protocol (the name by
-/// ALPN), in a task of its own. Has to be called within a tokio runtime.
+/// ALPN), in a task of its own. The endpoint's thread calls `begin` first. Has to be called within
+/// a tokio runtime.
 pub fn listen<F, S>(
     socket: UdpSocket,
     config: EndpointConfig,
     server: ServerConfig,
     counters: Arc<EndpointCounters>,
+    begin: impl FnOnce() + Send + 'static,
     serve: F,
 ) -> io::Result<ServerEndpoint>
 where
@@ -80,15 +82,19 @@ where
     let limits = AcceptanceLimits::new(HANDSHAKES, HANDSHAKES_PER_ADDRESS);
     let runtime = Handle::current();
     let noted = WireBytes::default();
-    let acceptance = Acceptance { limits, counters, noted, serve, runtime };
+    let begin: BeginThread = Some(Box::new(begin));
+    let acceptance = Acceptance { limits, counters, noted, begin, serve, runtime };
     ServerEndpoint::start(socket, config, server, acceptance)
 }
+
+type BeginThread = Option<Box<dyn FnOnce() + Send>>;
 
 struct Acceptance<F> {
     limits: AcceptanceLimits,
     counters: Arc<EndpointCounters>,
     /// What of this endpoint is in the counters.
     noted: WireBytes,
+    begin: BeginThread,
     serve: F,
     runtime: Handle,
 }
@@ -99,6 +105,12 @@ where
     S: Future<Output = ()> + Send + 'static,
 {
     type Permit = AcceptancePermit;
+
+    fn begin(&mut self) {
+        if let Some(begin) = self.begin.take() {
+            begin();
+        }
+    }
 
     fn admit(&mut self, peer: AskingPeer) -> Result<AcceptancePermit, Turned> {
         match self.limits.take(peer.address.ip()) {

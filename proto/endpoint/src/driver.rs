@@ -65,6 +65,9 @@ pub trait Reception: Send + 'static {
     /// The place that a connection takes until its handshake is served.
     type Permit: Send;
 
+    /// The endpoint's thread begins.
+    fn begin(&mut self) {}
+
     /// Lets a peer begin a handshake, or says how it is answered instead.
     fn admit(&mut self, peer: AskingPeer) -> Result<Self::Permit, Turned>;
 
@@ -250,6 +253,7 @@ struct Served<P> {
 
 impl<R: Reception> EndpointDriver<R> {
     fn run(mut self) {
+        self.reception.begin();
         let mut events = Events::with_capacity(8);
         loop {
             let now = clock();

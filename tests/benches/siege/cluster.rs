@@ -98,7 +98,7 @@ impl BesiegedCluster {
         let servers: Vec<String> = relays.map(|relay| relay.address.to_string()).collect();
         let mut command = Command::new(real::binary("test-server"));
         scratch.confine(&mut command);
-        command.args(["game-server", "--listen", "127.0.0.1:0"]);
+        command.args(["game-server", "--listen", "127.0.0.1:0", "--cores", "1"]);
         command.args(["--world", &servers.join(",")]);
         command.args(["--world-cert", &self.certificate, "--host-key", Host::KEY]);
         let child =

@@ -325,7 +325,8 @@ impl Cluster {
         } else {
             Command::new(binary("game-server"))
         };
-        scratch.confine(&mut command);
+        // Tests count hosts.
+        scratch.confine(&mut command).env("AMBIT_CORES", "1");
         command
             .args([
                 "--world",

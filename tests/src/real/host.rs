@@ -61,6 +61,8 @@ impl Host {
         scratch
             .confine(&mut command)
             .env("AMBIT_HOST_KEY", Self::KEY)
+            // Tests count hosts.
+            .env("AMBIT_CORES", "1")
             .envs(variables.iter().copied());
         command.args(["--world", &address.to_string(), "--world-cert", server.certificate()?]);
         command.args(["--listen", "127.0.0.1:0"]).args(arguments);

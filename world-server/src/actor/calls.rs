@@ -188,8 +188,8 @@ impl WorldServer {
         self.lobby.operated_rooms()
     }
 
-    /// A host has connected; its orders go to the sender. `instance` identifies the process; it is
-    /// empty if the process cannot reconnect.
+    /// A host has connected; its orders go to the sender. `instance` identifies it; it is empty if
+    /// the host cannot reconnect.
     pub(crate) fn register_host(
         &mut self,
         ctx: &mut Context<Self>,
@@ -222,14 +222,14 @@ impl WorldServer {
         self.call_lobby(ctx, |lobby, now| lobby.handle_host_lost(now, host, reason));
     }
 
-    /// The process of the host with this instance has ended, as its watcher reports.
-    pub(crate) fn end_process(&mut self, ctx: &mut Context<Self>, instance: &[u8]) {
+    /// A process has ended, as the watcher of its hosts reports.
+    pub(crate) fn end_process(&mut self, ctx: &mut Context<Self>, process: &[u8]) {
         // The lobby forgets these hosts; the ends of their links come later.
-        let ended = |host: &&Host| !instance.is_empty() && host.instance == instance;
+        let ended = |host: &&Host| !process.is_empty() && host.process() == process;
         for host in self.lobby.hosts().map(|(_, host)| host).filter(ended) {
             add_stats(&mut self.lost_host_stats, &host.stats);
         }
-        self.call_lobby(ctx, |lobby, now| lobby.handle_process_ended(now, instance));
+        self.call_lobby(ctx, |lobby, now| lobby.handle_process_ended(now, process));
     }
 
     /// Directory writes have completed, or the directory's availability has changed.

@@ -38,7 +38,7 @@ pub struct Ids {
     #[prost(bytes = "vec", tag = "6")]
     pub lineage: ::prost::alloc::vec::Vec<u8>,
 }
-/// Subject `host.N`: a process that runs rooms.
+/// Subject `host.N`: what runs rooms, a process or a core of one.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Host {
     #[prost(bytes = "vec", tag = "1")]
@@ -61,6 +61,9 @@ pub struct Host {
     /// Whether an operator wants it empty.
     #[prost(bool, tag = "9")]
     pub is_drained: bool,
+    /// `HostReady.process`.
+    #[prost(bytes = "vec", tag = "10")]
+    pub process: ::prost::alloc::vec::Vec<u8>,
 }
 /// Subject `room.N`. For a further map of a world only `incarnation`, `runs_on` and
 /// `map_identity` are set.

@@ -35,8 +35,8 @@ pub(crate) async fn serve(
     });
     let registered = match first_message(&mut link).await {
         // From a host's watcher, which asks again until this server closes the connection.
-        Ok(HostMessage::ProcessEnded(instance)) => {
-            let ended = call(move |world, ctx| world.end_process(ctx, &instance));
+        Ok(HostMessage::ProcessEnded(process)) => {
+            let ended = call(move |world, ctx| world.end_process(ctx, &process));
             let _ = world.send(ended).await;
             return close(&connection, ErrorCode::ErrorUnspecified);
         }

@@ -173,6 +173,7 @@ fn host_record(host: &Host, build_since: u64) -> pb::Host {
         build: host.build.clone(),
         build_since,
         is_drained: host.is_drained,
+        process: host.process.clone(),
     }
 }
 
@@ -338,6 +339,7 @@ impl Lobby {
             build: host.build,
             cores: host.cores.max(1),
             instance: host.instance,
+            process: host.process,
             is_drained: host.is_drained,
             ..Host::default()
         };
@@ -434,12 +436,12 @@ impl Lobby {
 
 /// Hosts that reconnect.
 impl Lobby {
-    /// Moves everything from earlier ids of the same process to `id`: another lobby knew the host,
+    /// Moves everything from earlier ids of the same host to `id`: another lobby knew the host,
     /// or its link broke and it has reconnected. Returns the rooms that it was about to open; it
     /// need not have received those orders.
     pub(in crate::lobby) fn reattach_host(&mut self, id: HostId, instance: &[u8]) -> Vec<RoomId> {
         let mut unopened = Vec::new();
-        let known = self.fleet.ids_of_process(instance);
+        let known = self.fleet.ids_of_host(instance);
         for before in known.into_iter().filter(|before| *before != id) {
             if !self.fleet.is_absent(before) {
                 self.effects.outbox.push(LobbyAction::DisconnectHost { host: before });

@@ -184,9 +184,18 @@ impl Fleet {
         ids.filter(|id| self.hosts.origin(*id) != Origin::Remote)
     }
 
-    /// The ids under which a process is known.
-    pub(super) fn ids_of_process(&self, instance: &[u8]) -> Vec<HostId> {
+    /// The ids under which a host is known.
+    pub(super) fn ids_of_host(&self, instance: &[u8]) -> Vec<HostId> {
         self.hosts.with_instance(instance).collect()
+    }
+
+    /// The hosts that a process is, which has ended. They get no more rooms.
+    pub(super) fn retire_process(&mut self, process: &[u8]) -> Vec<HostId> {
+        let hosts: Vec<HostId> = self.hosts.of_process(process).collect();
+        for host in &hosts {
+            self.hosts.retire(*host);
+        }
+        hosts
     }
 
     /// The build of a host; empty if there is no such host.

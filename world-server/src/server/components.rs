@@ -305,9 +305,11 @@ fn serve_at(
 ) -> io::Result<Vec<ServerEndpoint>> {
     let serve = |listener: Listener| {
         let entry = entry.clone();
-        listener.serve(Arc::clone(acceptance), move |connection, alpn| {
-            entry.clone().serve(connection, alpn)
-        })
+        listener.serve(
+            Arc::clone(acceptance),
+            || {},
+            move |connection, alpn| entry.clone().serve(connection, alpn),
+        )
     };
     listeners.map(serve).collect()
 }

@@ -10,6 +10,7 @@ use ambit_host::build_name;
 use ambit_host::cli::Advertise;
 use ambit_host::host::{GameHost, HostConfig};
 use ambit_host::logging::LogFormat;
+use ambit_host::process_part::ProcessPart;
 use ambit_host::web_certificates::WebCertificates;
 use ambit_room::logic::registry::Registry;
 use anyhow::{Context as _, bail};
@@ -47,6 +48,7 @@ pub(super) async fn start_hosts(
                 build: build_of(config, &registry),
                 trace: config.trace.clone(),
                 record: config.recordings.folder(),
+                part: ProcessPart::whole()?,
             };
             let embedded = embedded::start(host, registry, world.clone()).await?;
             tasks.spawn(async {

@@ -151,8 +151,8 @@ pub struct HostReady {
     /// Number of threads that run rooms.
     #[prost(uint32, tag = "7")]
     pub cores: u32,
-    /// 16 random bytes of this process. A WorldServer recognises by them a host that another
-    /// WorldServer knew.
+    /// 16 random bytes of this host. A WorldServer recognises by them a host that another WorldServer
+    /// knew.
     #[prost(bytes = "vec", tag = "8")]
     pub instance: ::prost::alloc::vec::Vec<u8>,
     /// The rooms that the host runs already, because it has served another WorldServer of the same
@@ -167,6 +167,10 @@ pub struct HostReady {
     /// clock when the process began, and has not followed steps of that clock since.
     #[prost(uint64, tag = "12")]
     pub ticket_time_unix_s: u64,
+    /// Of a process that is several hosts: the `instance` of its first one, the same for all of them.
+    /// They end together. Empty if it is that of this host.
+    #[prost(bytes = "vec", tag = "13")]
+    pub process: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RoomHere {
@@ -645,11 +649,11 @@ pub struct RoomTick {
     pub serial: u64,
 }
 /// Instead of `HostReady`, on a connection of its own: a host's watcher, a process on the same
-/// machine, reports that the host's process has ended. All of it is gone: its lease counts no more.
-/// The WorldServer closes the connection.
+/// machine, reports that the host's process has ended. All of it is gone: the leases of its hosts
+/// count no more. The WorldServer closes the connection.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProcessEnded {
-    /// `HostReady.instance` of the host.
+    /// `HostReady.instance` of the first host of the process.
     #[prost(bytes = "vec", tag = "1")]
     pub instance: ::prost::alloc::vec::Vec<u8>,
 }

@@ -175,6 +175,7 @@ fn ready_of(ready: pb::HostReady) -> HostReady {
         rooms: ready.rooms.into_iter().map(here).collect(),
         build: ready.build,
         ticket_time_unix_s: ready.ticket_time_unix_s,
+        process: ready.process,
     }
 }
 
@@ -191,5 +192,6 @@ fn ready_message(ready: HostReady) -> pb::HostReady {
         rooms: ready.rooms.into_iter().map(here).collect(),
         build: ready.build,
         ticket_time_unix_s: ready.ticket_time_unix_s,
+        process: ready.process,
     }
 }

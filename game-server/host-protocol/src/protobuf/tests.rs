@@ -314,6 +314,7 @@ fn ready() -> HostReady {
         rooms: vec![RoomHere { room: ROOM, incarnation: 3 }],
         build: "abc".into(),
         ticket_time_unix_s: 1_800_000_000,
+        process: vec![4; 16],
     }
 }
 

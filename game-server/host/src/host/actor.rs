@@ -129,6 +129,7 @@ impl RoomActor {
     /// This is the room's thread.
     pub(super) fn begin_on_this_thread(&self) {
         self.setup.ticks.begin_on_this_thread();
+        self.setup.shared.threads.add_this_thread();
     }
 
     fn now(&self) -> GameTime {

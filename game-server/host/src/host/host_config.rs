@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ambit_transport::quic::Fingerprint;
 
+use crate::process_part::ProcessPart;
 use crate::record_folder::RecordFolder;
 use crate::web_certificates::WebCertificates;
 
@@ -27,4 +28,6 @@ pub struct HostConfig {
     pub trace: Option<PathBuf>,
     /// Where recordings are made, a file a room.
     pub record: Option<RecordFolder>,
+    /// Which part of its process it is.
+    pub part: ProcessPart,
 }

@@ -145,6 +145,7 @@ impl ServedLink {
 
 impl HostOwner {
     pub(super) fn new(shared: Arc<Shared>, core: HostCore) -> Self {
+        let reports = HostReports::begin(&shared);
         Self {
             shared,
             core,
@@ -153,7 +154,7 @@ impl HostOwner {
             made: BTreeMap::new(),
             running: JoinSet::new(),
             ending_rooms: EndingRooms::default(),
-            reports: HostReports::begin(),
+            reports,
         }
     }
 
@@ -196,7 +197,7 @@ impl HostOwner {
                 // These were sent without a link.
                 self.forward_all(messages);
                 self.ending_rooms = EndingRooms::default();
-                self.reports = HostReports::begin();
+                self.reports = HostReports::begin(&self.shared);
                 let served = ServedOrders { orders, stop, is_stopping: false, ended };
                 self.link = Some(ServedLink { messages: to_world, served: Some(served) });
                 self.core.connect(self.shared.time());

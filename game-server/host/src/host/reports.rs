@@ -26,8 +26,8 @@ pub(super) struct HostReports {
 }
 
 impl HostReports {
-    pub(super) fn begin() -> Self {
-        Self { cpu: CpuMeter::start(), late_rooms: LateRooms::default() }
+    pub(super) fn begin(shared: &Shared) -> Self {
+        Self { cpu: CpuMeter::start(&shared.threads), late_rooms: LateRooms::default() }
     }
 
     /// The report of now; `tickets_refused` by reason.
@@ -49,7 +49,7 @@ impl HostReports {
             tickets_refused,
             rooms_late: rooms.iter().filter(|inlet| is_late(inlet)).count() as u32,
             late_rooms,
-            cpu_permille: self.cpu.permille(),
+            cpu_permille: self.cpu.permille(&shared.threads),
             room_loads: room_loads(shared),
             room_callbacks: room_callbacks(shared),
             unplayed_rooms: unplayed_rooms(shared),

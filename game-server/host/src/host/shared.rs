@@ -30,6 +30,7 @@ use super::inlet::RoomInlet;
 use super::parted_clients::PartedClients;
 use super::room_messages::RoomMessages;
 use crate::clock_thread::{ClockThread, HostClock};
+use crate::processor_time::HostThreads;
 use crate::room_files::OpenFiles;
 use ambit_host_core::host::HostTime;
 use ambit_host_core::lease::ServingPermit;
@@ -58,6 +59,7 @@ pub(crate) struct Shared {
     pub(crate) parted_clients: PartedClients,
     pub(crate) greetings: AcceptanceLimits,
     pub(crate) clock_thread: ClockThread,
+    pub(crate) threads: HostThreads,
     /// To the owner.
     pub(crate) messages: RoomMessages,
     /// To the owner; connections wait for their turn.

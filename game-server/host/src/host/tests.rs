@@ -14,6 +14,7 @@ use ambit_transport::ticket::TicketSigner;
 use super::*;
 use crate::host_link::{WorldEnd, host_link};
 use crate::identity::ServerIdentity;
+use crate::process_part::ProcessPart;
 use crate::web_certificates::WebCertificates;
 
 const ROOM: RoomId = RoomId(7);
@@ -68,6 +69,7 @@ fn new_host() -> (GameHost, HostControl) {
         build: String::new(),
         trace: None,
         record: None,
+        part: ProcessPart::whole().expect("random bytes"),
     };
     let registry = Registry::from(Games::new().with::<FieldGame>());
     GameHost::new(config, registry).expect("a thread for its clock")

@@ -322,7 +322,8 @@ impl Server {
         let socket = std::net::UdpSocket::bind(loopback()).expect("a free port");
         let resets = ResetSecret::random().expect("random bytes");
         let counters = Arc::new(EndpointCounters::default());
-        let endpoint = listen(socket, server_endpoint_config(&resets), config, counters, serve);
+        let endpoint =
+            listen(socket, server_endpoint_config(&resets), config, counters, || {}, serve);
         let endpoint = endpoint.expect("an endpoint");
         Self { endpoint, pin, accepted }
     }

@@ -12,7 +12,8 @@ use crate::lobby::fleet::hosts::Origin;
 use crate::lobby::fleet::silence::{HostSilence, serving_lease};
 use crate::lobby::output::HostId;
 
-/// If all hosts have sent nothing for this long, the line of this server is dark.
+/// If all hosts have sent nothing for this long, the line of this server is dark; if all hosts of
+/// a process have, it has probably ended.
 const ALL_SILENT: Duration = Duration::from_millis(500);
 
 /// A timer this late means that this process was stopped or starved.
@@ -34,8 +35,8 @@ pub(in crate::lobby) enum SilenceCheck {
 }
 
 impl Fleet {
-    /// What is known of the silence of a host that has just connected. `instance` identifies the
-    /// process, if it may have been connected before.
+    /// What is known of the silence of a host that has just connected. `instance` identifies it, if
+    /// it may have been connected before.
     pub(in crate::lobby) fn new_silence(
         &self,
         now: LocalTime,
@@ -115,6 +116,7 @@ impl Fleet {
             format!("it has sent nothing for {} ms", now.since(silence.heard_at()).as_millis());
         tracing::warn!(host = id.0, "host given up; its rooms resume on other hosts: {reason}");
         self.hosts.retire(id);
+        self.hosts.doubt_others(now, id, ALL_SILENT);
         Some(SilenceCheck::GivenUp { build: self.hosts.build_of(id), reason })
     }
 
@@ -178,6 +180,7 @@ mod tests {
     use super::*;
     use crate::lobby::config::LobbyConfig;
     use crate::lobby::fleet::hosts::Host;
+    use crate::lobby::rooms::room::LobbyRooms;
 
     const HOST: HostId = HostId(1);
 
@@ -191,6 +194,41 @@ mod tests {
         let given_up = SilenceCheck::GivenUp { build: "one".to_owned(), reason };
         assert_eq!(fleet.check_silence(at(3_000), HOST, at(3_000)), Some(given_up));
         assert!(fleet.host(HOST).is_some_and(|host| host.leaving));
+    }
+
+    #[test]
+    fn the_other_hosts_of_a_silent_process_get_no_rooms_until_they_are_heard() {
+        let mut fleet = Fleet::new(&LobbyConfig::default());
+        for (id, process) in [(1, 1), (2, 1), (3, 3)] {
+            fleet.expect_host(at(0), HostId(id), Origin::Remote);
+            let (instance, process) = (vec![id as u8; 16], vec![process; 16]);
+            let host = Host { instance, process, ..Host::default() };
+            fleet.add_host(at(0), HostId(id), host, 0, Duration::ZERO);
+        }
+        let candidates = |fleet: &Fleet| {
+            let hosts = fleet.hosts.candidates(&LobbyRooms::default());
+            hosts.iter().map(|host| host.host.0).collect::<Vec<_>>()
+        };
+        fleet.note_heard(at(200), HostId(2));
+        fleet.note_heard(at(1_900), HostId(3));
+        let given_up = fleet.check_silence(at(2_000), HOST, at(2_000));
+        assert!(matches!(given_up, Some(SilenceCheck::GivenUp { .. })));
+        assert_eq!(candidates(&fleet), [3]);
+        fleet.note_heard(at(2_100), HostId(2));
+        assert_eq!(candidates(&fleet), [2, 3]);
+    }
+
+    #[test]
+    fn the_hosts_of_one_process_do_not_say_that_the_line_of_this_server_is_dark() {
+        for (process_of_other, are_all_silent) in [(1, false), (2, true)] {
+            let mut fleet = fleet_with(Origin::Remote);
+            for (id, process) in [(1, 1), (2, process_of_other)] {
+                fleet.expect_host(at(0), HostId(id), Origin::Remote);
+                let host = Host { process: vec![process; 16], ..Host::default() };
+                fleet.add_host(at(0), HostId(id), host, 0, Duration::ZERO);
+            }
+            assert_eq!(fleet.hosts.are_all_silent(at(501), ALL_SILENT), are_all_silent);
+        }
     }
 
     #[test]

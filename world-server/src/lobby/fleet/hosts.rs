@@ -47,8 +47,10 @@ pub struct Host {
     pub build: String,
     /// Number of threads that run rooms.
     pub cores: u32,
-    /// Identifies the process; empty if it cannot reconnect.
+    /// Identifies the host; empty if it cannot reconnect.
     pub instance: Vec<u8>,
+    /// Of a process that is several hosts, the instance of its first one; else empty.
+    pub process: Vec<u8>,
     pub stats: HostStats,
     pub measured: ReportedLoad,
     pub(crate) clock: KnownHostClock,
@@ -97,6 +99,7 @@ impl TryFrom<HostReady> for Host {
             build: ready.build,
             cores: ready.cores.max(1),
             instance: ready.instance,
+            process: ready.process,
             ..Self::default()
         };
         host.check()?;
@@ -112,6 +115,11 @@ impl Host {
             Some(known) => known.update(now, unix_s),
             unknown => *unknown = Some(HostTicketTime::new(now, unix_s)),
         }
+    }
+
+    /// Identifies its process, which may be several hosts; empty if it cannot reconnect.
+    pub fn process(&self) -> &[u8] {
+        if self.process.is_empty() { &self.instance } else { &self.process }
     }
 
     fn takes_rooms(&self) -> bool {
@@ -133,11 +141,13 @@ impl Host {
                 self.address.len()
             ));
         }
-        if self.instance.len() > MAX_INSTANCE_BYTES {
-            return Err(format!(
-                "an instance has at most {MAX_INSTANCE_BYTES} bytes, not {}",
-                self.instance.len()
-            ));
+        for instance in [&self.instance, &self.process] {
+            if instance.len() > MAX_INSTANCE_BYTES {
+                return Err(format!(
+                    "an instance has at most {MAX_INSTANCE_BYTES} bytes, not {}",
+                    instance.len()
+                ));
+            }
         }
         if self.build.len() > MAX_BUILD_BYTES {
             return Err(format!(
@@ -177,23 +187,42 @@ struct HostContact {
     silence: HostSilence,
     /// It was connected to another lobby, and has not reconnected to this one yet.
     is_absent: bool,
+    /// When another host of its process was given up, and this one had fallen silent, too.
+    doubted_at: Option<LocalTime>,
+}
+
+impl HostContact {
+    /// Whether it has probably ended with its process: it was not heard since.
+    fn is_doubted(&self) -> bool {
+        self.doubted_at.is_some_and(|at| self.silence.heard_at() <= at)
+    }
 }
 
 impl Hosts {
     /// Registers a host before its `Ready`.
     pub(super) fn expect(&mut self, id: HostId, origin: Origin, silence: HostSilence) {
         self.last_id = self.last_id.max(id.0);
-        self.contacts.insert(id, HostContact { origin, silence, is_absent: false });
+        let contact = HostContact { origin, silence, is_absent: false, doubted_at: None };
+        self.contacts.insert(id, contact);
     }
 
     /// Registers a host of another lobby, which may reconnect to this one. Until then it gets no
     /// rooms.
     pub(super) fn expect_back(&mut self, id: HostId, host: Host, silence: HostSilence) {
-        self.contacts.insert(id, HostContact { origin: Origin::Remote, silence, is_absent: true });
+        let origin = Origin::Remote;
+        let contact = HostContact { origin, silence, is_absent: true, doubted_at: None };
+        self.contacts.insert(id, contact);
         self.ready.insert(id, Host { leaving: true, ..host });
     }
 
-    /// The ids under which a process is known.
+    /// The hosts that a process is.
+    pub(super) fn of_process(&self, process: &[u8]) -> impl Iterator<Item = HostId> {
+        self.iter()
+            .filter(move |(_, host)| !process.is_empty() && host.process() == process)
+            .map(|(id, _)| id)
+    }
+
+    /// The ids under which a host is known.
     pub(super) fn with_instance(&self, instance: &[u8]) -> impl Iterator<Item = HostId> {
         self.iter()
             .filter(move |(_, host)| !instance.is_empty() && host.instance == instance)
@@ -275,20 +304,45 @@ impl Hosts {
         self.contacts.get(&id).map(|known| known.silence)
     }
 
-    /// What is known of the silence of this process, which is or was connected.
+    /// What is known of the silence of this host, which is or was connected.
     pub(super) fn silence_of(&self, instance: &[u8]) -> Option<HostSilence> {
         let connected = self.with_instance(instance).filter_map(|id| self.silence(id));
         let gone = self.gone.get(instance).map(|(silence, _)| *silence);
         connected.chain(gone).max_by_key(HostSilence::heard_at)
     }
 
-    /// Whether all hosts on other machines, two at least, are silent: then it is rather the line of
-    /// this server.
+    /// Whether all hosts on other machines, of two processes at least, are silent: then it is
+    /// rather the line of this server.
     pub(super) fn are_all_silent(&self, now: LocalTime, silence: Duration) -> bool {
-        let remote = self.contacts.values();
-        let mut remote = remote.filter(|known| known.origin == Origin::Remote && !known.is_absent);
-        let is_silent = |known: &HostContact| now.since(known.silence.heard_at()) > silence;
-        remote.clone().count() > 1 && remote.all(is_silent)
+        let remote = self.contacts.iter();
+        let remote = remote.filter(|(_, known)| known.origin == Origin::Remote && !known.is_absent);
+        let mut first = None;
+        let mut are_several = false;
+        for (id, known) in remote {
+            if now.since(known.silence.heard_at()) <= silence {
+                return false;
+            }
+            // One that has not said yet what it is may be of any process.
+            let process = self.get(*id).map(Host::process).filter(|process| !process.is_empty());
+            let process = process.unwrap_or_default();
+            are_several |=
+                process.is_empty() && first.is_some() || *first.get_or_insert(process) != process;
+        }
+        are_several
+    }
+
+    /// A host of this process was given up: those of the others that have been silent for this
+    /// long, too, get no rooms until they are heard again.
+    pub(super) fn doubt_others(&mut self, now: LocalTime, given_up: HostId, silence: Duration) {
+        let process = self.get(given_up).map(|host| host.process().to_vec()).unwrap_or_default();
+        let others: Vec<HostId> = self.of_process(&process).collect();
+        for other in others {
+            if let Some(known) = self.contacts.get_mut(&other)
+                && now.since(known.silence.heard_at()) > silence
+            {
+                known.doubted_at = Some(now);
+            }
+        }
     }
 
     pub(super) fn silence_mut(&mut self, id: HostId) -> Option<&mut HostSilence> {
@@ -314,7 +368,7 @@ impl Hosts {
         self.get(id).is_some_and(|host| host.is_drained)
     }
 
-    /// Whether an operator wanted this process empty when it was known last.
+    /// Whether an operator wanted this host empty when it was known last.
     pub(super) fn was_drained(&self, instance: &[u8]) -> bool {
         self.with_instance(instance).any(|id| self.is_drained(id))
             || self.gone.get(instance).is_some_and(|(_, is_drained)| *is_drained)
@@ -380,7 +434,8 @@ impl Hosts {
     /// The hosts that may get rooms, in the order in which they connected. Cost: visits each room.
     pub(super) fn candidates(&self, rooms: &LobbyRooms) -> Vec<HostCandidate> {
         let booked = count_bookings(rooms);
-        let staying = self.iter().filter(|(_, host)| host.takes_rooms());
+        let is_doubted = |id: &HostId| self.contacts.get(id).is_some_and(HostContact::is_doubted);
+        let staying = self.iter().filter(|(id, host)| host.takes_rooms() && !is_doubted(id));
         staying
             .map(|(id, host)| {
                 let booked = booked.get(&id).copied().unwrap_or_default();

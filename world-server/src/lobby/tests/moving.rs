@@ -60,6 +60,23 @@ fn rooms_of_a_host_whose_process_has_ended_resume_at_once() {
 }
 
 #[test]
+fn no_room_goes_from_a_host_to_another_one_of_the_process_that_has_ended() {
+    let mut harness = LobbyHarness::new();
+    let first = harness.reconnecting_host(1, 7, &[]);
+    let second = harness.host_of_process(2, 8, 7);
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
+    let rooms = [running(&mut harness, first, &[&ann]), running(&mut harness, second, &[&bob])];
+    let other = harness.host_of_process(3, 9, 9);
+    harness.end_process(&[7; 16]);
+    let mut resumed = [(); 2].map(|()| resume_order_for(&mut harness, other).room);
+    resumed.sort_unstable();
+    assert_eq!(resumed, rooms);
+    assert_eq!(harness.take_open_orders(), []);
+    assert_eq!(harness.take_disconnected_hosts(), [first, second]);
+}
+
+#[test]
 fn a_room_without_a_checkpoint_is_lost_with_its_host() {
     let mut harness = LobbyHarness::new();
     let first = harness.host(1, 8);

@@ -65,20 +65,27 @@ impl LobbyHarness {
         instance: u8,
         rooms: &[(u64, u32)],
     ) -> HostId {
+        let rooms = rooms
+            .iter()
+            .map(|&(room, incarnation)| messages::RoomHere { room, incarnation })
+            .collect();
+        self.remote_host(number, messages::HostReady { rooms, ..ready_with(instance) })
+    }
+
+    /// Adds a host that is one of several in the process whose first host is `process`.
+    pub(in crate::lobby::tests) fn host_of_process(
+        &mut self,
+        number: u64,
+        instance: u8,
+        process: u8,
+    ) -> HostId {
+        let process = vec![process; 16];
+        self.remote_host(number, messages::HostReady { process, ..ready_with(instance) })
+    }
+
+    fn remote_host(&mut self, number: u64, ready: messages::HostReady) -> HostId {
         let host = HostId(number);
         self.lobby.handle_host_start(self.now, host, Origin::Remote);
-        let ready = messages::HostReady {
-            version: ambit_host_protocol::VERSION,
-            address: format!("127.0.0.1:{}", 8_000 + u64::from(instance)),
-            certificate_sha256: vec![instance; 32],
-            capacity: 8,
-            instance: vec![instance; 16],
-            rooms: rooms
-                .iter()
-                .map(|&(room, incarnation)| messages::RoomHere { room, incarnation })
-                .collect(),
-            ..messages::HostReady::default()
-        };
         self.send_from_host(host, host_to_world::Body::Ready(ready));
         host
     }
@@ -184,5 +191,16 @@ impl LobbyHarness {
                 _ => None,
             })
             .collect()
+    }
+}
+
+fn ready_with(instance: u8) -> messages::HostReady {
+    messages::HostReady {
+        version: ambit_host_protocol::VERSION,
+        address: format!("127.0.0.1:{}", 8_000 + u64::from(instance)),
+        certificate_sha256: vec![instance; 32],
+        capacity: 8,
+        instance: vec![instance; 16],
+        ..messages::HostReady::default()
     }
 }
