@@ -1,7 +1,7 @@
 //! What the project's tests share: the simulator ([`sim`]), oracles for interest and poses
 //! ([`oracle`]), test games ([`aborting_game`], [`bouncing_balls`], [`counting_game`],
-//! [`crowd_game`], [`greeting_game`], [`hoarding_game`], [`levers_game`], [`rolling_cubes`],
-//! [`slow_game`], [`walking_crowd`]), a room with measurements of its clients
+//! [`crowd_game`], [`greeting_game`], [`hoarding_game`], [`levers_game`], [`looping_game`],
+//! [`rolling_cubes`], [`slow_game`], [`walking_crowd`]), a room with measurements of its clients
 //! ([`measured_room`]), `cubes` with scripted players ([`cube_players`]), the comparison of schemes
 //! that synchronise physics ([`physics_sync`]), players who shoot at each other ([`shooting`]), the
 //! figures of benches ([`data_file`]), fuzz targets ([`fuzz`]) and real processes ([`real`]).
@@ -16,6 +16,7 @@ pub mod fuzz;
 pub mod greeting_game;
 pub mod hoarding_game;
 pub mod levers_game;
+pub mod looping_game;
 pub mod measured_room;
 pub mod oracle;
 pub mod others_ships;

@@ -315,14 +315,14 @@ impl HostCore {
     /// with a snapshot of all rooms. (A player who leaves meanwhile is in the lobby's room until
     /// the grace period is over.)
     pub fn handle_room_message(&mut self, message: HostMessage) {
-        if self.link == WorldLink::Down {
-            return;
-        }
-        self.note_saved(&message);
         if let HostMessage::RoomClosed { room, .. } = message {
             // The WorldServer may open it again as soon as it knows that.
             self.rooms.retain(|id, hosted| *id != room || !hosted.is_running());
         }
+        if self.link == WorldLink::Down {
+            return;
+        }
+        self.note_saved(&message);
         self.send(message);
     }
 

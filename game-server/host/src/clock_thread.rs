@@ -33,6 +33,11 @@ const STUCK_AFTER: Duration = Duration::from_secs(2);
 /// least.
 const WATCHED_AFTER: Duration = Duration::from_secs(1);
 const WATCHED_FOR: Duration = Duration::from_millis(900);
+/// A tick that has used this much processor time since then counts as endless. It is processor
+/// time, so that a machine that was stopped or has other work ends no room.
+const ENDLESS: Duration = Duration::from_secs(10);
+/// How often that is looked at.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The clock of this process: the time since it was started.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +89,13 @@ impl TickState {
         self.thread.get()?.as_ref()?.read()
     }
 
+    /// The room's thread gets what the others leave of the processors.
+    fn lower_priority(&self) {
+        if let Some(Some(thread)) = self.thread.get() {
+            thread.lower_priority();
+        }
+    }
+
     /// The room has taken a tick out of its mailbox.
     pub fn took_one(&self) {
         self.waiting.fetch_sub(1, Ordering::AcqRel);
@@ -104,6 +116,11 @@ impl TickState {
         self.has_stopped.store(true, Ordering::Release);
     }
 
+    /// Whether the room gets no more ticks: it has ended, or was given up.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.has_stopped.load(Ordering::Acquire)
+    }
+
     /// Takes the number of ticks that were skipped since the last call.
     pub fn take_skipped(&self) -> u64 {
         self.skipped.swap(0, Ordering::AcqRel)
@@ -112,6 +129,9 @@ impl TickState {
 
 /// Puts one tick into a room's mailbox; `false` when it is full or closed.
 pub type SendTick = Box<dyn FnMut(GameTime) -> bool + Send>;
+
+/// Closes a room whose thread never returns.
+pub type GiveUp = Box<dyn FnMut() + Send>;
 
 pub struct TickingRoom {
     pub id: RoomId,
@@ -122,6 +142,8 @@ pub struct TickingRoom {
     pub state: Arc<TickState>,
     /// The way to the room.
     pub send: SendTick,
+    /// Called once if the room does not return from a tick: it is to be closed without it.
+    pub give_up: GiveUp,
     pub progress: Progress,
 }
 
@@ -132,25 +154,35 @@ pub struct Progress {
     last: Option<(u64, LocalTime)>,
     /// What its thread had used when that was first looked at since then.
     looked: Option<(LocalTime, Option<ProcessorUse>)>,
-    is_reported: bool,
+    /// When that is looked at next, once the room is reported.
+    next_look: Option<LocalTime>,
+}
+
+/// What is found of a room that takes no tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StuckRoom {
+    /// For how long it has taken none, and why.
+    Late(Duration, Hindrance),
+    /// It has used this much processor time in one tick: it loops for ever.
+    Endless(Duration),
 }
 
 impl Progress {
-    /// Returns for how long the room has taken no tick, and why, once when that becomes too long.
-    /// `look` tells what its thread has used; it is called twice at most while nothing changes.
+    /// Returns what is found, once when a room becomes late, and once when it counts as endless.
+    /// `look` tells what its thread has used; it is called once a second at most.
     fn note(
         &mut self,
         now: LocalTime,
         taken: u64,
         look: impl FnOnce() -> Option<ProcessorUse>,
-    ) -> Option<(Duration, Hindrance)> {
+    ) -> Option<StuckRoom> {
         let (before, since) = *self.last.get_or_insert((taken, now));
         if taken != before {
             *self = Self { last: Some((taken, now)), ..Self::default() };
             return None;
         }
         let stuck = now.since(since);
-        if self.is_reported || stuck < WATCHED_AFTER {
+        if stuck < WATCHED_AFTER {
             return None;
         }
         let Some((at, begin)) = self.looked else {
@@ -158,8 +190,18 @@ impl Progress {
             return None;
         };
         let watched = now.since(at);
-        self.is_reported = stuck >= STUCK_AFTER && watched >= WATCHED_FOR;
-        self.is_reported.then(|| (stuck, Hindrance::of(watched, begin, look())))
+        match self.next_look {
+            None if stuck >= STUCK_AFTER && watched >= WATCHED_FOR => {
+                self.next_look = Some(now + LOOK_INTERVAL);
+                Some(StuckRoom::Late(stuck, Hindrance::of(watched, begin, look())))
+            }
+            Some(next) if now >= next => {
+                self.next_look = Some(now + LOOK_INTERVAL);
+                let used = look()?.used.saturating_sub(begin?.used);
+                (used >= ENDLESS).then_some(StuckRoom::Endless(used))
+            }
+            None | Some(_) => None,
+        }
     }
 }
 
@@ -203,7 +245,7 @@ fn run(clock: HostClock, arrivals: &Receiver<Option<TickingRoom>>) {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        rooms.retain(|room| !room.state.has_stopped.load(Ordering::Acquire));
+        rooms.retain(|room| !room.state.has_stopped());
         for room in &mut rooms {
             send_due(clock.now(), room);
         }
@@ -235,13 +277,25 @@ fn send_due(now: LocalTime, room: &mut TickingRoom) {
     room.state.skipped.fetch_add(skipped, Ordering::AcqRel);
     let taken = room.state.taken.load(Ordering::Acquire);
     let look = || room.state.processor_use();
-    if let Some((stuck, why)) = room.progress.note(now, taken, look) {
-        tracing::error!(
+    match room.progress.note(now, taken, look) {
+        None => {}
+        Some(StuckRoom::Late(stuck, why)) => tracing::error!(
             room = room.id.0,
-            "the room has not returned from a tick for {} s: its thread {why}. Only the end of \
-             this process ends a tick that never returns",
+            "the room has not returned from a tick for {} s: its thread {why}",
             stuck.as_secs()
-        );
+        ),
+        Some(StuckRoom::Endless(used)) => {
+            tracing::error!(
+                room = room.id.0,
+                "the room is closed: its game has used {} s of processor time in one tick, so it \
+                 loops for ever. Its thread goes on at the lowest priority; only the end of this \
+                 process ends it",
+                used.as_secs()
+            );
+            room.state.stop();
+            room.state.lower_priority();
+            (room.give_up)();
+        }
     }
 }
 
@@ -258,7 +312,7 @@ mod tests {
         let mut progress = Progress::default();
         let mut note = |ms, taken| {
             let noted = progress.note(LocalTime::from_millis(ms), taken, || None);
-            noted.is_some_and(|(_, why)| why == Hindrance::Unknown)
+            noted.is_some_and(|found| matches!(found, StuckRoom::Late(_, Hindrance::Unknown)))
         };
         assert_eq!([note(0, 0), note(1_900, 1), note(2_900, 1), note(3_800, 1)], [false; 4]);
         assert_eq!([note(3_900, 1), note(9_000, 1)], [true, false]);
@@ -277,9 +331,26 @@ mod tests {
             // The clock's own thread may be late, too: then the watch begins later.
             assert_eq!(note(2_500, Some(1_000)), None);
             assert_eq!(note(3_300, Some(1_500)), None);
-            let (stuck, why) = note(3_500, Some(used_at_end)).expect("a report");
+            let Some(StuckRoom::Late(stuck, why)) = note(3_500, Some(used_at_end)) else {
+                panic!("no report");
+            };
             assert_eq!(stuck, Duration::from_millis(3_500));
             assert!(why.to_string().contains(expected), "{why}");
         }
+    }
+
+    #[test]
+    fn a_tick_is_endless_by_the_processor_time_that_it_has_used() {
+        let mut progress = Progress::default();
+        let mut note =
+            |ms, used_ms| progress.note(LocalTime::from_millis(ms), 7, || Some(used(used_ms)));
+        assert_eq!([note(0, 0), note(1_000, 500)], [None; 2]);
+        assert!(matches!(note(2_000, 1_000), Some(StuckRoom::Late(..))));
+        // Not looked at before the next second.
+        assert_eq!(note(2_500, 99_000), None);
+        // The machine was stopped for a minute.
+        assert_eq!([note(62_000, 1_500), note(63_000, 10_499)], [None; 2]);
+        let endless = StuckRoom::Endless(Duration::from_secs(10));
+        assert_eq!(note(64_000, 10_500), Some(endless));
     }
 }

@@ -7,23 +7,40 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use rustix::process::{Pid, setpriority_process};
 
 use crate::hindrance::ProcessorUse;
 use crate::process_part::ProcessPart;
 
-/// Where the figures of a thread are.
+/// As `nice` counts.
+const LOWEST_PRIORITY: i32 = 19;
+
+/// A thread, and where its figures are.
 #[derive(Debug)]
-pub(crate) struct ThreadMeter(PathBuf);
+pub(crate) struct ThreadMeter {
+    /// Its number in the system.
+    id: i32,
+    stat: PathBuf,
+}
 
 impl ThreadMeter {
     /// Of the thread that calls this.
     pub(crate) fn of_this_thread() -> Option<Self> {
         let thread = fs::read_link("/proc/thread-self").ok()?;
-        Some(Self(Path::new("/proc").join(thread).join("stat")))
+        let id = thread.file_name()?.to_str()?.parse().ok()?;
+        Some(Self { id, stat: Path::new("/proc").join(thread).join("stat") })
     }
 
     pub(crate) fn read(&self) -> Option<ProcessorUse> {
-        read(&self.0)
+        read(&self.stat)
+    }
+
+    /// The thread gets what others leave of the processors, where the system can do that.
+    pub(crate) fn lower_priority(&self) {
+        let lowered = setpriority_process(Pid::from_raw(self.id), LOWEST_PRIORITY);
+        if let Err(error) = lowered {
+            tracing::warn!("the priority of a thread cannot be lowered: {error}");
+        }
     }
 }
 

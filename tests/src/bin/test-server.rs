@@ -9,6 +9,7 @@ use ambit_tests::counting_game::CountingGame;
 use ambit_tests::greeting_game::GreetingGame;
 use ambit_tests::hoarding_game::HoardingGame;
 use ambit_tests::levers_game::LeversGame;
+use ambit_tests::looping_game::LoopingGame;
 use ambit_tests::slow_game::SlowGame;
 use ambit_tests::walking_crowd::WalkingCrowd;
 use ambit_tests::wallet_game::WalletGame;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         .with(AbortingGame::INFO, Typed::<AbortingGame>::make)
         .with(HoardingGame::INFO, Typed::<HoardingGame>::make)
         .with(LeversGame::INFO, Typed::<LeversGame>::make)
+        .with(LoopingGame::INFO, Typed::<LoopingGame>::make)
         .with(SlowGame::INFO, Typed::<SlowGame>::make);
     ambit::serve_all(registry.into())
 }

@@ -65,6 +65,37 @@ fn a_room_that_overruns_loses_its_own_ticks_and_its_players_are_told() -> Result
     Ok(())
 }
 
+/// Its thread goes on, so this needs the processor for some seconds.
+#[test]
+fn a_room_that_loops_for_ever_is_closed_and_its_neighbours_play_on() -> Result<()> {
+    let scratch = ScratchFolder::new("looping");
+    let mut server = Server::start_with_test_games(&scratch, &["--hosts", "process:1"])?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    ann.run_command("create quiet game=field npcs=10", "created")?;
+    ann.run_command("start", "started")?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    bob.run_command("create trap game=looping", "created")?;
+    bob.run_command("start", "started")?;
+    let left = bob.wait_until("the end of the room", |event| event["ev"] == "left")?;
+    assert_eq!(left["code"], "room_crashed", "{left}");
+    assert!(left["message"].as_str().is_some_and(|why| why.contains("did not return")), "{left}");
+    let log = server.take_log();
+    let is_said = |words: &str| log.iter().any(|line| line.contains(words));
+    assert!(is_said("has not returned from a tick") && is_said("it loops for ever"), "{log:#?}");
+
+    // Its seat and its place at the host are free, and the thread that goes on takes nothing from
+    // others.
+    bob.run_command("create meadow game=field npcs=10", "created")?;
+    bob.run_command("start", "started")?;
+    let ticks = |metrics: &Metrics| metrics["ambit_tick_seconds_count"];
+    let before = ticks(&server.metrics()?);
+    server.wait_for_metrics("ticks of the others", |metrics| ticks(metrics) >= before + 100.0)?;
+    let metrics = server.metrics()?;
+    assert_eq!((metrics["ambit_rooms_running"], metrics["ambit_host_players"]), (2.0, 2.0));
+    ann.run_command("players", "players")?;
+    Ok(())
+}
+
 fn is_overload(event: &Value) -> bool {
     event["ev"] == "notice" && event["code"] == "room_overloaded"
 }

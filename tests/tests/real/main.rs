@@ -10,6 +10,7 @@ mod browsers;
 mod clients;
 mod cluster;
 mod consoles;
+mod cores;
 mod deploy;
 mod engines;
 mod failover;

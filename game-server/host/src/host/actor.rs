@@ -395,6 +395,10 @@ impl Handler<Tick> for RoomActor {
         // A tick may wait behind the message that closed the room.
         if ctx.state().alive() {
             self.tick(tick.due);
+            if self.setup.ticks.has_stopped() {
+                // It was given up meanwhile, and nothing of this tick counts.
+                return ctx.stop();
+            }
             self.carry_out(ctx);
             self.report();
         }

@@ -27,7 +27,7 @@ use super::control_stream::{self, Control, GameConnection, close};
 use super::counters::DropReason;
 use super::inbox::{SHARE, Slot};
 use super::inlet::RoomInlet;
-use super::shared::Shared;
+use super::shared::{ROOM_GIVEN_UP, Shared};
 use ambit_host_core::clock::RoomClock;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
 
@@ -160,7 +160,11 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
     };
     // These wait while the mailbox is full: each connection has one message in it at most. After
     // this one the answer to the `Join` is in the queue, so all reports follow it.
-    if inlet.way_in.actor.send(attach).await.is_err() {
+    let attached = tokio::select! {
+        attached = inlet.way_in.actor.send(attach) => attached,
+        () = inlet.given_up.cancelled() => return give_up(&connection),
+    };
+    if attached.is_err() {
         return close(&connection, ErrorCode::RoomClosed, "the room was closed");
     }
     let slot = inlet.way_in.inbox.slot(client);
@@ -168,6 +172,7 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
     connection.give_datagrams_to(sink);
     tokio::select! {
         () = connection.closed() => {}
+        () = inlet.given_up.cancelled() => return give_up(&connection),
         error = read_control(shared, &inlet, client, from_client, &reports) => {
             let code = error.code();
             let reason = error.message.clone();
@@ -177,7 +182,15 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
             connection.closed().await;
         }
     }
-    let _ = inlet.way_in.actor.send(Detach(client)).await;
+    tokio::select! {
+        _ = inlet.way_in.actor.send(Detach(client)) => {}
+        () = inlet.given_up.cancelled() => {}
+    }
+}
+
+/// The room's thread answers nothing any more.
+fn give_up(connection: &PlayerConnection) {
+    close(connection, ErrorCode::RoomCrashed, ROOM_GIVEN_UP);
 }
 
 /// Puts a message into the client's queue. `false` if the room has ended the connection already, or

@@ -8,6 +8,7 @@ use ambit_proto::ids::ClientId;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::actor::RoomActor;
 use super::counters::{Counters, DropReason};
@@ -31,6 +32,8 @@ pub(crate) struct RoomInlet {
     next_client: AtomicU32,
     pub(crate) figures: Mutex<RoomFigures>,
     pub(crate) callbacks: Arc<CallbackTimes>,
+    /// Cancelled when the room is closed without its thread: that takes nothing any more.
+    pub(crate) given_up: CancellationToken,
 }
 
 /// Where what comes for a room goes.
@@ -74,6 +77,7 @@ impl RoomInlet {
             next_client: AtomicU32::new(1),
             figures: Mutex::default(),
             callbacks,
+            given_up: CancellationToken::new(),
         }
     }
 

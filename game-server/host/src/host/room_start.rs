@@ -122,12 +122,15 @@ pub(super) fn start_room(
     let way_in = WayIn { actor: actor.clone(), clock, inbox, incarnation, seats: capacity };
     let inlet = RoomInlet::new(way_in, saved_from, Arc::clone(&shared.counters), callbacks);
     shared.rooms.insert(id, Arc::new(inlet));
+    let host = Arc::clone(shared);
+    let give_up = Box::new(move || host.give_up_room(id, incarnation));
     shared.clock_thread.add(TickingRoom {
         id,
         clock,
         schedule,
         state: ticks,
         send: tick_sender(actor),
+        give_up,
         progress: Progress::default(),
     });
     end

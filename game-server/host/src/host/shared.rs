@@ -36,6 +36,10 @@ use ambit_host_core::host::HostTime;
 use ambit_host_core::lease::ServingPermit;
 use ambit_host_core::room_host::AdmittedClient;
 
+/// Why a room that never returns is closed.
+pub(crate) const ROOM_GIVEN_UP: &str =
+    "the room's game did not return from a tick; this is a fault of the game's code";
+
 /// A client's `Join`, and where the owner's answer goes.
 pub(crate) struct JoinRequest {
     pub(crate) join: Join,
@@ -135,7 +139,21 @@ impl Shared {
 
     /// A room takes no clients any more.
     pub(crate) fn remove_room(&self, room: RoomId, incarnation: u32) {
-        self.rooms.remove_if(&room, |_, inlet| inlet.way_in.incarnation == incarnation);
+        self.take_room(room, incarnation);
+    }
+
+    /// A room does not return from a tick: it is closed without it.
+    pub(crate) fn give_up_room(&self, room: RoomId, incarnation: u32) {
+        if let Some(inlet) = self.take_room(room, incarnation) {
+            let (reason, message) = (ErrorCode::RoomCrashed, ROOM_GIVEN_UP.to_owned());
+            self.send(HostMessage::RoomClosed { room, reason, message });
+            inlet.given_up.cancel();
+        }
+    }
+
+    fn take_room(&self, room: RoomId, incarnation: u32) -> Option<Arc<RoomInlet>> {
+        let is_this = |inlet: &Arc<RoomInlet>| inlet.way_in.incarnation == incarnation;
+        self.rooms.remove_if(&room, |_, inlet| is_this(inlet)).map(|(_, inlet)| inlet)
     }
 }
 
