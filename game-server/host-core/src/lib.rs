@@ -22,7 +22,7 @@
 //! it publishes: until when players may be served ([`lease::ServingPermit`], the one value here
 //! that threads share), and from which entry on a room is saved ([`host::HostOutput::SavedFrom`]).
 //!
-//! The shells only carry: the actors and tasks of `ambit-host`, and the simulator in `tests`. They
+//! The shells only carry: the threads and tasks of `ambit-host`, and the simulator in `tests`. They
 //! translate what arrives, call, and carry out.
 //!
 //! **What always holds:**

@@ -1,12 +1,11 @@
 //! The shell of a host: where rooms run.
 //!
 //! Messages of the WorldServer and game connections come in, messages and datagrams go out. What
-//! decides is in [`ambit_host_core`]; the actors and tasks here carry. One task owns the host core
+//! decides is in [`ambit_host_core`]; the threads and tasks here carry. One task owns the host core
 //! (`owner`), each room has a thread of its own, and one clock thread ticks them all. How the
 //! messages travel is the business of `host_link`: the same host runs within the WorldServer, as
 //! its child, or on another machine.
 
-mod actor;
 mod connection;
 pub(crate) mod control_stream;
 pub(crate) mod counters;
@@ -21,7 +20,9 @@ mod owner;
 mod parted_clients;
 mod recent;
 mod reports;
+mod room_mailbox;
 mod room_messages;
+mod room_shell;
 mod room_start;
 mod room_thread;
 mod shared;

@@ -1,7 +1,7 @@
 //! The process part that runs rooms: embedded in a WorldServer, a child process, or on another
 //! machine.
 //!
-//! [`host`] accepts players and carries for the rooms, one actix actor each. What decides is in
+//! [`host`] accepts players and carries for the rooms, a thread each. What decides is in
 //! [`ambit_host_core`], what the WorldServer and hosts say to each other in `ambit-host-protocol`.
 
 pub mod agones;

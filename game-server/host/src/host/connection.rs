@@ -22,11 +22,11 @@ use ambit_proto::ids::ClientId;
 use ambit_proto::link::MAX_DATAGRAM;
 use tokio::sync::mpsc;
 
-use super::actor::{Attach, ClientLeft, Detach};
 use super::control_stream::{self, Control, GameConnection, close};
 use super::counters::DropReason;
 use super::inbox::{SHARE, Slot};
 use super::inlet::RoomInlet;
+use super::room_mailbox::{NewClient, RoomCall};
 use super::shared::{ROOM_GIVEN_UP, Shared};
 use ambit_host_core::clock::RoomClock;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
@@ -153,18 +153,18 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
     let (control, queue) = mpsc::channel(control_stream::QUEUE);
     tokio::spawn(control_stream::write(connection.clone(), to_client, queue));
     let reports = control.downgrade();
-    let attach = Attach {
+    let new = NewClient {
         client,
         admitted,
         connection: GameConnection { connection: connection.clone(), control },
     };
     // These wait while the mailbox is full: each connection has one message in it at most. After
     // this one the answer to the `Join` is in the queue, so all reports follow it.
-    let attached = tokio::select! {
-        attached = inlet.way_in.actor.send(attach) => attached,
+    let is_attached = tokio::select! {
+        is_attached = inlet.way_in.mailbox.call(RoomCall::Attach(Box::new(new))) => is_attached,
         () = inlet.given_up.cancelled() => return give_up(&connection),
     };
-    if attached.is_err() {
+    if !is_attached {
         return close(&connection, ErrorCode::RoomClosed, "the room was closed");
     }
     let slot = inlet.way_in.inbox.slot(client);
@@ -183,7 +183,7 @@ async fn play(shared: &Arc<Shared>, connection: PlayerConnection, holder: Ticket
         }
     }
     tokio::select! {
-        _ = inlet.way_in.actor.send(Detach(client)) => {}
+        _ = inlet.way_in.mailbox.call(RoomCall::Detach(client)) => {}
         () = inlet.given_up.cancelled() => {}
     }
 }
@@ -238,7 +238,7 @@ async fn read_control(
             Ok(Some(ClientToGame { body: Some(client_to_game::Body::Leave(_)) })) => {
                 // Posted, since a client that leaves may close the connection at once. Nothing is
                 // read after that: a client that goes on must not fill the room's queue.
-                let _ = inlet.post(ClientLeft(client));
+                let _ = inlet.post(RoomCall::Left(client));
                 return std::future::pending().await;
             }
             Ok(Some(ClientToGame { body: Some(client_to_game::Body::Join(_)) })) => {

@@ -1,19 +1,17 @@
-//! What connections need of a room: its actor, its clock, a number for each new client.
+//! What connections need of a room: its mailbox, its clock, a number for each new client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use actix::{Addr, Handler, Message};
 use ambit_proto::ids::ClientId;
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
+use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::actor::RoomActor;
 use super::counters::{Counters, DropReason};
 use super::inbox::Inbox;
 use super::measured_game::CallbackTimes;
+use super::room_mailbox::{RoomCall, RoomMailbox};
 use ambit_host_core::clock::RoomClock;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::network::loads::RegionLoads;
@@ -38,7 +36,7 @@ pub(crate) struct RoomInlet {
 
 /// Where what comes for a room goes.
 pub(crate) struct WayIn {
-    pub(crate) actor: Addr<RoomActor>,
+    pub(crate) mailbox: RoomMailbox,
     pub(crate) clock: RoomClock,
     pub(crate) inbox: Arc<Inbox>,
     /// How often the room was given to a host, this time included.
@@ -86,25 +84,15 @@ impl RoomInlet {
         ClientId(self.next_client.fetch_add(1, Relaxed))
     }
 
-    /// Sends a message without waiting for the room: when its mailbox is full a task waits in its
-    /// place. Messages that find room keep their order. The task ends when the room has handled the
-    /// message; there is none if the room is stuck.
-    pub(crate) fn post<M>(&self, message: M) -> Option<JoinHandle<()>>
-    where
-        M: Message<Result = ()> + Send + 'static,
-        RoomActor: Handler<M>,
-    {
+    /// Sends a call without waiting for the room: when its mailbox is full a task waits in its
+    /// place. The receiver has an end when the room has carried the call out, or has ended; there
+    /// is none if the room is stuck.
+    pub(crate) fn post(&self, call: RoomCall) -> Option<oneshot::Receiver<()>> {
         let Ok(place) = Arc::clone(&self.posts).try_acquire_owned() else {
             self.counters.dropped(DropReason::PostsFull);
             tracing::error!("a room does not take its messages: it is stuck in a tick");
             return None;
         };
-        // Already in the mailbox unless that is full; cancelled if no task waits for the answer.
-        let request = self.way_in.actor.send(message);
-        Some(tokio::spawn(async move {
-            // An error means that the room has ended, so the message has no meaning any more.
-            let _ = request.await;
-            drop(place);
-        }))
+        Some(self.way_in.mailbox.post(call, place))
     }
 }

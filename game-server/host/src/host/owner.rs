@@ -19,13 +19,14 @@ use ambit_host_protocol::protobuf::{messages_of, order_of};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::RoomId;
+use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::actor::Order;
 use super::counters::DropReason;
 use super::reports::HostReports;
+use super::room_mailbox::RoomCall;
 use super::room_start::{RoomParts, make_room, start_room};
 use super::shared::{JoinRequest, Shared};
 use crate::host_link::HostEnd;
@@ -57,7 +58,7 @@ pub(super) enum OwnerCommand {
 /// Rooms that were sent their order to end.
 #[derive(Default)]
 pub(super) struct EndingRooms {
-    orders: Vec<JoinHandle<()>>,
+    orders: Vec<oneshot::Receiver<()>>,
     /// Whether a room did not take its order.
     has_stuck_room: bool,
 }
@@ -78,7 +79,7 @@ pub(super) struct HostOwner {
     making: JoinSet<Made>,
     /// Rooms that were made, until the core says what becomes of them.
     made: BTreeMap<RoomId, Box<RoomParts>>,
-    /// The rooms that run; each ends with its actor.
+    /// The rooms that run; each ends with its shell.
     running: JoinSet<(RoomId, u32)>,
     ending_rooms: EndingRooms,
     reports: HostReports,
@@ -328,11 +329,12 @@ impl HostOwner {
     fn pass_on(&mut self, room: RoomId, task: RoomTask) {
         if !matches!(task, RoomTask::Close(_) | RoomTask::HandOver) {
             if let Some(inlet) = self.shared.rooms.get(&room) {
-                let _ = inlet.post(Order(task));
+                let _ = inlet.post(RoomCall::Order(task));
             }
         } else if let Some((_, inlet)) = self.shared.rooms.remove(&room) {
-            self.ending_rooms.orders.retain(|ending| !ending.is_finished());
-            match inlet.post(Order(task)) {
+            let orders = &mut self.ending_rooms.orders;
+            orders.retain_mut(|ending| matches!(ending.try_recv(), Err(TryRecvError::Empty)));
+            match inlet.post(RoomCall::Order(task)) {
                 Some(ending) => self.ending_rooms.orders.push(ending),
                 None => self.ending_rooms.has_stuck_room = true,
             }

@@ -15,12 +15,12 @@ use ambit_room::logic::game::Game;
 use ambit_room::tick_schedule::TickSchedule;
 use tokio::sync::oneshot;
 
-use super::actor::{RoomActor, RoomSetup, log_panic, tick_sender};
 use super::counters::DropReason;
 use super::inbox::Inbox;
 use super::inlet::{RoomInlet, WayIn};
 use super::measured_game::{CallbackTimes, MeasuredGame};
 use super::outlet::Outlet;
+use super::room_shell::{RoomSetup, RoomShell, log_panic};
 use super::room_thread::RoomThread;
 use super::shared::Shared;
 use crate::clock_thread::{Progress, TickState, TickingRoom};
@@ -85,8 +85,8 @@ pub(super) fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts
     })
 }
 
-/// Gives a room its actor, admits players, and ticks it from now on. Returns what ends with the
-/// actor, however it ends.
+/// Gives a room to its thread, admits players, and ticks it from now on. Returns what ends with the
+/// room, however it ends.
 pub(super) fn start_room(
     shared: &Arc<Shared>,
     id: RoomId,
@@ -118,8 +118,8 @@ pub(super) fn start_room(
         shared: Arc::clone(shared),
         _life: life,
     };
-    let actor = thread.run(RoomActor::new(setup));
-    let way_in = WayIn { actor: actor.clone(), clock, inbox, incarnation, seats: capacity };
+    let mailbox = thread.run(RoomShell::new(setup));
+    let way_in = WayIn { mailbox: mailbox.clone(), clock, inbox, incarnation, seats: capacity };
     let inlet = RoomInlet::new(way_in, saved_from, Arc::clone(&shared.counters), callbacks);
     shared.rooms.insert(id, Arc::new(inlet));
     let host = Arc::clone(shared);
@@ -129,7 +129,7 @@ pub(super) fn start_room(
         clock,
         schedule,
         state: ticks,
-        send: tick_sender(actor),
+        send: Box::new(move |due| mailbox.try_tick(due)),
         give_up,
         progress: Progress::default(),
     });

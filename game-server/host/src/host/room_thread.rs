@@ -9,39 +9,34 @@ use std::io;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-use actix::dev::channel::{AddressReceiver, channel};
-use actix::{Addr, Context};
 use ambit_proto::ids::RoomId;
-use tokio::task::LocalSet;
+use tokio::sync::mpsc;
 
-use super::actor::{MAILBOX, RoomActor};
+use super::room_mailbox::{RoomMailbox, WaitingCall};
+use super::room_shell::RoomShell;
 
 /// A thread that waits for its room. It ends with the room, or when this is dropped.
 pub(super) struct RoomThread {
-    start: SyncSender<(RoomActor, AddressReceiver<RoomActor>)>,
+    start: SyncSender<(RoomShell, mpsc::Receiver<WaitingCall>)>,
 }
 
 impl RoomThread {
     pub(super) fn start(room: RoomId) -> io::Result<Self> {
-        // Only runs the actor: the network has a runtime of its own.
-        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-        let (start, starting) = sync_channel::<(RoomActor, AddressReceiver<RoomActor>)>(1);
+        let (start, starting) = sync_channel::<(RoomShell, mpsc::Receiver<WaitingCall>)>(1);
         thread::Builder::new().name(format!("room {room}")).spawn(move || {
-            if let Ok((actor, messages)) = starting.recv() {
-                actor.begin_on_this_thread();
-                let room = Context::with_receiver(messages).into_future(actor);
-                LocalSet::new().block_on(&runtime, room);
+            if let Ok((room, calls)) = starting.recv() {
+                room.run(calls);
             }
         })?;
         Ok(Self { start })
     }
 
     /// Runs the room from now on.
-    pub(super) fn run(self, actor: RoomActor) -> Addr<RoomActor> {
-        let (messages, receiver) = channel(MAILBOX);
-        if self.start.send((actor, receiver)).is_err() {
+    pub(super) fn run(self, room: RoomShell) -> RoomMailbox {
+        let (mailbox, calls) = RoomMailbox::new();
+        if self.start.send((room, calls)).is_err() {
             tracing::error!("the thread of a room has ended before the room began");
         }
-        Addr::new(messages)
+        mailbox
     }
 }

@@ -4,7 +4,7 @@
 //! it publishes here: a permit to serve players, the rooms, which journal entries are kept. So no
 //! room waits for the owner.
 //!
-//! What always holds: a room is in `rooms` exactly while its actor takes clients.
+//! What always holds: a room is in `rooms` exactly while its shell takes clients.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The actix actor around one room.
+//! The shell of one room: what its thread runs.
 //!
 //! Ticks, clients and orders come in through a bounded mailbox, datagrams through the room's inbox.
 //! They go to the room's core ([`RoomHost`]), and what that puts out goes to the connections and to
@@ -15,68 +15,32 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use actix::prelude::*;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{GameToClient, game_to_client};
 use ambit_proto::ids::{ClientId, RoomId};
 use ambit_proto::time::GameTime;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::control_stream::{self, Control, GameConnection, UNREAD};
 use super::counters::DropReason;
 use super::inbox::{Arrived, Inbox};
 use super::measured_game::CallbackTimes;
 use super::outlet::Outlet;
+use super::room_mailbox::{NewClient, RoomCall, WaitingCall};
 use super::shared::{Shared, time_since_1970};
-use crate::clock_thread::{SendTick, TickState};
+use crate::clock_thread::TickState;
 use crate::room_files::RoomFiles;
 use ambit_host_core::clock::RoomClock;
-use ambit_host_core::room_host::{AdmittedClient, RoomHost, RoomHostOutput};
+use ambit_host_core::room_host::{RoomHost, RoomHostOutput};
 use ambit_host_core::room_task::RoomTask;
 use ambit_host_core::tick_loss::TickCount;
 use ambit_room::network::load_level::LoadLevel;
 use ambit_room::stats::RoomStats;
 
-/// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its
-/// turn with the rest.
-pub(crate) const MAILBOX: usize = 64;
-
 /// A room logs that its confirmations are late at most once in this time.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A tick is due.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Tick {
-    /// The room's time for which the tick is.
-    pub(crate) due: GameTime,
-}
-
-/// A client with a valid ticket has connected.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Attach {
-    pub(crate) client: ClientId,
-    pub(crate) admitted: AdmittedClient,
-    pub(crate) connection: GameConnection,
-}
-
-/// A client's connection has ended.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Detach(pub(crate) ClientId);
-
-/// A client's player leaves for good.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct ClientLeft(pub(crate) ClientId);
-
-/// The WorldServer, or the host, orders something.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Order(pub(crate) RoomTask);
-
-/// What a room's actor begins with.
+/// What a room's shell begins with.
 pub(crate) struct RoomSetup {
     pub(crate) id: RoomId,
     pub(crate) incarnation: u32,
@@ -91,11 +55,11 @@ pub(crate) struct RoomSetup {
     /// Which call of the game has panicked.
     pub(crate) callbacks: Arc<CallbackTimes>,
     pub(crate) shared: Arc<Shared>,
-    /// Dropped with the actor, which tells the owner that the room has ended.
+    /// Dropped with the shell, which tells the owner that the room has ended.
     pub(crate) _life: oneshot::Sender<()>,
 }
 
-pub(crate) struct RoomActor {
+pub(crate) struct RoomShell {
     setup: RoomSetup,
     connections: BTreeMap<ClientId, GameConnection>,
     /// When the log last said that confirmations are late.
@@ -106,14 +70,10 @@ pub(crate) struct RoomActor {
     /// What the game has counted, as far as it is reported.
     reported_counts: BTreeMap<&'static str, u64>,
     load_level: LoadLevel,
+    has_ended: bool,
 }
 
-/// Puts ticks into a room's mailbox.
-pub(crate) fn tick_sender(actor: Addr<RoomActor>) -> SendTick {
-    Box::new(move |due| actor.try_send(Tick { due }).is_ok())
-}
-
-impl RoomActor {
+impl RoomShell {
     pub(crate) fn new(setup: RoomSetup) -> Self {
         Self {
             setup,
@@ -123,13 +83,53 @@ impl RoomActor {
             reported: RoomStats::default(),
             reported_counts: BTreeMap::new(),
             load_level: LoadLevel::NONE,
+            has_ended: false,
         }
     }
 
-    /// This is the room's thread.
-    pub(super) fn begin_on_this_thread(&self) {
+    /// Carries out what comes, until the room ends.
+    pub(super) fn run(mut self, mut calls: mpsc::Receiver<WaitingCall>) {
         self.setup.ticks.begin_on_this_thread();
         self.setup.shared.threads.add_this_thread();
+        while let Some(WaitingCall { call, caller }) = calls.blocking_recv() {
+            self.handle(call);
+            caller.note_done();
+            if self.has_ended {
+                return;
+            }
+        }
+    }
+
+    fn handle(&mut self, call: RoomCall) {
+        match call {
+            RoomCall::Tick(due) => {
+                self.setup.ticks.took_one();
+                self.tick(due);
+                if self.setup.ticks.has_stopped() {
+                    // It was given up meanwhile, and nothing of this tick counts.
+                    self.has_ended = true;
+                    return;
+                }
+                self.carry_out();
+                self.report();
+                return;
+            }
+            RoomCall::Attach(new) => {
+                let NewClient { client, admitted, connection } = *new;
+                let now = self.now();
+                self.connections.insert(client, connection);
+                self.setup.room.handle_join(now, client, admitted);
+            }
+            RoomCall::Detach(client) => {
+                self.connections.remove(&client);
+                // What arrived before the end still counts.
+                self.gather();
+                self.setup.room.handle_closed(client);
+            }
+            RoomCall::Left(client) => self.setup.room.handle_leave(client),
+            RoomCall::Order(task) => self.order(task),
+        }
+        self.carry_out();
     }
 
     fn now(&self) -> GameTime {
@@ -198,7 +198,7 @@ impl RoomActor {
     }
 
     /// Carries out what the room has put out.
-    fn carry_out(&mut self, ctx: &mut Context<Self>) {
+    fn carry_out(&mut self) {
         while let Some(output) = self.setup.room.poll() {
             let shared = &self.setup.shared;
             match output {
@@ -238,12 +238,12 @@ impl RoomActor {
                         shared.clock_thread.poke();
                     }
                 }
-                RoomHostOutput::Ended => self.end(ctx),
+                RoomHostOutput::Ended => self.end(),
                 RoomHostOutput::HandedOver => {
                     self.setup.inbox.close();
                     let connections = std::mem::take(&mut self.connections);
                     shared.parted_clients.add(shared.clock.now(), connections.into_values());
-                    self.end(ctx);
+                    self.end();
                 }
             }
         }
@@ -309,11 +309,11 @@ impl RoomActor {
         }
     }
 
-    fn end(&self, ctx: &mut Context<Self>) {
+    fn end(&mut self) {
         let RoomSetup { id, incarnation, ticks, shared, .. } = &self.setup;
         ticks.stop();
         shared.remove_room(*id, *incarnation);
-        ctx.stop();
+        self.has_ended = true;
     }
 
     fn report(&mut self) {
@@ -381,69 +381,6 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a panic without a text")
-}
-
-impl Actor for RoomActor {
-    type Context = Context<Self>;
-}
-
-impl Handler<Tick> for RoomActor {
-    type Result = ();
-
-    fn handle(&mut self, tick: Tick, ctx: &mut Self::Context) {
-        self.setup.ticks.took_one();
-        // A tick may wait behind the message that closed the room.
-        if ctx.state().alive() {
-            self.tick(tick.due);
-            if self.setup.ticks.has_stopped() {
-                // It was given up meanwhile, and nothing of this tick counts.
-                return ctx.stop();
-            }
-            self.carry_out(ctx);
-            self.report();
-        }
-    }
-}
-
-impl Handler<Attach> for RoomActor {
-    type Result = ();
-
-    fn handle(&mut self, new: Attach, ctx: &mut Self::Context) {
-        let now = self.now();
-        self.connections.insert(new.client, new.connection);
-        self.setup.room.handle_join(now, new.client, new.admitted);
-        self.carry_out(ctx);
-    }
-}
-
-impl Handler<Detach> for RoomActor {
-    type Result = ();
-
-    fn handle(&mut self, Detach(client): Detach, ctx: &mut Self::Context) {
-        self.connections.remove(&client);
-        // What arrived before the end still counts.
-        self.gather();
-        self.setup.room.handle_closed(client);
-        self.carry_out(ctx);
-    }
-}
-
-impl Handler<ClientLeft> for RoomActor {
-    type Result = ();
-
-    fn handle(&mut self, ClientLeft(client): ClientLeft, ctx: &mut Self::Context) {
-        self.setup.room.handle_leave(client);
-        self.carry_out(ctx);
-    }
-}
-
-impl Handler<Order> for RoomActor {
-    type Result = ();
-
-    fn handle(&mut self, Order(task): Order, ctx: &mut Self::Context) {
-        self.order(task);
-        self.carry_out(ctx);
-    }
 }
 
 #[cfg(test)]
