@@ -77,7 +77,7 @@ fn a_room_that_loops_for_ever_is_closed_and_its_neighbours_play_on() -> Result<(
     bob.run_command("create trap game=looping", "created")?;
     bob.run_command("start", "started")?;
     let left = bob.wait_until("the end of the room", |event| event["ev"] == "left")?;
-    assert_eq!(left["code"], "room_crashed", "{left}");
+    assert_eq!(left["reason"], "room_crashed", "{left}");
     assert!(left["message"].as_str().is_some_and(|why| why.contains("did not return")), "{left}");
     let log = server.take_log();
     let is_said = |words: &str| log.iter().any(|line| line.contains(words));
