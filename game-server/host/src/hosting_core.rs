@@ -95,7 +95,7 @@ impl HostingCore {
 }
 
 /// A way to the WorldServer, of this thread.
-enum WorldLink {
+enum OpenedWay {
     Pipes(pipe::Receiver, pipe::Sender),
     Dial(WorldAddresses),
 }
@@ -104,27 +104,27 @@ fn prepare(
     config: HostConfig,
     registry: Registry,
     world: &WorldConnection,
-) -> anyhow::Result<(GameHost, HostControl, WorldLink)> {
+) -> anyhow::Result<(GameHost, HostControl, OpenedWay)> {
     let link = match world {
         WorldConnection::Pipes => pipes()
             .context("`--world stdio` is for children that a WorldServer starts with pipes")?,
-        WorldConnection::Dial(worlds) => WorldLink::Dial(worlds.clone()),
+        WorldConnection::Dial(worlds) => OpenedWay::Dial(worlds.clone()),
     };
     let (host, control) = GameHost::new(config, registry)?;
     Ok((host, control, link))
 }
 
-fn pipes() -> anyhow::Result<WorldLink> {
+fn pipes() -> anyhow::Result<OpenedWay> {
     let input = pipe::Receiver::from_owned_fd(std::io::stdin().as_fd().try_clone_to_owned()?)?;
     let output = pipe::Sender::from_owned_fd(std::io::stdout().as_fd().try_clone_to_owned()?)?;
-    Ok(WorldLink::Pipes(input, output))
+    Ok(OpenedWay::Pipes(input, output))
 }
 
 async fn serve(
     host: &GameHost,
     control: &mut HostControl,
     listener: Listener,
-    link: WorldLink,
+    link: OpenedWay,
     stop: &CancellationToken,
 ) -> anyhow::Result<HostingEnd> {
     let threads = host.threads().clone();
@@ -142,8 +142,8 @@ async fn serve(
     })?;
     let serving = async {
         match link {
-            WorldLink::Pipes(input, output) => serve_parent(control, input, output, stop).await,
-            WorldLink::Dial(worlds) => serve_worlds(control, &worlds, stop).await,
+            OpenedWay::Pipes(input, output) => serve_parent(control, input, output, stop).await,
+            OpenedWay::Dial(worlds) => serve_worlds(control, &worlds, stop).await,
         }
     };
     let served = tokio::select! {

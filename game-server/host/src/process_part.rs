@@ -8,15 +8,13 @@ use std::thread::available_parallelism;
 
 use ambit_transport::random::system_random;
 
-/// Random bytes that no other host has.
-pub type Instance = [u8; 16];
-
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessPart {
-    pub(crate) instance: Instance,
+    /// Random bytes that no other host has.
+    pub(crate) instance: [u8; 16],
     /// The instance of the first host of the process.
-    pub(crate) process: Instance,
+    pub(crate) process: [u8; 16],
     /// From 0.
     number: usize,
     count: usize,

@@ -22,11 +22,12 @@ const SHELLS: &[(&str, &str)] = &[
     ),
     (
         "game-server/host",
-        "agones agones/sidecar clock_thread data_files dial endpoint host host/actor \
-         host/connection host/control_stream host/cpu host/inbox host/inlet host/measured_game \
-         host/outlet host/owner host/parted_clients host/recent host/room_messages \
-         host/room_start host/room_thread host/shared host_link logging process process_watcher \
-         processor_time record_folder replay room_files web_certificates",
+        "agones agones/sidecar clock_thread data_files dial endpoint host host/connection \
+         host/control_stream host/cpu host/inbox host/inlet host/measured_game host/outlet \
+         host/owner host/parted_clients host/recent host/room_mailbox host/room_messages \
+         host/room_shell host/room_start host/room_thread host/shared host_link hosting_core \
+         logging process process_part process_watcher processor_time record_folder replay \
+         room_files web_certificates",
     ),
     ("game-server", "main"),
     ("game-server/ambit", "serve serve/endings serve/new_project serve/own_page"),

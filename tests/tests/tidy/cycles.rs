@@ -27,7 +27,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("game-server/room/src/logic/world.rs", 8),
     ("game-server/room/src/network/mod.rs", 3),
     ("game-server/room/src/network/viewer.rs", 2),
-    ("game-server/host/src/host/actor.rs", 4),
     ("game-server/games/field/src/lib.rs", 6),
     ("game-server/games/deus/src/lib.rs", 18),
     ("game-server/games/cubes/src/lib.rs", 4),

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hosts_of_one_process_do_not_say_that_the_line_of_this_server_is_dark() {
+    fn one_silent_process_does_not_mean_that_the_own_line_is_dark() {
         for (process_of_other, are_all_silent) in [(1, false), (2, true)] {
             let mut fleet = fleet_with(Origin::Remote);
             for (id, process) in [(1, 1), (2, process_of_other)] {

@@ -4,7 +4,7 @@ use ambit_host_protocol::generated::{HandingOver, OpenRoom, host_to_world};
 use ambit_proto::codes::{self, ErrorCode};
 
 use super::harness::{Client, LobbyHarness, request_ticket, seconds, verify_ticket};
-use crate::lobby::HostId;
+use crate::lobby::{HostId, LobbyConfig};
 
 #[test]
 fn a_room_resumes_on_another_host_and_its_members_get_tickets() {
@@ -61,16 +61,13 @@ fn rooms_of_a_host_whose_process_has_ended_resume_at_once() {
 
 #[test]
 fn no_room_goes_from_a_host_to_another_one_of_the_process_that_has_ended() {
-    let mut harness = LobbyHarness::new();
+    let config = LobbyConfig { host_silence: seconds(60), ..LobbyConfig::default() };
+    let mut harness = LobbyHarness::with(config);
     let first = harness.reconnecting_host(1, 7, &[]);
     let second = harness.host_of_process(2, 8, 7);
     let ann = harness.connect_as("ann");
     let bob = harness.connect_as("bob");
     let first_room = running(&mut harness, first, &[&ann]);
-    for host in [first, second] {
-        // Otherwise they are silent for too long.
-        harness.report_ticket_time(host, 0);
-    }
     let second_room = running(&mut harness, second, &[&bob]);
     let other = harness.host_of_process(3, 9, 9);
     harness.end_process(&[7; 16]);
