@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ambit_lobby::{AccountJob, AccountOutcome, Secret, StoreJob, StoreOutcome};
 use ambit_proto::ids::{AccountId, RoomId};
 use ambit_store::{
     BanScope, BanTarget, ClaimOutcome, GameResult, LINEAGE_LASTS_S, Names, PasswordAccount, Period,
@@ -27,7 +28,6 @@ use tokio::sync::{Semaphore, watch};
 use crate::accounts::passwords::{hash, is_right};
 use crate::accounts::tokens::{TokenKeys, TokenRules};
 use crate::config::Config;
-use crate::lobby::{AccountJob, AccountOutcome, Secret, StoreJob, StoreOutcome};
 
 /// How often the store is asked whether names and bans have changed.
 const NAMES_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! The actix actor around the lobby.
 //!
 //! Frames of sessions and messages of hosts come in through a bounded mailbox. The lobby's outputs
-//! go to sessions and hosts. All decisions are made in `lobby`.
+//! go to sessions and hosts. All decisions are made in [`ambit_lobby`].
 //!
 //! Senders wait until their message is handled, so each session and each host has at most one
 //! message in the mailbox. This actor never waits for a receiver. News for a client whose queue is
@@ -22,6 +22,7 @@ use ambit_host_protocol::generated::WorldToHost;
 use ambit_host_protocol::messages::WorldOrder;
 use ambit_host_protocol::protobuf::messages_of_order;
 use ambit_host_protocol::stats::HostStats;
+use ambit_lobby::{ConnId, FrameKind, HostId, Lobby, LobbyAction};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::WorldToClient;
 use ambit_proto::frame::encode_frame;
@@ -39,7 +40,6 @@ use crate::client_connection::ClientConnection;
 use crate::cluster::write_queue::WriteQueue;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::{ConnId, FrameKind, HostId, Lobby, LobbyAction};
 use crate::operator_log::OperatorLog;
 use crate::outgoing::{Enqueued, OutgoingQueue};
 

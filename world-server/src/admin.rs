@@ -31,6 +31,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use ambit_endpoint::accept::EndpointCounters;
 use ambit_host::endpoint;
 use ambit_host::web_certificates::WebCertificates;
+use ambit_lobby::AccountWays;
 use ambit_transport::quic;
 use axum::Router;
 use axum::extract::connect_info::Connected;
@@ -55,7 +56,6 @@ use self::top_lists::TopLists;
 use crate::actor::calls::{ANSWER_TIMEOUT, call};
 use crate::cluster::ClusterRole;
 use crate::config::HostName;
-use crate::lobby::AccountWays;
 use crate::peer_door::PeerDoorCounters;
 use crate::session::CommonToSessions;
 

@@ -1,11 +1,10 @@
 //! Several WorldServers as one: one leads, the others follow it and relay their clients to it.
 //!
 //! The leader runs the lobby. The directory (`store`) stores what the lobby knows. What the lobby
-//! confirms waits for the write (`lobby::order_gate`). Hosts connect to the leader. When the leader
-//! is lost, another server takes the leadership by a write to the directory (`leadership`) and
-//! restores the lobby from it; clients and hosts reconnect to that server by themselves. A leader
-//! that finds that another server has written ends, and its supervisor (systemd, Kubernetes)
-//! restarts it.
+//! confirms waits in it for the write. Hosts connect to the leader. When the leader is lost,
+//! another server takes the leadership by a write to the directory (`leadership`) and restores the
+//! lobby from it; clients and hosts reconnect to that server by themselves. A leader that finds
+//! that another server has written ends, and its supervisor (systemd, Kubernetes) restarts it.
 //!
 //! This module is the shell: tasks, connections and pauses. Why there is one leader, and what is
 //! lost when: docs/cluster.md.
@@ -25,8 +24,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::directory::{Leader, Sign};
 use actix::Addr;
+use ambit_lobby::RecordKey;
+use ambit_lobby::directory::{Leader, Sign};
 use ambit_proto::frame::encode_frame;
 use ambit_proto::ids::RoomId;
 use ambit_room::journal::SavedRoom;
@@ -50,7 +50,6 @@ use self::write_queue::WriteQueue;
 use crate::actor::calls::{call, in_lobby};
 use crate::actor::{LobbyClock, WorldServer};
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::RecordKey;
 
 /// Version of the protocol between the servers of a cluster.
 const VERSION: u32 = 2;

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use ambit_host::cli::{Advertise, MemoryLimit, RecordOptions, parse_build};
 use ambit_host::logging::LogFormat;
+use ambit_lobby::{ChildPoolConfig, CostLimit, LobbyConfig, OperatedWorld, PlacementPolicy};
 use ambit_room::logic::registry::Registry;
 use ambit_room::room_limits::{RoomLimit, RoomLimits};
 use ambit_store::StorePlace;
@@ -24,7 +25,6 @@ use clap::builder::BoolishValueParser;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::lobby::{ChildPoolConfig, CostLimit, LobbyConfig, OperatedWorld, PlacementPolicy};
 pub use trusted::TrustedAddresses;
 pub use values::{AllowedAccounts, HostName, HostingMode, HttpListen, KeepPlace, TimeLimit};
 use values::{

@@ -23,11 +23,11 @@ use ambit_host::host_link::{HOST_QUEUE, WorldEnd};
 use ambit_host_protocol::generated::WorldToHost;
 use ambit_host_protocol::messages::{HostMessage, HostReady, WorldOrder};
 use ambit_host_protocol::protobuf::host_message_of;
+use ambit_lobby::{HostId, HostReport, Origin};
 use tokio::sync::mpsc;
 
 use crate::actor::calls::{RegisteredHost, call, in_lobby};
 use crate::actor::{LobbyClock, WorldServer};
-use crate::lobby::{HostId, HostReport, Origin};
 
 use self::heard_hosts::HeardHosts;
 use self::room_checkpoints::RoomCheckpoints;
@@ -206,13 +206,13 @@ mod tests {
     use ambit_host_protocol::VERSION;
     use ambit_host_protocol::generated::HostToWorld;
     use ambit_host_protocol::protobuf::order_of;
+    use ambit_lobby::ConnId;
     use ambit_proto::ids::RoomId;
     use ambit_room::journal::JournalEntry;
     use bytes::Bytes;
 
     use super::*;
     use crate::actor::tests::idle::{hold, world_server};
-    use crate::lobby::ConnId;
 
     #[test]
     fn heartbeats_are_answered_while_the_lobby_s_mailbox_is_full() {

@@ -14,6 +14,7 @@ use ambit_host::cli::Advertise;
 use ambit_host::data_files::{OWNER_ONLY, lock_directory, remove_if_present, write_atomically};
 use ambit_host::identity::{IdentityPem, ServerIdentity};
 use ambit_host::web_certificates::WebCertificates;
+use ambit_lobby::ServerSecret;
 use ambit_transport::quic::ResetSecret;
 use ambit_transport::random::system_random;
 use anyhow::Context as _;
@@ -22,7 +23,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::admin::operators::keys::AdminKeys;
 use crate::config::{Config, HostingMode};
-use crate::lobby::ServerSecret;
 
 /// The file mode of the certificate, which is public.
 const WORLD_READABLE: u32 = 0o644;

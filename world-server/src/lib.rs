@@ -1,8 +1,4 @@
-//! The lobby server.
-//!
-//! [`lobby`] makes the decisions; all other modules do I/O.
-
-pub mod lobby;
+//! The lobby server: the shell around [`ambit_lobby`], which decides.
 
 mod accounts;
 mod actor;
@@ -12,7 +8,6 @@ mod cluster;
 pub mod config;
 mod contended_places;
 mod data_lock;
-pub mod directory;
 mod hosts;
 mod identity;
 mod keep;

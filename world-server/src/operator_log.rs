@@ -8,11 +8,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ambit_lobby::OperatorEvent;
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
-
-use crate::lobby::OperatorEvent;
 
 /// Events of the last minutes: some 200 bytes each.
 const KEPT: usize = 1_000;

@@ -16,12 +16,11 @@
 
 use std::collections::VecDeque;
 
+use ambit_lobby::{FrameKind, MissedNews, NewsList};
 use ambit_proto::codes::ErrorCode;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-
-use crate::lobby::{FrameKind, MissedNews, NewsList};
 
 /// Some seconds of a busy lobby.
 const MAX_NEWS_FRAMES: usize = 128;

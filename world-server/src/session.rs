@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_endpoint::driver::{RecvStream, SendStream};
+use ambit_lobby::ConnId;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::frame::MAX_TO_WORLD;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
@@ -22,7 +23,6 @@ use tokio::time::timeout;
 use crate::actor::WorldServer;
 use crate::actor::calls::{call, in_lobby};
 use crate::client_connection::ClientConnection;
-use crate::lobby::ConnId;
 use crate::outgoing::{NextOutgoing, OutgoingQueue};
 
 /// How long the write of one frame may take before the client counts as one that does not read.
@@ -204,6 +204,7 @@ mod tests {
     use ambit_host::endpoint;
     use ambit_host::identity::ServerIdentity;
     use ambit_host::web_certificates::WebCertificates;
+    use ambit_lobby::FrameKind;
     use ambit_proto::frame::MAX_FROM_WORLD;
     use ambit_transport::quic::{self, ALPN_WORLD, FingerprintVerifier};
     use quinn::{Connection, ConnectionError, Endpoint, VarInt};
@@ -211,7 +212,6 @@ mod tests {
 
     use super::*;
     use crate::actor::tests::idle::{hold, world_server};
-    use crate::lobby::FrameKind;
 
     #[test]
     fn a_client_that_does_not_read_is_closed_as_slow_and_counted() {

@@ -1,10 +1,10 @@
 //! The log of `--keep`. What a room's snapshot in it restores to is the target `saved_room`, what
 //! the records do is `directory`.
 
+use ambit_lobby::RecordKey;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::GameTime;
 use ambit_world_server::kept_log::{KeptEntry, KeptState, LogSalt, append, begin_segment};
-use ambit_world_server::lobby::RecordKey;
 
 use super::Reached;
 use super::choices::{Choices, put_bytes};

@@ -11,14 +11,12 @@ use std::time::Duration;
 use ambit_host_protocol::generated::HostToWorld;
 use ambit_host_protocol::messages::{HostMessage, HostReady, WorldOrder};
 use ambit_host_protocol::protobuf::host_message_of;
+use ambit_lobby::{ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self as pb, ClientToWorld, client_to_world};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::TicketSigner;
-use ambit_world_server::lobby::{
-    ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
-};
 use ambit_world_server::room_checkpoints::RoomCheckpoints;
 use prost::Message;
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use ambit::Games;
 use ambit_field::FieldGame;
+use ambit_lobby::directory::{self as pb, MapIdentity, Seat};
+use ambit_lobby::{HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, RecordKey};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::pose::PoseCoding;
 use ambit_proto::time::{GameTime, LocalTime};
@@ -13,8 +15,6 @@ use ambit_room::questions::{RoomAnswer, RoomQuestion};
 use ambit_room::recording::Header;
 use ambit_room::room::{Room, RoomInput};
 use ambit_transport::ticket::TicketSigner;
-use ambit_world_server::directory::{self as pb, MapIdentity, Seat};
-use ambit_world_server::lobby::{HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, RecordKey};
 use prost::Message;
 
 use super::choices::{Choices, put_bytes};

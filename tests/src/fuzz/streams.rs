@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use ambit_host_protocol::generated::{HostToWorld, WorldToHost};
 use ambit_host_protocol::protobuf::{host_message_of, order_of};
+use ambit_lobby::directory;
 use ambit_proto::control::game::{self as game_pb, ClientToGame, GameToClient};
 use ambit_proto::control::world::{self as world_pb, ClientToWorld, WorldToClient};
 use ambit_proto::frame::{self, FrameDecoder};
@@ -19,7 +20,6 @@ use ambit_room::logic::game::Left;
 use ambit_room::recording::{self, Recorder, Recording};
 use ambit_room::room::RoomInput;
 use ambit_transport::ticket::{Ticket, TicketSigner, TicketVerifier};
-use ambit_world_server::directory;
 use prost::Message;
 
 use super::choices::{Choices, put_bytes};

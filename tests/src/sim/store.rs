@@ -6,11 +6,11 @@
 
 use std::time::Duration;
 
+use ambit_lobby::{AccountJob, StoreJob, StoreOutcome};
 use ambit_proto::ids::AccountId;
 use ambit_proto::time::LocalTime;
 use ambit_store::{RoomRequest, Store, StorePlace, StoredProfile};
 use ambit_world_server::carry_out_for_room;
-use ambit_world_server::lobby::{AccountJob, StoreJob, StoreOutcome};
 use serde_json::Value as Json;
 use tokio::runtime::Runtime;
 

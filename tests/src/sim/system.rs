@@ -12,6 +12,7 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
+use ambit_lobby::{ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin};
 use ambit_proto::control::game::GameToClient;
 use ambit_proto::control::world::WorldToClient;
 use ambit_proto::ids::{ClientId, RoomId};
@@ -19,9 +20,6 @@ use ambit_proto::time::LocalTime;
 use ambit_room::logic::registry::Registry;
 use ambit_room::room::Room;
 use ambit_transport::ticket::TicketSigner;
-use ambit_world_server::lobby::{
-    ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
-};
 use ambit_world_server::room_checkpoints::RoomCheckpoints;
 use bytes::Bytes;
 use prost::Message;

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ambit_lobby::{ChildPoolConfig, HostId, LobbyConfig};
 use ambit_proto::ids::RoomId;
 use ambit_tests::counting_game::{CountingGame, count};
 use ambit_tests::sim::System;
-use ambit_world_server::lobby::{ChildPoolConfig, HostId, LobbyConfig};
 use fastrand::Rng;
 
 const PLAYERS: usize = 3;

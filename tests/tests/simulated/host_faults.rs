@@ -11,6 +11,7 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::event::{LobbyEvent, ViewEvent};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
+use ambit_lobby::{ChildPoolConfig, HostId, LobbyConfig, Origin};
 use ambit_proto::control::world::Room;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
@@ -19,7 +20,6 @@ use ambit_tests::short_or_long;
 use ambit_tests::sim::System;
 use ambit_tests::sim::fleet::ProcessState;
 use ambit_transport::impair::Impairment;
-use ambit_world_server::lobby::{ChildPoolConfig, HostId, LobbyConfig, Origin};
 use fastrand::Rng;
 
 /// Virtual minutes of one run.

@@ -15,13 +15,13 @@ use ambit_client_core::client::event::{LobbyEvent, ViewEvent};
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::command_words;
 use ambit_hamlet::{Goods, Hut, Tree};
+use ambit_lobby::{AccountWays, ChildPoolConfig, LobbyConfig};
 use ambit_proto::ids::{AccountId, ObjectId, RoomId};
 use ambit_room::logic::registry::Registry;
 use ambit_room::room::Room;
 use ambit_room::saved;
 use ambit_tests::short_or_long;
 use ambit_tests::sim::System;
-use ambit_world_server::lobby::{AccountWays, ChildPoolConfig, LobbyConfig};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

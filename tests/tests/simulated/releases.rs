@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use ambit_lobby::{ChildPoolConfig, LobbyConfig};
 use ambit_proto::time::LocalTime;
 use ambit_tests::counting_game::{CountingGame, count};
 use ambit_tests::sim::System;
-use ambit_world_server::lobby::{ChildPoolConfig, LobbyConfig};
 
 /// The pause between two commands of a player.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::command_words;
+use ambit_lobby::{ChildPoolConfig, LobbyConfig};
 use ambit_proto::counts::Counts;
 use ambit_proto::ids::{ObjectId, PlayerId, RoomId};
 use ambit_proto::schema::Component;
@@ -13,7 +14,6 @@ use ambit_proto::space::Position;
 use ambit_room::room::Room;
 use ambit_tests::short_or_long;
 use ambit_tests::sim::System;
-use ambit_world_server::lobby::{ChildPoolConfig, LobbyConfig};
 use fastrand::Rng;
 
 use crate::script::good_network;

@@ -120,7 +120,7 @@ const WITHOUT_PROTOBUFS: [&str; 4] = [
     "game-server/host-core/src",
     "game-server/host-protocol/src/messages.rs",
     "game-server/host-protocol/src/stats.rs",
-    "world-server/src/lobby",
+    "world-server/lobby/src",
 ];
 
 #[test]

@@ -19,7 +19,7 @@ const SCHEMAS: [Schema; 3] = [
         &["ambit/host.proto"],
         &[(".ambit.world", "::ambit_proto::control::world")],
     ),
-    ("world-server", &["ambit/directory.proto"], &[]),
+    ("world-server/lobby", &["ambit/directory.proto"], &[]),
 ];
 
 #[test]

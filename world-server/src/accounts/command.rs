@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ambit_host::process::USAGE_EXIT_STATUS;
+use ambit_lobby::is_player_name;
 use ambit_proto::ids::AccountId;
 use ambit_proto::standing::OperatorRole;
 use ambit_store::{
@@ -18,7 +19,6 @@ use clap::{Args, Parser, Subcommand};
 
 use super::unix_time;
 use crate::config::{data_dir_or_default, store_in};
-use crate::lobby::is_player_name;
 
 /// The names of the subcommands.
 pub(crate) const SUBCOMMANDS: [&str; 3] = ["accounts", "backup", "restore"];

@@ -7,8 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use ambit_endpoint::driver::LineFigures;
 use ambit_host_protocol::generated::WorldToHost;
 use ambit_host_protocol::messages::{RoomOrder, WorldOrder};
+use ambit_lobby::{
+    AccountJob, ConnId, Host, HostId, JobSource, Lobby, OperatedMap, OperatedPlayer, OperatedRoom,
+    OperatorOrder, OperatorProblem, Origin, StoreJob,
+};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use ambit_room::questions::RoomQuestion;
@@ -22,12 +27,7 @@ use crate::client_connection::ClientConnection;
 use crate::cluster::store::WriteProgress;
 use crate::hosts::heard_hosts::HeardHosts;
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::{
-    AccountJob, ConnId, Host, HostId, JobSource, Lobby, OperatedMap, OperatedPlayer, OperatedRoom,
-    OperatorOrder, OperatorProblem, Origin, StoreJob,
-};
 use crate::outgoing::OutgoingQueue;
-use ambit_endpoint::driver::LineFigures;
 
 /// A lobby that does not answer a request by HTTP within this time is stuck.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);

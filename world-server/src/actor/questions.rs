@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use ambit_lobby::{HostId, OperatorProblem};
 use tokio::sync::oneshot;
-
-use crate::lobby::{HostId, OperatorProblem};
 
 /// Questions that wait, at most.
 const MAX_WAITING: usize = 64;

@@ -8,6 +8,7 @@ use std::fmt::{Display, Error};
 
 use ambit_host_protocol::TICK_BUCKETS;
 use ambit_host_protocol::stats::{HostStats, TickFigures};
+use ambit_lobby::{Host, HostId};
 use ambit_proto::codes;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeCounterValue, EncodeMetric as _};
@@ -18,7 +19,6 @@ use prometheus_client::registry::Registry;
 
 use super::snapshot::Snapshot;
 use crate::keep::planner::KeepStats;
-use crate::lobby::{Host, HostId};
 
 /// Of what games count themselves: each is a label.
 const MAX_GAME_COUNTS: usize = 256;
@@ -408,21 +408,19 @@ mod tests {
             game_counts: [("inn/drinks".to_owned(), 7)].into(),
             ..HostStats::default()
         };
-        let host = Host {
-            stats: HostStats {
-                cpu_permille: 1_500,
-                rooms: 3,
-                room_callbacks: vec![RoomCallbacks {
-                    room: RoomId(7),
-                    callbacks: vec![CallbackTime {
-                        callback: "step".to_owned(),
-                        calls: 20,
-                        nanos: 1_500_000_000,
-                    }],
+        let mut host = Host::default();
+        host.stats = HostStats {
+            cpu_permille: 1_500,
+            rooms: 3,
+            room_callbacks: vec![RoomCallbacks {
+                room: RoomId(7),
+                callbacks: vec![CallbackTime {
+                    callback: "step".to_owned(),
+                    calls: 20,
+                    nanos: 1_500_000_000,
                 }],
-                ..HostStats::default()
-            },
-            ..Host::default()
+            }],
+            ..HostStats::default()
         };
         snapshot.hosts.push((HostId(2), host));
         let text = render(snapshot).unwrap();

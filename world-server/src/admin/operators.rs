@@ -22,6 +22,10 @@ use std::time::Duration;
 use actix::Context;
 use ambit_host::logging::set_log_filter;
 use ambit_host::web_certificates::WebCertificates;
+use ambit_lobby::{
+    GuessesByNetwork, HostId, OperatorAudience, OperatorEvent, OperatorOrder, OperatorProblem,
+    ReportLimit, is_player_name, look_alike, read_reason,
+};
 use ambit_proto::ids::{ObjectId, PlayerId, RoomId};
 use ambit_proto::standing::OperatorRole;
 use ambit_proto::time::LocalTime;
@@ -58,10 +62,6 @@ use crate::actor::{LobbyClock, LobbyDesks, WorldServer};
 use crate::cluster::ClusterRole;
 use crate::config::{Config, HostingMode};
 use crate::identity;
-use crate::lobby::{
-    GuessesByNetwork, HostId, OperatorAudience, OperatorEvent, OperatorOrder, OperatorProblem,
-    ReportLimit, is_player_name, look_alike, read_reason,
-};
 use crate::operator_log::OperatorLog;
 
 /// Who asks, for the pauses after wrong keys, and the log; and how long the answer may last.

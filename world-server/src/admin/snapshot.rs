@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_host_protocol::stats::{CallbackTime, HostStats, LateRoom, RoomCallbacks, TickFigures};
+use ambit_lobby::{Host, HostId, LobbyStats};
 use ambit_proto::control::world;
 use ambit_proto::ids::RoomId;
 
 use crate::keep::planner::KeepStats;
-use crate::lobby::{Host, HostId, LobbyStats};
 
 /// Rooms that are shown as late at most: each is a label of two metrics.
 const MOST_LATE_ROOMS: usize = 64;
@@ -216,6 +216,8 @@ mod tests {
             certificate_sha256: vec![0; 32],
             ..HostReady::default()
         };
-        Host { stats, ..Host::try_from(ready).expect("a host that is ready") }
+        let mut host = Host::try_from(ready).expect("a host that is ready");
+        host.stats = stats;
+        host
     }
 }

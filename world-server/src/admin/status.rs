@@ -242,10 +242,9 @@ fn escape_html(text: &str) -> String {
 mod tests {
     use ambit_host_protocol::messages::HostReady;
     use ambit_host_protocol::stats::{HostStats, LateRoom};
+    use ambit_lobby::{Host, HostId};
     use ambit_proto::control::world::Room;
     use ambit_proto::ids::RoomId;
-
-    use crate::lobby::{Host, HostId};
 
     use super::*;
 

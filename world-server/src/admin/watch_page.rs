@@ -51,9 +51,10 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use ambit_lobby::OPERATOR_EVENTS;
+
     use super::*;
     use crate::admin::operators::description::ENDPOINTS;
-    use crate::lobby::OPERATOR_EVENTS;
 
     #[test]
     fn the_server_has_every_file_of_the_page_and_no_line_of_inline_code() {

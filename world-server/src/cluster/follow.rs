@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::directory::{Follow, Lead, Leader, Relay, Sign};
 use ambit_endpoint::player_connection::PlayerConnection;
+use ambit_lobby::directory::{Follow, Lead, Leader, Relay, Sign};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::frame::encode_frame;
 use ambit_transport::key_proof::KeyProof;

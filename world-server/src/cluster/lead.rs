@@ -4,9 +4,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::directory::{Follow, Lead, Relay, Sign};
 use actix::Addr;
 use ambit_endpoint::driver::{DrivenConnection, RecvStream, SendStream};
+use ambit_lobby::directory::{Follow, Lead, Relay, Sign};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::Server;
 use ambit_proto::frame::encode_frame;

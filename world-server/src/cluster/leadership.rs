@@ -18,7 +18,7 @@
 
 use std::time::Duration;
 
-use crate::directory::Leader;
+use ambit_lobby::directory::Leader;
 use ambit_proto::time::LocalTime;
 
 /// A leader whose record is unchanged for this long is lost.

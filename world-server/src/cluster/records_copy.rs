@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use ambit_lobby::RecordKey;
 use derive_more::Display;
 use ring::digest::{Context, SHA256};
-
-use crate::lobby::RecordKey;
 
 /// Removed records that a copy remembers, so that an old delivery does not bring them back.
 const MAX_REMOVED: usize = 10_000;

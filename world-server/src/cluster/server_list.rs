@@ -7,6 +7,8 @@ use std::sync::Arc;
 use actix::Addr;
 use ambit_endpoint::endpoint_core::ConnectionKey;
 use ambit_host::web_certificates::WebCertificates;
+use ambit_lobby::ServerMarks;
+use ambit_lobby::directory::Sign;
 use ambit_proto::control::world::{Server, Servers};
 use ambit_transport::quic::Fingerprint;
 use tokio::sync::{Mutex, watch};
@@ -14,8 +16,6 @@ use tokio::sync::{Mutex, watch};
 use super::PROBE_INTERVAL;
 use crate::actor::WorldServer;
 use crate::actor::calls::in_lobby;
-use crate::directory::Sign;
-use crate::lobby::ServerMarks;
 
 /// Followers at most: clients get the list of all of them.
 const MAX_FOLLOWERS: usize = 64;

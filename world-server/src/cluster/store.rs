@@ -1,15 +1,16 @@
 //! The directory: a stream of NATS JetStream.
 //!
 //! Each record has a subject of its own, and each subject keeps one message. The broker refuses a
-//! write that names a wrong last sequence number. The formats are defined in
-//! `proto/ambit/directory.proto`; ARCHITECTURE.md explains why there is one stream with one writer.
+//! write that names a wrong last sequence number. The formats are those of
+//! [`ambit_lobby::directory`]; docs/cluster.md explains why there is one stream with one writer.
 //! A key-value bucket of NATS is a stream too and would add nothing here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::directory::Leader;
+use ambit_lobby::RecordKey;
+use ambit_lobby::directory::Leader;
 use ambit_proto::ids::RoomId;
 use ambit_room::journal::SavedRoom;
 use anyhow::{Context as _, bail};
@@ -33,7 +34,6 @@ use super::leadership::{LeaderLookup, LeaderRecovery, RENEW_INTERVAL};
 use super::nats::{NatsSettings, REQUEST_TIMEOUT};
 use super::records_copy::{RecordsCopy, RecordsSummary};
 use super::write_queue::{RecordChanges, WriteBatch, WriteQueue};
-use crate::lobby::RecordKey;
 
 const STREAM: &str = "AMBIT_DIRECTORY";
 const PREFIX: &str = "ambit.directory.";

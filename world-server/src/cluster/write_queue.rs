@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use ambit_lobby::RecordKey;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::records_copy::RecordsSummary;
-use crate::lobby::RecordKey;
 
 /// Old records that are written again at a time, beside the new ones.
 const REFRESH_BATCH: usize = 128;

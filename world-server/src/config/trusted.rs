@@ -3,9 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use ambit_lobby::LobbyConfig;
 use ambit_transport::address::AddressRange;
-
-use crate::lobby::LobbyConfig;
 
 /// Addresses without a limit on connections per address; none for `off`.
 #[derive(Clone, Debug, PartialEq, Eq)]

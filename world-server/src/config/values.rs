@@ -7,8 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use ambit_host_protocol::HEARTBEAT_INTERVAL;
-
-use crate::lobby::AccountWays;
+use ambit_lobby::AccountWays;
 
 /// Maximum number of child processes.
 const MAX_CHILDREN: u16 = 256;

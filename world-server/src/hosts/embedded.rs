@@ -4,13 +4,13 @@
 use actix::Addr;
 use ambit_host::host::{GameHost, HostConfig};
 use ambit_host::host_link::host_link;
+use ambit_lobby::Origin;
 use ambit_room::logic::registry::Registry;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{DisconnectCause, HostSession};
 use crate::actor::WorldServer;
-use crate::lobby::Origin;
 
 /// A host that is ready, and the task that ends with it.
 pub(crate) struct EmbeddedHost {

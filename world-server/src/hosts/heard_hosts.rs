@@ -13,10 +13,9 @@
 use std::collections::BTreeMap;
 
 use ambit_host_protocol::messages::WorldOrder;
+use ambit_lobby::{HostId, HostSilence};
 use ambit_proto::time::LocalTime;
 use parking_lot::{Mutex, MutexGuard};
-
-use crate::lobby::{HostId, HostSilence};
 
 /// The table; see the module.
 #[derive(Debug, Default)]

@@ -16,6 +16,7 @@ use actix::Addr;
 use ambit_host::hindrance::{Hindrance, ProcessorUse};
 use ambit_host::host_link::{WorldEnd, world_end_over};
 use ambit_host::processor_time;
+use ambit_lobby::Origin;
 use anyhow::Context as _;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::process::{Child, Command};
@@ -25,7 +26,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{DisconnectCause, HostSession, READY_TIMEOUT};
 use crate::actor::WorldServer;
-use crate::lobby::Origin;
 
 /// The hidden subcommand that makes this program a host.
 pub(crate) const SUBCOMMAND: &str = "game-server";

@@ -9,13 +9,13 @@ use actix::Addr;
 use ambit_endpoint::driver::{DrivenConnection, RecvStream, SendStream};
 use ambit_host::host_link::world_end_over;
 use ambit_host_protocol::messages::HostMessage;
+use ambit_lobby::Origin;
 use ambit_proto::codes::{self, ErrorCode};
 use quinn::{ConnectionError, VarInt};
 
 use super::{DisconnectCause, HostSession, first_message};
 use crate::actor::WorldServer;
 use crate::actor::calls::call;
-use crate::lobby::Origin;
 
 /// Serves a host's connection until it ends. If the host did not close it on purpose, the host may
 /// still hold a serving lease: the end is reported only after `silence`, when the lease is over.

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use ambit_host_protocol::messages::{HostMessage, RoomResume, WorldOrder};
 use ambit_host_protocol::{MAX_ROOM_JOURNAL_BYTES, MAX_ROOM_STATE_BYTES};
+use ambit_lobby::{HostId, HostReport};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
@@ -23,7 +24,6 @@ use parking_lot::Mutex;
 use crate::keep::keeper::Keeper;
 use crate::keep::log::MAX_ROOM_TICKS;
 use crate::keep::planner::{KeepStats, RoomSetAside};
-use crate::lobby::{HostId, HostReport};
 
 /// The checkpoints of all rooms; see the module.
 #[derive(Debug, Default)]

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use ambit_lobby::RecordKey;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot};
@@ -29,7 +30,6 @@ use super::log::{self, KeptState, LogSalt};
 use super::planner::{KeepPlanner, KeepStats, KeepWork, RoomSetAside};
 use super::starts::{StartPlan, UnfinishedStarts};
 use super::waiting::QueuedEntry;
-use crate::lobby::RecordKey;
 
 /// What comes within this time is written at once.
 const GATHER_TIME: Duration = Duration::from_millis(5);

@@ -32,12 +32,11 @@
 use std::collections::BTreeMap;
 
 use ambit_host_protocol::MAX_ROOM_JOURNAL_BYTES;
+use ambit_lobby::{HostId, RecordKey};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::GameTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
 use ring::digest::{Context, SHA256};
-
-use crate::lobby::{HostId, RecordKey};
 
 /// Ticks that are kept of a room after a snapshot: a minute at 60 Hz. Hosts send a snapshot once a
 /// second.

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_host_protocol::MAX_ROOM_JOURNAL_BYTES;
+use ambit_lobby::RecordKey;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
@@ -35,7 +36,6 @@ use bytes::Bytes;
 
 use super::log::{self, KeptState, MAX_ROOM_TICKS};
 use super::waiting::{QueuedEntry, WaitingEntries};
-use crate::lobby::RecordKey;
 
 /// Ticks after which the log takes a room's next snapshot: five seconds at 20 Hz.
 const SNAPSHOT_TICKS: usize = 100;

@@ -8,12 +8,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ambit_lobby::RecordKey;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
 
 use super::log::{self, KeptEntry};
-use crate::lobby::RecordKey;
 
 /// An entry that owns its content.
 #[derive(Clone, Debug, PartialEq, Eq)]

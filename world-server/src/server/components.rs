@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::lobby::ServerMarks;
 use actix::Addr;
 use ambit_endpoint::accept::EndpointCounters;
 use ambit_endpoint::driver::ServerEndpoint;
@@ -16,6 +15,7 @@ use ambit_host::endpoint::{self, Listener};
 use ambit_host::host::GameHost;
 use ambit_host::identity::ServerIdentity;
 use ambit_host::web_certificates::{self, WebCertificates};
+use ambit_lobby::ServerMarks;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_room::logic::registry::Registry;
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WEB, ALPN_WORLD, Fingerprint};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
+use ambit_lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
 use ambit_proto::control::game;
 use ambit_proto::control::world::{self, parameter};
 use ambit_proto::ids::RoomId;
@@ -30,7 +31,6 @@ use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::keep::keeper::Keeper;
 use crate::keep::log::KeptState;
 use crate::keep::planner::RoomSetAside;
-use crate::lobby::{Lobby, LobbyConfig, LobbyGame, RecordKey};
 
 /// How long hosts on other machines may take, beside `--host-silence`, to come back to a server
 /// that was started again.

@@ -12,14 +12,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_client_core::client::lobby::CloseReason;
+use ambit_lobby::{AccountJob, AccountOutcome, JobSource, LobbyConfig, RecordKey, StoreJob};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::journal::SavedRoom;
 use ambit_room::logic::registry::Registry;
 use ambit_store::RoomRequest;
-use ambit_world_server::lobby::{
-    AccountJob, AccountOutcome, JobSource, LobbyConfig, RecordKey, StoreJob,
-};
 use ambit_world_server::room_checkpoints::RoomCheckpoints;
 
 use super::System;

@@ -8,6 +8,7 @@ use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::client::{Client, ClientOutput};
 use ambit_client_core::replica::PoseDecoding;
+use ambit_lobby::{ConnId, HostId};
 use ambit_proto::control::game::ClientToGame;
 use ambit_proto::control::world::ClientToWorld;
 use ambit_proto::ids::ClientObjectId;
@@ -15,7 +16,6 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::message::GameCommand;
 use ambit_proto::time::LocalTime;
 use ambit_transport::impair::Impairment;
-use ambit_world_server::lobby::{ConnId, HostId};
 use bytes::Bytes;
 use prost::Message;
 

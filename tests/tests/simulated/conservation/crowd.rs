@@ -7,13 +7,13 @@ use ambit_client_core::client::config::{ClientConfig, SignIn};
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::command_words;
 use ambit_client_core::replica::PoseDecoding;
+use ambit_lobby::{AccountWays, ChildPoolConfig, LobbyConfig, OperatedWorld};
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 use ambit_room::logic::registry::Registry;
 use ambit_tests::sim::System;
 use ambit_tests::sim::store::SimulatedStore;
 use ambit_transport::impair::Impairment;
-use ambit_world_server::lobby::{AccountWays, ChildPoolConfig, LobbyConfig, OperatedWorld};
 use fastrand::Rng;
 
 /// Virtual time of one step.

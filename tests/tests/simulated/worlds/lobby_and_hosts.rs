@@ -9,6 +9,9 @@ use std::time::Duration;
 use ambit_host_protocol::generated::{HostToWorld, WorldToHost, host_to_world};
 use ambit_host_protocol::messages::{HostMessage, WorldOrder};
 use ambit_host_protocol::protobuf::{host_message_of, messages_of_order};
+use ambit_lobby::{
+    AccountOutcome, AccountWays, ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
+};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
@@ -21,9 +24,6 @@ use ambit_room::room::Room;
 use ambit_tests::sim::host::{GameConn, SimHost, SimHostOutput, SimRoom};
 use ambit_tests::sim::store::{self, SimulatedStore};
 use ambit_transport::ticket::TicketSigner;
-use ambit_world_server::lobby::{
-    AccountOutcome, AccountWays, ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
-};
 use ambit_world_server::room_checkpoints::RoomCheckpoints;
 
 use super::{BelongingsByPlayer, wandering_game};

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use actix::Arbiter;
+use ambit_lobby::{Lobby, LobbyConfig};
 use ambit_transport::ticket::TicketSigner;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::accounts::AccountDesk;
 use crate::actor::{ActorParts, LobbyClock, LobbyDesks, WorldServer};
-use crate::lobby::{Lobby, LobbyConfig};
 use crate::operator_log::OperatorLog;
 
 pub(crate) fn world_server() -> WorldServer {

@@ -8,8 +8,8 @@ use ambit_store::ServerBan;
 use serde_json::{Map, Value as Json, json};
 
 use crate::admin::snapshot::Snapshot;
-use crate::lobby::{Host, HostId, OperatedMap, OperatedPlayer, OperatedRoom};
 use ambit_endpoint::driver::LineFigures;
+use ambit_lobby::{Host, HostId, OperatedMap, OperatedPlayer, OperatedRoom};
 
 pub(super) fn player((player, line): &(OperatedPlayer, Option<LineFigures>)) -> Json {
     let mute = player.mute.as_ref();
@@ -106,10 +106,10 @@ pub(super) fn ban(ban: &ServerBan) -> Json {
 
 #[cfg(test)]
 mod tests {
+    use ambit_lobby::ConnId;
     use ambit_proto::ids::PlayerId;
 
     use super::*;
-    use crate::lobby::ConnId;
 
     #[test]
     fn a_player_without_a_view_is_elsewhere_or_on_the_way() {

@@ -2,9 +2,8 @@
 //! (`--watch-guests`). They see games, not persons: where players come from, which accounts they
 //! have and what operators do against them is left out.
 
+use ambit_lobby::is_for_guests;
 use serde_json::Value as Json;
-
-use crate::lobby::is_for_guests;
 
 /// Members that guests do not get, in any answer.
 const SECRETS: [&str; 4] = ["account", "address", "mute", "reason"];

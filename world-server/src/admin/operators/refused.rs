@@ -1,10 +1,9 @@
 //! How a request of an operator is refused: a status and a sentence, as JSON.
 
+use ambit_lobby::OperatorProblem;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value as Json, json};
-
-use crate::lobby::OperatorProblem;
 
 /// Characters of a wrong query that its refusal repeats.
 pub(super) const SAID_CHARS: usize = 60;
