@@ -1,8 +1,9 @@
-//! The allocations of a room in the steady state: none for an object, a client or a datagram.
+//! The allocations of a room in the steady state: none for an object, a client or a datagram. And
+//! what a client takes of its memory.
 //!
 //! Rule: a tick allocates only the blocks that datagrams are cut from, two allocations (the block
 //! and its reference count) for each 64 KiB sent. The counting allocator replaces that of the whole
-//! process, so this test has a binary of its own.
+//! process, so these tests have a binary of their own.
 
 use std::time::Duration;
 
@@ -24,11 +25,15 @@ const CLIENTS: u32 = 10;
 const TICKS: u32 = 100;
 /// The size of a block, less the largest unused rest.
 const BLOCK_BYTES: u64 = 64 * 1_024 - MAX_DATAGRAM as u64;
+/// What a client with 30 objects in sight may take of a room's memory, with its own end of the
+/// link, which has about 2,800 of these bytes. A crowd of 1,000 goes through all of it at each
+/// tick.
+const CLIENT_BYTES: i64 = 18_000;
 
 #[test]
 fn a_tick_allocates_nothing_for_an_object_a_client_or_a_datagram() {
     for walkers in [50, 200] {
-        let mut scene = RoomWithClients::new(walkers);
+        let mut scene = RoomWithClients::new(walkers, CLIENTS);
         // Buffers, links and their tables grow to their final size first.
         for _ in 0..400 {
             scene.tick();
@@ -47,6 +52,25 @@ fn a_tick_allocates_nothing_for_an_object_a_client_or_a_datagram() {
             "{walkers} walkers: {allocated} allocations in {TICKS} ticks, {blocks} blocks"
         );
     }
+}
+
+#[test]
+fn a_client_takes_few_kilobytes_of_a_room() {
+    let live_bytes = |clients| {
+        let mut kept = None;
+        let counted = allocation_counter::measure(|| {
+            let mut scene = RoomWithClients::new(30, clients);
+            for _ in 0..400 {
+                scene.tick();
+            }
+            kept = Some(scene);
+        });
+        counted.bytes_current
+    };
+    let (few, many) = (16, 48);
+    let bytes = (live_bytes(many) - live_bytes(few)) / i64::from(many - few);
+    println!("{bytes} bytes a client");
+    assert!(bytes <= CLIENT_BYTES, "{bytes} bytes a client");
 }
 
 /// A game of clients at rest among walkers whose headings turn at each tick.
@@ -127,7 +151,7 @@ struct RoomWithClients {
 }
 
 impl RoomWithClients {
-    fn new(count: u32) -> Self {
+    fn new(count: u32, clients: u32) -> Self {
         let game = WalkerGame { count, walkers: Vec::new() };
         // Enough bandwidth to send every object at each tick.
         let config =
@@ -143,9 +167,9 @@ impl RoomWithClients {
         RoomWithClients {
             room: Room::new(config, Box::new(game)),
             now: GameTime::ZERO,
-            links: (0..CLIENTS).map(|_| Link::new(LinkConfig::client())).collect(),
-            inputs: (0..CLIENTS).map(join).collect(),
-            outputs: Vec::with_capacity(8 * CLIENTS as usize),
+            links: (0..clients).map(|_| Link::new(LinkConfig::client())).collect(),
+            inputs: (0..clients).map(join).collect(),
+            outputs: Vec::with_capacity(8 * clients as usize),
         }
     }
 

@@ -2,17 +2,21 @@
 //!
 //! What always holds: no frame above the reader's bound is kept in memory; a frame that does not
 //! decode is reported and the next one is read; [`FrameReader::next`] loses nothing when its future
-//! is dropped.
+//! is dropped. A reader that waits holds nothing but the part of a frame that has come.
 
+use std::future::poll_fn;
 use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use prost::Message;
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, ReadBuf};
 
 use ambit_proto::frame::{FrameDecoder, FrameTooLarge};
 
-/// Bytes read from a stream at a time.
+/// Bytes read from a stream at a time, by way of the stack: thousands of readers only wait.
 const READ_BYTES: usize = 16 * 1024;
 
 /// Why no message came.
@@ -36,13 +40,12 @@ pub enum FrameError {
 pub struct FrameReader<R> {
     input: R,
     decoder: FrameDecoder,
-    buffer: BytesMut,
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Reads from `input`, frames of at most `max_bytes`.
     pub fn new(input: R, max_bytes: usize) -> Self {
-        Self { input, decoder: FrameDecoder::new(max_bytes), buffer: BytesMut::new() }
+        Self { input, decoder: FrameDecoder::new(max_bytes) }
     }
 
     /// Changes the bound for the frames that follow.
@@ -67,13 +70,19 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             if let Some(frame) = self.decoder.poll_frame()? {
                 return Ok(Some(frame));
             }
-            self.buffer.clear();
-            self.buffer.reserve(READ_BYTES);
-            if self.input.read_buf(&mut self.buffer).await? == 0 {
+            if poll_fn(|context| self.poll_input(context)).await? == 0 {
                 return if self.decoder.is_at_boundary() { Ok(None) } else { Err(FrameError::Cut) };
             }
-            self.decoder.push(&self.buffer);
         }
+    }
+
+    /// Passes the next bytes to the decoder. Returns how many; 0 at the end of the stream.
+    fn poll_input(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut space = [MaybeUninit::uninit(); READ_BYTES];
+        let mut read = ReadBuf::uninit(&mut space);
+        ready!(Pin::new(&mut self.input).poll_read(context, &mut read))?;
+        self.decoder.push(read.filled());
+        Poll::Ready(Ok(read.filled().len()))
     }
 }
 

@@ -30,6 +30,7 @@
 //! certificate, so each one is checked against its fingerprint, and recorded data cannot be
 //! replayed.
 
+mod brief_tls;
 mod cid;
 mod congestion;
 mod reset;
@@ -39,7 +40,7 @@ mod trust;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quinn::crypto::rustls::{HandshakeData, QuicClientConfig, QuicServerConfig};
+use quinn::crypto::rustls::{HandshakeData, QuicClientConfig};
 use quinn::{
     AckFrequencyConfig, EndpointConfig, MtuDiscoveryConfig, Side, TransportConfig, VarInt,
 };
@@ -47,6 +48,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ResolvesServerCert, WantsServerCert};
 
+use self::brief_tls::BriefTls;
 pub use self::congestion::{FixedWindow, WINDOW_BYTES};
 pub use self::reset::{ResetSecret, server_endpoint_config};
 pub use self::timers::LazyTimerRuntime;
@@ -178,7 +180,7 @@ pub fn resolving_server_config(
 }
 
 fn endpoint_config(tls: rustls::ServerConfig) -> quinn::ServerConfig {
-    let tls = QuicServerConfig::try_from(tls).expect("ring has QUIC's initial cipher suite");
+    let tls = BriefTls::new(tls).expect("ring has QUIC's initial cipher suite");
     let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
     config
         .transport_config(Arc::new(transport_config(Side::Server)))

@@ -32,6 +32,7 @@ pub(super) struct ConnectionRouter {
 }
 
 impl ConnectionRouter {
+    /// Players get tasks of their own: this one has space for the largest of all that is served.
     pub(super) async fn serve(mut self, connection: PlayerConnection, alpn: Vec<u8>) {
         if alpn == ALPN_WORLD {
             // Only clients wait: hosts and servers retry by themselves.
@@ -44,7 +45,7 @@ impl ConnectionRouter {
         match (alpn.as_slice(), role, self.embedded, self.host_key) {
             (ALPN_WORLD, ClusterRole::Leading { world, .. }, ..) => {
                 let connection = ClientConnection::Direct(connection);
-                session::serve(connection, world, self.sessions).await;
+                tokio::spawn(session::serve(connection, world, self.sessions));
             }
             (ALPN_WORLD, ClusterRole::Following { link, .. }, ..) => {
                 relay_client(connection, link).await;
@@ -52,7 +53,9 @@ impl ConnectionRouter {
             (ALPN_WORLD, ClusterRole::Seeking, ..) => {
                 close(ErrorCode::TryAgain, "the servers elect a leader; connect again");
             }
-            (ALPN_GAME, _, Some(host), _) => host.serve(connection).await,
+            (ALPN_GAME, _, Some(host), _) => {
+                tokio::spawn(async move { host.serve(connection).await });
+            }
             (ALPN_HOST, ClusterRole::Leading { world, .. }, _, Some(key)) => {
                 let connection = connection.into_quic();
                 let proof = host_streams(&connection, key.as_bytes());

@@ -58,7 +58,8 @@ pub(crate) async fn serve(shared: Arc<Shared>, connection: PlayerConnection) {
         }
     };
     let mut to_client = None;
-    let greeting = greet(&shared, &connection, &mut to_client);
+    // Forgotten once it is done: this task stays.
+    let greeting = Box::pin(greet(&shared, &connection, &mut to_client));
     let greeted = tokio::time::timeout(JOIN_WITHIN, greeting).await;
     match greeted.unwrap_or_else(|_| Err(late_join())) {
         Ok(holder) => {

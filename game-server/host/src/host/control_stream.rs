@@ -37,24 +37,24 @@ pub(crate) struct GameConnection {
     pub(crate) control: mpsc::Sender<Control>,
 }
 
-/// A message for a client.
+/// A message for a client. In a box: a queue has space for twice [`QUEUE`] of them at once.
 pub(crate) enum Control {
     /// The connection stays open.
-    Message(GameToClient),
+    Message(Box<GameToClient>),
     /// The connection is closed with this code.
-    Last(GameToClient, ErrorCode),
+    Last(Box<GameToClient>, ErrorCode),
 }
 
 impl Control {
     /// Reports an error; the connection stays open.
     pub(crate) fn error(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self::Message(error_message(codes::error(code, message)))
+        Self::Message(Box::new(error_message(codes::error(code, message))))
     }
 
     /// Reports an error, with whose code the connection is closed.
     pub(crate) fn last_error(error: Error) -> Self {
         let code = error.code();
-        Self::Last(error_message(error), code)
+        Self::Last(Box::new(error_message(error)), code)
     }
 }
 
@@ -69,13 +69,13 @@ pub(crate) async fn write(
             Control::Message(message) => (message, None),
             Control::Last(message, code) => (message, Some(code)),
         };
-        match timeout(WRITE_WITHIN, stream.write_all(&encode_frame(&message))).await {
+        match timeout(WRITE_WITHIN, stream.write_all(&encode_frame(&*message))).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return,
             Err(_) => return close(&connection, ErrorCode::SlowReader, UNREAD),
         }
         if let Some(code) = last {
-            return finish(&connection, stream, code, reason_of(&message)).await;
+            return Box::pin(finish(&connection, stream, code, reason_of(&message))).await;
         }
     }
 }

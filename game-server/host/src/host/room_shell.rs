@@ -351,8 +351,8 @@ impl RoomShell {
     }
 }
 
-fn message(body: game_to_client::Body) -> GameToClient {
-    GameToClient { body: Some(body) }
+fn message(body: game_to_client::Body) -> Box<GameToClient> {
+    Box::new(GameToClient { body: Some(body) })
 }
 
 /// Logs which call of the game has panicked, in which tick, if it was one: what an author needs.

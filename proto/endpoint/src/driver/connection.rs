@@ -12,7 +12,7 @@ use tokio::sync::{oneshot, watch};
 use super::commands::{
     CommandSender, ConnectionCommand, DatagramSink, EndpointCommand, SendCounts,
 };
-use super::handle::{ConnectionParts, ConnectionSigns};
+use super::handle::{ConnectionParts, ConnectionSigns, SharedLine};
 use super::streams::{RecvStream, SendStream};
 use crate::endpoint_core::{ConnectionKey, LineFigures};
 
@@ -33,7 +33,8 @@ impl DrivenConnection {
         line: LineFigures,
     ) -> (Self, ConnectionSigns) {
         let (ended, end) = watch::channel(None);
-        let (measured, line) = watch::channel(line);
+        let shared_line = Arc::new(SharedLine::default());
+        shared_line.set(line);
         let is_closing = AtomicBool::new(false);
         let parts = ConnectionParts {
             key,
@@ -43,9 +44,9 @@ impl DrivenConnection {
             max_datagram_size,
             is_closing,
             end,
-            line,
+            line: Arc::clone(&shared_line),
         };
-        (Self { parts: Arc::new(parts) }, ConnectionSigns { end: ended, line: measured })
+        (Self { parts: Arc::new(parts) }, ConnectionSigns { end: ended, line: shared_line })
     }
 
     /// Distinguishes it from all other connections of the endpoint.
@@ -55,7 +56,7 @@ impl DrivenConnection {
 
     /// How the network has treated it, as of a second ago at most while it is in use.
     pub fn line(&self) -> LineFigures {
-        *self.parts.line.borrow()
+        self.parts.line.get()
     }
 
     /// Where the peer was when the connection began.

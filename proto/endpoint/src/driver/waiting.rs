@@ -26,8 +26,9 @@ pub(super) struct ConnectionWaits {
     datagrams: Datagrams,
     accepting: [VecDeque<oneshot::Sender<StreamId>>; 2],
     opening: [VecDeque<oneshot::Sender<StreamId>>; 2],
-    /// Those that have handles, or something to write.
-    streams: BTreeMap<StreamId, StreamWaits>,
+    /// Those that have handles, or something to write. In boxes: a map of one, as most are, has
+    /// space for eleven.
+    streams: BTreeMap<StreamId, Box<StreamWaits>>,
 }
 
 /// Where datagrams go.
@@ -136,7 +137,7 @@ impl ConnectionWaits {
     }
 
     pub(super) fn note_line(&self, line: LineFigures) {
-        self.signs.line.send_if_modified(|known| std::mem::replace(known, line) != line);
+        self.signs.line.set(line);
     }
 
     fn stream(&mut self, id: StreamId) -> &mut StreamWaits {

@@ -39,7 +39,7 @@ use ambit_proto::ids::{Alias, ObjectId, Seq};
 use ambit_proto::time::GameTime;
 
 use super::slot_copies::SlotCopies;
-use super::viewer_poses::ViewerPoses;
+use super::viewer_poses::{ViewerPoses, grow_slowly};
 use crate::network::interest::IdHasher;
 
 /// Components of an object, at most.
@@ -585,6 +585,7 @@ impl ObjectSlots {
     fn take_free(&mut self) -> Option<u16> {
         self.free.pop().or_else(|| {
             let index = u16::try_from(self.entries.len()).ok()?;
+            grow_slowly(&mut self.entries);
             self.entries.push(ObjectSlot::default());
             Some(index)
         })

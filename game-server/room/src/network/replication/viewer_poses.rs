@@ -97,12 +97,23 @@ pub struct OmittedPoses {
     pub deferred: usize,
 }
 
+/// Makes room for the next slot of a client, and some more. Doubled, as vectors do it, a third of
+/// a crowd's slots would be empty.
+pub(super) fn grow_slowly<T>(slots: &mut Vec<T>) {
+    if slots.len() == slots.capacity() {
+        slots.reserve_exact(8.max(slots.len() / 8));
+    }
+}
+
 impl ViewerPoses {
     /// The client follows an object with a pose from now on, under this alias.
     pub fn follow(&mut self, alias: Alias, pose_slot: u32, close: bool) {
         let index = usize::from(alias.slot);
         if self.tracks.len() <= index {
-            self.tracks.resize(index + 1, PoseTrack::new(0, 0, false));
+            while self.tracks.len() <= index {
+                grow_slowly(&mut self.tracks);
+                self.tracks.push(PoseTrack::new(0, 0, false));
+            }
             self.active.resize(index / 64 + 1, 0);
             self.close.resize(index / 64 + 1, 0);
         }
