@@ -26,7 +26,7 @@ func _initialize() -> void:
 	flat.client = client
 	solid.client = client
 	client.lobby_event.connect(_on_lobby_event)
-	client.start(words[0] if words.size() > 0 else "127.0.0.1:7777")
+	client.start(words[0] if words.size() > 0 else "127.0.0.1:7777", {"name": "measurer"})
 
 
 func _process(passed: float) -> bool:
