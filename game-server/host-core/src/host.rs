@@ -52,8 +52,8 @@ pub struct HostProfile {
     pub cores: u32,
     /// Random bytes of this host.
     pub instance: [u8; 16],
-    /// The instance of the first host of this process.
-    pub process: [u8; 16],
+    /// Of a process that is several hosts, the instance of its first one.
+    pub process: Option<[u8; 16]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -703,7 +703,7 @@ impl HostCore {
             rooms: self.running().map(room_here).collect(),
             build,
             ticket_time_unix_s: now.ticket_unix_s,
-            process: if process == instance { Vec::new() } else { process.to_vec() },
+            process: process.map(|first| first.to_vec()).unwrap_or_default(),
         }
     }
 }

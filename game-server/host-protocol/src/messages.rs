@@ -271,8 +271,8 @@ pub struct HostReady {
     pub build: String,
     /// The time by which this host judges tickets, in seconds since 1970; 0 if it does not say it.
     pub ticket_time_unix_s: u64,
-    /// Of a process that is several hosts, the instance of its first one. Empty if it is this
-    /// host's own.
+    /// Of a process that is several hosts, the instance of its first one. Empty if the process is
+    /// this host alone.
     pub process: Vec<u8>,
 }
 

@@ -50,26 +50,26 @@ pub struct Options {
     #[arg(long, value_name = "KEY", env = "AMBIT_HOST_KEY", hide_env_values = true)]
     pub host_key: Option<String>,
 
-    /// Where players connect (UDP). Port 0 takes a free one. With several cores this is the port of
-    /// the first one; the others have the next ports.
+    /// Where players connect (UDP). Port 0 takes a free one for each core. Another port is that of
+    /// the first core, and the others have the next ones.
     #[arg(long, value_name = "ADDR", env = "AMBIT_LISTEN", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
 
     /// The address that players get, if it is not the listen address: IP, or IP:PORT. With several
-    /// cores the port is that of the first one.
+    /// cores the port is that of the first one; the others have the next ones.
     #[arg(long, value_name = "IP[:PORT]", env = "AMBIT_ADVERTISE")]
     pub advertise: Option<Advertise>,
 
-    /// Cores to host rooms on. Each has threads, a port and rooms of its own, and is a host for the
-    /// WorldServer. By default as many as the machine or the container's quota has; one with
-    /// `--world stdio` and `--agones`, which have one port.
+    /// Cores to host rooms on, 1 to 256. Each has threads, a port and rooms of its own, and is a
+    /// host for the WorldServer. By default as many as the machine or the container's quota has;
+    /// one with `--world stdio` and `--agones`, which have one port.
     #[arg(long, value_name = "N", env = "AMBIT_CORES",
           value_parser = clap::value_parser!(u32).range(1..=MOST_CORES),
           allow_negative_numbers = true)]
     pub cores: Option<u32>,
 
-    /// Rooms at most, of all cores together [default: 64 for each core]. More cost memory at once
-    /// and late ticks when all are busy.
+    /// Rooms at most, by default 64 for each core. The cores share them; with fewer rooms than
+    /// cores, as many cores are used. More cost memory at once and late ticks when all are busy.
     #[arg(long, value_name = "ROOMS", env = "AMBIT_CAPACITY",
           value_parser = clap::value_parser!(u32).range(1..=65_536),
           allow_negative_numbers = true)]
@@ -350,6 +350,13 @@ impl std::str::FromStr for Advertise {
         }
         let address: SocketAddr =
             text.parse().map_err(|_| "not an IP address, with or without :PORT".to_owned())?;
+        if address.port() == 0 {
+            return Err(
+                "no player can connect to port 0: leave the port out, or name the one that \
+                        leads here"
+                    .to_owned(),
+            );
+        }
         Ok(Self { ip: address.ip(), port: Some(address.port()) })
     }
 }
@@ -415,7 +422,9 @@ mod tests {
         assert_eq!(advertised("192.0.2.1:9"), "192.0.2.1:9");
         assert_eq!(advertised("2001:db8::1"), "[2001:db8::1]:7777");
         assert_eq!(Advertise::address(None, listening), listening);
-        assert!("example".parse::<Advertise>().is_err());
+        for wrong in ["example", "192.0.2.1:0"] {
+            assert!(wrong.parse::<Advertise>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -89,10 +89,11 @@ impl TickState {
         self.thread.get()?.as_ref()?.read()
     }
 
-    /// The room's thread gets what the others leave of the processors.
-    fn lower_priority(&self) {
+    /// The room's thread gets what the others leave of the processors, and counts no more.
+    fn give_up_thread(&self, threads: &HostThreads) {
         if let Some(Some(thread)) = self.thread.get() {
             thread.lower_priority();
+            threads.give_up(thread);
         }
     }
 
@@ -217,7 +218,7 @@ impl ClockThread {
         let (rooms, arrivals) = sync_channel(QUEUE);
         std::thread::Builder::new().name("ambit-clock".into()).spawn(move || {
             threads.add_this_thread();
-            run(clock, &arrivals);
+            run(clock, &threads, &arrivals);
         })?;
         Ok(Self { rooms })
     }
@@ -237,7 +238,7 @@ impl ClockThread {
     }
 }
 
-fn run(clock: HostClock, arrivals: &Receiver<Option<TickingRoom>>) {
+fn run(clock: HostClock, threads: &HostThreads, arrivals: &Receiver<Option<TickingRoom>>) {
     let mut rooms: Vec<TickingRoom> = Vec::new();
     loop {
         match arrivals.recv_timeout(sleep_for(clock, &rooms)) {
@@ -247,7 +248,7 @@ fn run(clock: HostClock, arrivals: &Receiver<Option<TickingRoom>>) {
         }
         rooms.retain(|room| !room.state.has_stopped());
         for room in &mut rooms {
-            send_due(clock.now(), room);
+            send_due(clock.now(), threads, room);
         }
     }
 }
@@ -259,7 +260,7 @@ fn sleep_for(clock: HostClock, rooms: &[TickingRoom]) -> Duration {
     next.map_or(IDLE_SLEEP, |next| next.since(now))
 }
 
-fn send_due(now: LocalTime, room: &mut TickingRoom) {
+fn send_due(now: LocalTime, threads: &HostThreads, room: &mut TickingRoom) {
     let waiting = room.state.waiting.load(Ordering::Acquire);
     let due = room.schedule.take_due(room.clock.room_time(now), waiting);
     if room.state.is_asleep() {
@@ -289,11 +290,12 @@ fn send_due(now: LocalTime, room: &mut TickingRoom) {
                 room = room.id.0,
                 "the room is closed: its game has used {} s of processor time in one tick, so it \
                  loops for ever. Its thread goes on at the lowest priority; only the end of this \
-                 process ends it",
-                used.as_secs()
+                 process ({}) ends it: start it again when its other rooms allow that",
+                used.as_secs(),
+                std::process::id()
             );
             room.state.stop();
-            room.state.lower_priority();
+            room.state.give_up_thread(threads);
             (room.give_up)();
         }
     }

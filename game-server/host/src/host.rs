@@ -98,7 +98,7 @@ impl GameHost {
             build: config.build.clone(),
             cores: part.cores(),
             instance: part.instance,
-            process: part.process,
+            process: (!part.is_whole()).then_some(part.process),
         });
         let (to_owner, messages) = RoomMessages::new();
         let (asking, admissions) = mpsc::channel(ADMISSIONS);

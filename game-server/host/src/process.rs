@@ -134,6 +134,9 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let process = HostMessage::ProcessEnded(parts[0].process.to_vec());
     let world = WorldConnection::new(&options);
     let capacity = options.room_capacity();
+    if options.cores.is_some_and(|cores| cores as usize > parts.len()) {
+        tracing::warn!("{} cores are used, since `--capacity` has no more rooms", parts.len());
+    }
     let build = options.build.clone().unwrap_or_else(|| build_name(&registry));
     let mut cores = Vec::new();
     for (number, (part, listener)) in (0..).zip(parts.into_iter().zip(listeners)) {

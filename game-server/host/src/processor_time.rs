@@ -47,8 +47,9 @@ impl ThreadMeter {
 /// The threads of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct HostThreads {
-    /// `None` for a host that is all of its process.
-    known: Option<Arc<Mutex<KnownThreads>>>,
+    known: Arc<Mutex<KnownThreads>>,
+    /// Whether all threads of the process are its own.
+    are_all: bool,
 }
 
 #[derive(Debug, Default)]
@@ -57,34 +58,48 @@ struct KnownThreads {
     running: Vec<(ThreadMeter, Duration)>,
     /// What those have used that have ended since.
     ended: Duration,
+    /// Those that never end: what they use is no load of the host.
+    given_up: Vec<i32>,
 }
 
 impl HostThreads {
     pub(crate) fn of(part: &ProcessPart) -> Self {
-        Self { known: (!part.is_whole()).then(Arc::default) }
+        Self { known: Arc::default(), are_all: part.is_whole() }
     }
 
     /// The thread that calls this is one of them, until it ends.
     pub(crate) fn add_this_thread(&self) {
-        if let (Some(known), Some(meter)) = (&self.known, ThreadMeter::of_this_thread()) {
-            known.lock().running.push((meter, Duration::ZERO));
+        if let Some(meter) = ThreadMeter::of_this_thread().filter(|_| !self.are_all) {
+            self.known.lock().running.push((meter, Duration::ZERO));
         }
+    }
+
+    /// What this thread of a room uses is no load of the host any more.
+    pub(crate) fn give_up(&self, thread: &ThreadMeter) {
+        self.known.lock().given_up.push(thread.id);
     }
 
     /// What they have used together. Zero where the system does not tell.
     pub(crate) fn used(&self) -> Duration {
-        match &self.known {
-            None => of_this_process().unwrap_or_default().used,
-            Some(known) => known.lock().read(),
+        let mut known = self.known.lock();
+        if self.are_all {
+            let of_process = of_this_process().unwrap_or_default().used;
+            return of_process.saturating_sub(known.of_given_up());
         }
+        known.read()
     }
 }
 
 impl KnownThreads {
+    fn of_given_up(&self) -> Duration {
+        let stat = |id: &i32| read(&Path::new("/proc/self/task").join(id.to_string()).join("stat"));
+        self.given_up.iter().filter_map(stat).map(|thread| thread.used).sum()
+    }
+
     fn read(&mut self) -> Duration {
-        let Self { running, ended } = self;
+        let Self { running, ended, given_up } = self;
         running.retain_mut(|(meter, used)| {
-            let now = meter.read();
+            let now = meter.read().filter(|_| !given_up.contains(&meter.id));
             match now {
                 Some(now) => *used = now.used,
                 None => *ended += *used,
@@ -150,6 +165,6 @@ mod tests {
         let used = looping.join().expect("it ends");
         assert!(used >= least);
         assert!(threads.used() >= used);
-        assert_eq!(threads.known.expect("a part").lock().running.len(), 0);
+        assert_eq!(threads.known.lock().running.len(), 0);
     }
 }

@@ -163,7 +163,7 @@ impl SimHost {
             build,
             cores: 1,
             instance: u128::from(instance).to_le_bytes(),
-            process: u128::from(instance).to_le_bytes(),
+            process: None,
         };
         SimHost {
             registry,

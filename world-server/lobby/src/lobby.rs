@@ -464,6 +464,7 @@ impl Lobby {
                 Timer::HostSilence(host) => self.check_silence(now, host, due),
                 Timer::Listing => self.rooms.publish_listing(now, &mut self.effects),
                 Timer::CatchUp => self.catch_up(now),
+                Timer::Siblings => self.place_hostless_rooms(now),
                 Timer::EndIdleChildren => {
                     self.fleet.end_idle_children(self.rooms.all(), &mut self.effects.outbox);
                 }

@@ -35,6 +35,8 @@ pub(super) enum Timer {
     /// Clients that have missed news get lists.
     CatchUp,
     EndIdleChildren,
+    /// Rooms that wait for a host may be placed: the hosts of a process come one after the other.
+    Siblings,
     /// Rooms of older builds may be asked to move.
     Releases,
     /// Worlds of the operator's list may have to be opened.

@@ -496,7 +496,7 @@ impl Host {
             build: String::new(),
             cores: 1,
             instance: [0; 16],
-            process: [0; 16],
+            process: None,
         };
         Host {
             core: HostCore::new(profile),

@@ -168,7 +168,7 @@ pub struct HostReady {
     #[prost(uint64, tag = "12")]
     pub ticket_time_unix_s: u64,
     /// Of a process that is several hosts: the `instance` of its first one, the same for all of them.
-    /// They end together. Empty if it is that of this host.
+    /// They end together. Empty if the process is this host alone.
     #[prost(bytes = "vec", tag = "13")]
     pub process: ::prost::alloc::vec::Vec<u8>,
 }

@@ -29,6 +29,8 @@ use crate::{Lobby, output};
 const MAX_HOST_MESSAGE_CHARS: usize = 500;
 /// A world of the operator's list that no host has taken is tried again after this time.
 const TRY_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// The hosts of a process connect within this time.
+const SIBLINGS_WITHIN: Duration = Duration::from_millis(200);
 
 impl Lobby {
     /// Chooses a host for the room and has it opened there.
@@ -217,7 +219,7 @@ impl Lobby {
                 if let Some(at) = self.fleet.first_silence_check(now, id) {
                     self.effects.timers.set(Timer::HostSilence(id), at);
                 }
-                self.place_hostless_rooms(now);
+                self.place_rooms_on_new_host(now, id);
             }
             Ok(_) => self.effects.outbox.send_to_host(id, WorldOrder::Drain),
             Err(fault) => {
@@ -225,6 +227,16 @@ impl Lobby {
                 self.effects.counters.hosts_refused += 1;
                 self.effects.outbox.send_to_host(id, WorldOrder::Drain);
             }
+        }
+    }
+
+    /// Rooms that wait for a host get this one; but if it is one of several in its process, they
+    /// wait a moment for the others: otherwise the first one would get them all.
+    fn place_rooms_on_new_host(&mut self, now: LocalTime, id: HostId) {
+        if self.fleet.host(id).is_some_and(|host| !host.process.is_empty()) {
+            self.effects.timers.set_if_unset(Timer::Siblings, now + SIBLINGS_WITHIN);
+        } else {
+            self.place_hostless_rooms(now);
         }
     }
 

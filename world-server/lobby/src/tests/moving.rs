@@ -77,6 +77,21 @@ fn no_room_goes_from_a_host_to_another_one_of_the_process_that_has_ended() {
 }
 
 #[test]
+fn rooms_that_wait_are_shared_by_all_hosts_of_a_process_that_comes() {
+    let mut harness = LobbyHarness::new();
+    let first = harness.host(1, 8);
+    let ann = harness.connect_as("ann");
+    let bob = harness.connect_as("bob");
+    let rooms = [&ann, &bob].map(|client| running(&mut harness, first, &[client]));
+    harness.lose_host(first, "killed");
+    let others = [(2, 7), (3, 8)].map(|(id, own)| harness.host_of_process(id, own, 7));
+    assert_eq!(take_resume_orders(&mut harness), [], "there may be more of them");
+    harness.advance(std::time::Duration::from_millis(200));
+    let resumed = take_resume_orders(&mut harness);
+    assert_eq!(resumed, [(others[0], rooms[0]), (others[1], rooms[1])]);
+}
+
+#[test]
 fn a_room_without_a_checkpoint_is_lost_with_its_host() {
     let mut harness = LobbyHarness::new();
     let first = harness.host(1, 8);
