@@ -351,11 +351,7 @@ impl std::str::FromStr for Advertise {
         let address: SocketAddr =
             text.parse().map_err(|_| "not an IP address, with or without :PORT".to_owned())?;
         if address.port() == 0 {
-            return Err(
-                "no player can connect to port 0: leave the port out, or name the one that \
-                        leads here"
-                    .to_owned(),
-            );
+            return Err("no player can connect to port 0: leave it out, or name another".to_owned());
         }
         Ok(Self { ip: address.ip(), port: Some(address.port()) })
     }

@@ -172,7 +172,7 @@ async fn serve_parent(
     if ended == HostEnding::Stalled {
         // Nothing may be sent any more: the rooms are another host's by now.
         tracing::error!(
-            "this process was stopped for so long that its rooms go on at other hosts; it ends"
+            "this process was stopped until its rooms were given to other hosts; it ends"
         );
         std::process::exit(1);
     }
